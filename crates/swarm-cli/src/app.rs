@@ -9,8 +9,7 @@ use swarm_config::{
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{FileStore, StoreLimits};
+use swarm_store::{FileStore, StoreLimits, TeamStore};
 
 use crate::config_directory;
 use crate::failure::{Failure, with_causes};

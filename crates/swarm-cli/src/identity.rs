@@ -10,8 +10,7 @@ use swarm_os::{Liveness, probe};
 use swarm_protocol::{
     ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
 use crate::failure::Failure;
 use crate::lineage::{Lineage, Mark, PidSpace};
@@ -56,7 +55,7 @@ impl Acting {
     /// Identifies the caller from this process and its ancestors.
     pub(crate) fn find(store: &dyn TeamStore, env: &Environment) -> Result<Self, StoreError> {
         let lineage = Lineage::own(env);
-        let (teams, remains) = store.teams_and_remains()?;
+        let (teams, remains) = store.teams_and_remains().block_on()?;
         let known = lives(store, teams.iter().chain(&remains));
         let ancestors = known.iter().filter_map(|life| {
             let distance = lineage.distance(life.record.pid, &life.record.proc_start)?;
@@ -175,11 +174,12 @@ fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName
         store
             .team(team)
             .names_on_disk()
+            .block_on()
             .into_iter()
             .filter_map(|name| {
                 Some(Life {
                     team: team.clone(),
-                    record: store.team(team).life_record(&name)?,
+                    record: store.team(team).life_record(&name).block_on()?,
                     name,
                 })
             })
@@ -211,7 +211,7 @@ fn in_words(mark: &Mark) -> String {
 /// Returns a lead of another program among the ancestors; such a lead has no life lock.
 fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) -> Option<String> {
     teams.iter().find_map(|team| {
-        let lead = store.team(team).config().ok()?.lead_process?;
+        let lead = store.team(team).config().block_on().ok()?.lead_process?;
         lineage.distance(lead.pid, &lead.proc_start)?;
         Some(format!(
             "the lead of the team {team} started it (process {})",

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_protocol::TeamName;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_team::{MemberProcess, working_directories};
 use swarm_worktree::{Occupant, Occupants};
 
 /// Returns the running members and leads of all teams in a config directory.
 pub(crate) fn occupants(store: Arc<dyn TeamStore>) -> Occupants {
     Occupants::found_by(move || {
-        let (teams, remains) = store.teams_and_remains().unwrap_or_default();
+        let (teams, remains) = store.teams_and_remains().block_on().unwrap_or_default();
         let teams = teams.iter().chain(&remains);
         teams
             .flat_map(|team| {

@@ -9,7 +9,7 @@ use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts, TeamEvents, TeamHook};
 use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -63,7 +63,7 @@ impl TeamHooks {
 
     /// Returns the member's roster entry; `None` if the team was deleted.
     fn subject(&self, one: &TeamHook) -> HookInput {
-        let config = self.store.team(&one.team).config().ok();
+        let config = self.store.team(&one.team).config().block_on().ok();
         let member = config
             .as_ref()
             .and_then(|config| config.member(&one.member));

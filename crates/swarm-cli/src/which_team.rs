@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_config::top_of;
 use swarm_protocol::{ErrorKind, TeamConfig, TeamName};
-use swarm_store::{StoreError, TeamDamage};
+use swarm_store::{BlockOn as _, StoreError, TeamDamage};
 
 use crate::app::App;
 use crate::failure::{Failure, with_causes};
@@ -96,7 +96,7 @@ impl App {
 
     /// Prepares the team for changes; one that another program created gets swarm's files.
     fn writable(&self, team: TeamName) -> Result<TeamName, Failure> {
-        self.store.team(&team).adopt()?;
+        self.store.team(&team).adopt().block_on()?;
         self.in_line(team)
     }
 
@@ -153,7 +153,7 @@ impl App {
         if self.flag_team.is_some() {
             return Err(Failure::usage("`--all` and `--team` exclude each other"));
         }
-        let mut teams = self.store.teams()?;
+        let mut teams = self.store.teams().block_on()?;
         self.here_first(&mut teams);
         Ok(teams)
     }
@@ -162,14 +162,14 @@ impl App {
     pub(crate) fn here_first(&self, teams: &mut [TeamName]) {
         let place = place_of(&self.env.cwd);
         let is_here = |team: &TeamName| {
-            let config = self.store.team(team).config();
+            let config = self.store.team(team).config().block_on();
             config.is_ok_and(|config| works_in(&config, &place))
         };
         teams.sort_by_cached_key(|team| (!is_here(team), team.clone()));
     }
 
     fn unnamed(&self) -> Result<Unnamed, Failure> {
-        let (teams, remains) = self.store.teams_and_remains()?;
+        let (teams, remains) = self.store.teams_and_remains().block_on()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {
                 return Err(Failure::new(ErrorKind::NotFound, "no teams found")
@@ -177,7 +177,7 @@ impl App {
             }
             ([only], []) => return Ok(Unnamed::Only(only.clone())),
             ([], [only]) => {
-                if let Some(damage) = self.store.team(only).damage() {
+                if let Some(damage) = self.store.team(only).damage().block_on() {
                     return Err(without_roster(only, damage));
                 }
             }
@@ -186,7 +186,7 @@ impl App {
         // A team of another program is used only if it is named.
         let own = |team: &TeamName| {
             let team = self.store.team(team);
-            !team.is_foreign() && !team.is_adopted().unwrap_or(false)
+            !team.is_foreign().block_on() && !team.is_adopted().block_on().unwrap_or(false)
         };
         let teams = match teams.iter().filter(|team| own(team)).cloned().collect() {
             own if Vec::is_empty(&own) => teams,
@@ -198,7 +198,7 @@ impl App {
         let mut names = [teams, remains].concat();
         names.sort();
         let found = |team: TeamName| Found {
-            damage: self.store.team(&team).damage(),
+            damage: self.store.team(&team).damage().block_on(),
             team,
         };
         let all: Vec<Found> = names.into_iter().map(found).collect();
@@ -208,7 +208,7 @@ impl App {
         }
         let mut sound = Vec::new();
         for one in all.iter().filter(|one| one.damage.is_none()) {
-            match self.store.team(&one.team).config() {
+            match self.store.team(&one.team).config().block_on() {
                 Ok(config) => sound.push(config),
                 // The team was deleted meanwhile.
                 Err(StoreError::TeamNotFound { .. }) => {}

@@ -18,6 +18,7 @@ use swarm_model::{Model, ModelName};
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId, Skill};
+use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
     BackgroundCommands, Caller, Checkout, Confinement, ProtectedPaths, Tool, ToolContext,
@@ -378,7 +379,7 @@ impl Brief for TeamBrief {
             return Vec::new();
         };
         // Without a readable roster, it learns about other members by mail.
-        let Ok(config) = team.config() else {
+        let Ok(config) = team.config().block_on() else {
             return Vec::new();
         };
         let agents = &self.agent_config.agents;

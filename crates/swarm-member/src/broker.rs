@@ -8,8 +8,7 @@ use swarm_agent::PermissionGate;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{StoreError, Team};
 use swarm_team::{ChangeSignal, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 

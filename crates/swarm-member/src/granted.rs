@@ -5,8 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
-use swarm_store::blocking::Team;
-use swarm_store::{StoreError, VerifyKey};
+use swarm_store::{StoreError, Team, VerifyKey};
 use swarm_team::{OrderedMode, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;

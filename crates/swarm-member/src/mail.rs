@@ -11,8 +11,7 @@ use swarm_os::SyncHandle;
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, PendingShutdown, sort_mail, summary_of};
 
 use crate::deferred_writes::DeferredWrites;
@@ -123,7 +122,7 @@ impl MailHandler {
     }
 
     async fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
-        let unread = team.asynchronous().take_unread(&self.context.name).await?;
+        let unread = team.take_unread(&self.context.name).await?;
         Ok(sort_mail(unread))
     }
 
@@ -281,7 +280,7 @@ impl MailHandler {
         let (Some(pending), Some(team)) = (self.shutdown(), self.context.team()) else {
             return Ok(None);
         };
-        let inbox = team.asynchronous().inbox(&self.context.name).await?;
+        let inbox = team.inbox(&self.context.name).await?;
         let unread = inbox.unread().cloned().collect();
         let newest = sort_mail(unread)
             .into_iter()
@@ -358,7 +357,7 @@ impl MailHandler {
                 tracing::warn!(member = %context.name, %error, "cannot save mail in the transcript");
                 return Ok(());
             }
-            team.delivered(&context.name, &ids).map(drop)
+            team.delivered(&context.name, &ids).block_on().map(drop)
         })
     }
 
@@ -410,7 +409,7 @@ impl MailHandler {
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
-            if let Err(error) = team.send(&sender, notice) {
+            if let Err(error) = team.send(&sender, notice).block_on() {
                 tracing::warn!(member = %name, %sender, %error, "cannot notify the sender");
             }
         }
@@ -420,7 +419,7 @@ impl MailHandler {
         if ids.is_empty() {
             return Ok(());
         }
-        let acknowledged = team.asynchronous().ack(&self.context.name, ids).await;
+        let acknowledged = team.ack(&self.context.name, ids).await;
         acknowledged.map(drop)
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use swarm_agent::{Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
+use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, MemberContext};
 use tokio_util::sync::CancellationToken;
 
@@ -234,7 +235,7 @@ impl<R: Role> MemberLoop<R> {
         let Some(team) = context.team() else {
             return;
         };
-        if let Err(error) = team.journal(event) {
+        if let Err(error) = team.journal(event).block_on() {
             tracing::warn!(team = %team.name(), member = %context.name, %error, "event not journalled");
         }
     }

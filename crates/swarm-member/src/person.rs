@@ -13,8 +13,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
-use swarm_store::blocking::{Team, wait};
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -342,7 +341,7 @@ impl Person {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => match team.send(&context.name, draft.clone()) {
+                    Some(team) => match team.send(&context.name, draft.clone()).block_on() {
                         // A lead does not need an inbox for input.
                         Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
                             self.mail.keep_typed(draft);
@@ -360,12 +359,7 @@ impl Person {
                     by: PERSON,
                     force: false,
                 };
-                wait(request_shutdown(
-                    &**team.asynchronous(),
-                    &context.name,
-                    now,
-                    ask,
-                ))?;
+                request_shutdown(team, &context.name, now, ask).block_on()?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn
             // handles it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage};
-use swarm_store::blocking::Team;
+use swarm_store::Team;
 use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition};
 use swarm_ui::PaneView;
 

@@ -9,8 +9,7 @@ use swarm_agent::{
 };
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{MemberState, TeamName};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{StoreError, Team};
 use swarm_team::{Incoming, MemberContext};
 use swarm_ui::PaneInput;
 use tokio::task::JoinSet;

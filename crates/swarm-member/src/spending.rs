@@ -13,8 +13,7 @@ use swarm_protocol::{
     Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName, RunBudget,
     TaskId, Usage,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{BudgetUse, CostSum, MemberContext, TeamSpending, current_task, uses_of};
 
 use crate::reporter::Reporter;
@@ -128,13 +127,15 @@ impl SpendingMeter {
         let mut spending = TeamSpending::of(&*found)?;
         let before = spending.total.clone();
         if self.name.is_lead() {
-            found.set_run_budget(self.run.map(|limit| RunBudget {
-                limit,
-                usd_before: before.usd,
-                tokens_before: before.usage.total(),
-            }))?;
+            found
+                .set_run_budget(self.run.map(|limit| RunBudget {
+                    limit,
+                    usd_before: before.usd,
+                    tokens_before: before.usage.total(),
+                }))
+                .block_on()?;
         }
-        found.record_costs(&accounts.kept)?;
+        found.record_costs(&accounts.kept).block_on()?;
         for record in spending.read_on(&*found)? {
             spending.add(&record);
         }
@@ -149,7 +150,7 @@ impl SpendingMeter {
 
     fn budgets(&self, accounts: &Accounts) -> Result<Budgets, StoreError> {
         match &accounts.team {
-            Some(team) => team.budgets(),
+            Some(team) => team.budgets().block_on(),
             None => Ok(Budgets {
                 run: self.run.map(|limit| RunBudget {
                     limit,
@@ -229,7 +230,8 @@ impl SpendingMeter {
             self.tell(None, &told);
             return Ok(());
         };
-        team.record_costs(std::slice::from_ref(&record))?;
+        team.record_costs(std::slice::from_ref(&record))
+            .block_on()?;
         let mut told = Vec::new();
         for new in accounts.spending.read_on(&*team)? {
             told.extend(self.add(&mut accounts, &new, &record)?);
@@ -275,7 +277,7 @@ impl SpendingMeter {
                 // A lead that is held reads no mail.
                 Some(team) if !(self.name.is_lead() && used.is_used_up()) => {
                     let draft = Draft::system(text.as_str()).with_summary(text.as_str());
-                    if let Err(error) = team.send(&MemberName::lead(), draft) {
+                    if let Err(error) = team.send(&MemberName::lead(), draft).block_on() {
                         tracing::warn!(team = %team.name(), %error, "the lead was not told about a budget");
                     }
                 }

@@ -2,14 +2,13 @@
 //!
 //! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject
 //! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`], [`Presence`]).
-//! [`FileStore`] keeps a team in Claude Code's own files. Synchronous callers use the same
-//! operations through [`blocking`].
+//! [`FileStore`] keeps a team in Claude Code's own files. Synchronous callers wait with [`BlockOn`].
 //!
 //! Locks are taken in one order only: roster before task list before inbox, the task list before a
 //! task.
 
 mod accounts;
-pub mod blocking;
+mod block_on;
 mod blocking_pool;
 mod death_news;
 mod error;
@@ -32,6 +31,7 @@ mod tasks;
 mod team;
 mod verify_key;
 
+pub use block_on::BlockOn;
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;
 pub use journal::{BrokenJournalLine, Events, JournalLines};

@@ -20,8 +20,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{
     Answer, AnsweredBy, RequestId, RequestKind, RequestRecord, RequestState, TaskStatus, UnixMs,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{AnswerLookup, Draft, FileStore, TaskChange};
+use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, TeamStore};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -252,14 +251,18 @@ fn a_sent_message_survives_a_power_cut_and_half_of_one_is_never_read() {
     let send = |text: &str| {
         let draft = Draft::new("team-lead", text);
         let files = world.store.team(&world.team);
-        files.send(&name("ann"), draft).unwrap();
+        files.send(&name("ann"), draft).block_on().unwrap();
     };
     send("first");
     replay(
         &world,
         || send("second"),
         |store| {
-            let unread = store.team(&world.team).take_unread(&name("ann")).unwrap();
+            let unread = store
+                .team(&world.team)
+                .take_unread(&name("ann"))
+                .block_on()
+                .unwrap();
             let texts: Vec<&str> = unread.iter().map(|entry| &*entry.text).collect();
             assert!(
                 matches!(texts[..], ["first"] | ["first", "second"]),
@@ -276,6 +279,7 @@ fn a_completed_task_survives_a_power_cut() {
     let (files, person) = (world.store.team(&world.team), world.person());
     files
         .create_tasks(&[new_task("part", &[])], &person)
+        .block_on()
         .unwrap();
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
@@ -283,9 +287,11 @@ fn a_completed_task_survives_a_power_cut() {
     };
     replay(
         &world,
-        || files.update_task(&id(1), done, &person).map(drop).unwrap(),
+        || {
+            files.update_task(&id(1), done, &person).block_on().unwrap();
+        },
         |store| {
-            let task = store.team(&world.team).task(&id(1)).unwrap();
+            let task = store.team(&world.team).task(&id(1)).block_on().unwrap();
             assert_eq!(task.subject, "part");
             task.status == TaskStatus::Completed
         },
@@ -297,12 +303,17 @@ fn a_committed_spawn_survives_a_power_cut() {
     let world = World::new();
     let new = new_member("ann");
     let spawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .reserve(new)
+        .block_on()
+        .unwrap();
     replay(
         &world,
         || world.commit(spawn),
         |store| {
-            let config = store.team(&world.team).config().unwrap();
+            let config = store.team(&world.team).config().block_on().unwrap();
             let member = config.member(&name("ann")).unwrap();
             assert_eq!(member.spawn_id(), Some(spawn));
             member.swarm.as_ref().unwrap().reservation.is_none()
@@ -314,21 +325,23 @@ fn a_committed_spawn_survives_a_power_cut() {
 fn an_answer_survives_a_power_cut_with_its_signature() {
     let world = World::with_member("ann");
     let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap();
-    let asked = files.open_request(RequestRecord {
-        id: RequestId::new("perm-1-abcdefg"),
-        number: None,
-        from: name("ann"),
-        spawn_id: None,
-        request: RequestKind::Sandbox {
-            host: "crates.io".to_owned(),
-        },
-        description: "crates.io".to_owned(),
-        why: String::new(),
-        asked_at: UnixMs(1),
-        deadline: None,
-        state: RequestState::Open,
-    });
+    let key = files.verify_key().block_on().unwrap();
+    let asked = files
+        .open_request(RequestRecord {
+            id: RequestId::new("perm-1-abcdefg"),
+            number: None,
+            from: name("ann"),
+            spawn_id: None,
+            request: RequestKind::Sandbox {
+                host: "crates.io".to_owned(),
+            },
+            description: "crates.io".to_owned(),
+            why: String::new(),
+            asked_at: UnixMs(1),
+            deadline: None,
+            state: RequestState::Open,
+        })
+        .block_on();
     let asked = asked.unwrap();
     let by = AnsweredBy::person(1, None);
     replay(
@@ -336,10 +349,15 @@ fn an_answer_survives_a_power_cut_with_its_signature() {
         || {
             files
                 .answer_request(&asked.id, None, Answer::once(), by)
+                .block_on()
                 .map(drop)
                 .unwrap();
         },
-        |store| match store.team(&world.team).look_up_answer(&asked, key.as_ref()) {
+        |store| match store
+            .team(&world.team)
+            .look_up_answer(&asked, key.as_ref())
+            .block_on()
+        {
             Ok(AnswerLookup::Answered(_)) => true,
             Ok(AnswerLookup::Pending) => false,
             other => panic!("{other:?}"),

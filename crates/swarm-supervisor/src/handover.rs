@@ -8,8 +8,7 @@ use swarm_protocol::{
     Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState,
     SpawnId, Task, TaskId, TeamName,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList};
+use swarm_store::{Actor, BlockOn as _, Draft, MemberView, StoreError, TaskChange, TaskList, Team};
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};
@@ -47,14 +46,14 @@ pub struct DeadMember {
 /// # Errors
 /// Returns an error if the store fails.
 pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
-    let tasks = team.tasks()?;
-    let events = team.events()?.entries;
+    let tasks = team.tasks().block_on()?;
+    let events = team.events().block_on()?.entries;
     let lost = lost_tasks(&events);
     let told = told_by_person(&events);
-    let mut requests = team.requests()?.requests;
+    let mut requests = team.requests().block_on()?.requests;
     requests.retain(|request| request.state == RequestState::Open);
     let (mut live, mut dead, mut unread) = (Vec::new(), Vec::new(), None);
-    for view in team.member_view()? {
+    for view in team.member_view().block_on()? {
         if view.member.name.is_lead() {
             unread = view.unread;
         } else if view.liveness == Liveness::Dead && view.member.swarm.is_some() {
@@ -254,7 +253,7 @@ fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
             owner: Some(name.clone()),
             ..TaskChange::default()
         };
-        match team.update_task(&task.id, change, &itself) {
+        match team.update_task(&task.id, change, &itself).block_on() {
             Ok(updated) => Some(Given {
                 is_new: updated.changed_fields.contains(&"owner"),
                 task: updated.task,
@@ -271,7 +270,7 @@ fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
 fn take_away(team: &dyn Team, member: &Member, tasks: &[Given]) {
     let itself = Actor::member(team.name(), member.name.clone(), None);
     for Given { task, .. } in tasks.iter().filter(|given| given.is_new) {
-        if let Err(error) = team.release(&task.id, &itself) {
+        if let Err(error) = team.release(&task.id, &itself).block_on() {
             tracing::warn!(team = %team.name(), member = %member.name, task = %task.id, %error, "task not released from a dead member");
         }
     }

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
-use swarm_store::{NewTeam, StoreError};
+use swarm_store::{BlockOn as _, NewTeam, StoreError};
 use swarm_team::TeamCreator;
 
 use crate::{LeadStanding, SpawnContext, lead_standing};
@@ -86,15 +86,17 @@ impl Leadership {
     ) -> Result<TeamName, StoreError> {
         let mut held = self.held.lock();
         let dep = &self.spawn_context;
-        dep.store.create_team(NewTeam {
-            name: name.clone(),
-            description,
-            lead_session_id: Some(self.session.to_string()),
-            lead_process: Some(dep.process.lead_process(&*dep.clock)),
-            cwd: dep.cwd.clone(),
-            lead_model: Some(self.model.clone()),
-            created_by: swarm_protocol::LEAD_NAME.to_owned(),
-        })?;
+        dep.store
+            .create_team(NewTeam {
+                name: name.clone(),
+                description,
+                lead_session_id: Some(self.session.to_string()),
+                lead_process: Some(dep.process.lead_process(&*dep.clock)),
+                cwd: dep.cwd.clone(),
+                lead_model: Some(self.model.clone()),
+                created_by: swarm_protocol::LEAD_NAME.to_owned(),
+            })
+            .block_on()?;
         let life = self.take_life(&name, dep.spawn_id)?;
         *held = Some(Held {
             team: name.clone(),
@@ -150,7 +152,7 @@ impl Leadership {
         let mut held = self.held.lock();
         let dep = &self.spawn_context;
         let files = dep.store.team(&team);
-        let config = files.config()?;
+        let config = files.config().block_on()?;
         let alive = |pid: Option<u32>| StoreError::LeadAlive {
             team: team.clone(),
             pid: pid.unwrap_or_default(),
@@ -170,12 +172,16 @@ impl Leadership {
             taken => taken?,
         };
         let process = dep.process.lead_process(&*dep.clock);
-        files.set_lead_process(Some(process))?;
-        files.set_lead_session(&self.session.to_string(), &self.model)?;
-        files.journal(Event::LeadTaken {
-            by: swarm_protocol::LEAD_NAME.to_owned(),
-            pid: Some(dep.process.pid),
-        })?;
+        files.set_lead_process(Some(process)).block_on()?;
+        files
+            .set_lead_session(&self.session.to_string(), &self.model)
+            .block_on()?;
+        files
+            .journal(Event::LeadTaken {
+                by: swarm_protocol::LEAD_NAME.to_owned(),
+                pid: Some(dep.process.pid),
+            })
+            .block_on()?;
         *held = Some(Held {
             asked: team.clone(),
             team,
@@ -197,7 +203,10 @@ impl Leadership {
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();
         let store = &self.spawn_context.store;
-        store.team(team).take_life(&MemberName::lead(), &content)
+        store
+            .team(team)
+            .take_life(&MemberName::lead(), &content)
+            .block_on()
     }
 
     /// Gives up the leadership; the team remains.
@@ -209,7 +218,8 @@ impl Leadership {
             self.spawn_context
                 .store
                 .team(&held.team)
-                .set_lead_process(None)?;
+                .set_lead_process(None)
+                .block_on()?;
         }
         Ok(())
     }

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use swarm_store::blocking::Team;
-use swarm_store::{ReconcileReport, StoreError};
+use swarm_store::{ReconcileReport, StoreError, Team};
 use tokio::task::{JoinError, JoinHandle};
 
 /// A reconcile that runs on a separate thread.

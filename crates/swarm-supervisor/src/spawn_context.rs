@@ -13,7 +13,7 @@ use swarm_permissions::{
 };
 use swarm_protocol::{AgentProgram, RuleText};
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
-use swarm_store::blocking::TeamStore;
+use swarm_store::TeamStore;
 use swarm_team::{MemberLimits, RuntimeOrder};
 use swarm_worktree::Worktrees;
 

@@ -1,8 +1,7 @@
 //! A short summary of a team for a model.
 
 use swarm_protocol::{MemberName, RequestState, Task};
-use swarm_store::blocking::Team;
-use swarm_store::{StoreError, TaskList};
+use swarm_store::{BlockOn as _, StoreError, TaskList, Team};
 
 /// Maximum bytes of the lines of one part. All parts with their headings are below 2 KiB.
 const MEMBERS: usize = 600;
@@ -18,7 +17,7 @@ const LINE: usize = 120;
 /// # Errors
 /// [`StoreError`] if the team's files cannot be read.
 pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreError> {
-    let members = team.member_view()?;
+    let members = team.member_view().block_on()?;
     let others = members.iter().filter(|view| view.member.name != *reader);
     let members: Vec<String> = others
         .map(|view| {
@@ -27,11 +26,11 @@ pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreE
             format!("{}{kind}: {}", view.member.name, view.state.name())
         })
         .collect();
-    let list = team.tasks()?;
+    let list = team.tasks().block_on()?;
     let open = list.tasks.iter();
     let open = open.filter(|task| !list.state(task).is_terminal());
     let tasks: Vec<String> = open.map(|task| task_line(task, &list)).collect();
-    let requests = team.requests()?.requests.into_iter();
+    let requests = team.requests().block_on()?.requests.into_iter();
     let requests: Vec<String> = requests
         .filter(|request| request.state == RequestState::Open)
         .map(|request| format!("{} asks: {}", request.from, request.description))

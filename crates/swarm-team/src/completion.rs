@@ -2,8 +2,7 @@
 
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{CheckRun, Clock, TaskId, TaskStatus};
-use swarm_store::blocking::Team;
-use swarm_store::{Actor, StoreError, TaskChange};
+use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, Team};
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +46,7 @@ impl Completion<'_> {
             return Ok(Vec::new());
         }
         let Self { team, id, .. } = self;
-        let check = || match team.check_update(&id, self.change, self.by) {
+        let check = || match team.check_update(&id, self.change, self.by).block_on() {
             // The last of the rules; the checks run below.
             Err(StoreError::Unchecked { .. }) => Ok(()),
             checked => checked,

@@ -12,8 +12,7 @@ use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
-use swarm_store::blocking::{Team, TeamStore};
-use swarm_store::{Actor, Draft, StoreError, VerifyKey};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, Team, TeamStore, VerifyKey};
 
 /// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -252,7 +251,7 @@ impl MemberContext {
     pub fn key_of(&self, team: &dyn Team) -> Result<Option<VerifyKey>, StoreError> {
         match self.pinned_key.get() {
             Some(key) => Ok(key.clone()),
-            None => team.verify_key(),
+            None => team.verify_key().block_on(),
         }
     }
 
@@ -281,7 +280,7 @@ impl MemberContext {
 /// Returns whether the lead is a process of another program: it has no life lock, and its answers
 /// come only by mail.
 fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
     let life = team.life_path(&MemberName::lead());
     Ok(is_led && probe(&life)? == Liveness::Foreign)

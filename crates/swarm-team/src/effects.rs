@@ -7,8 +7,9 @@ use swarm_os::process;
 use swarm_protocol::{
     ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, UnixMs,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamView};
+use swarm_store::{
+    BlockOn as _, Draft, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
+};
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;
@@ -31,12 +32,12 @@ pub fn announce_assignment(
     if task.owner.is_none() {
         return Ok(());
     }
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let mut members = config.members.iter();
     let Some(owner) = members.find(|member| task.is_owned_by(&member.id_in(team.name()))) else {
         return Ok(());
     };
-    let state = team.tasks()?.state(task);
+    let state = team.tasks().block_on()?.state(task);
     if &owner.name == by || state == TaskState::Blocked || state.is_terminal() {
         return Ok(());
     }
@@ -48,6 +49,7 @@ pub fn announce_assignment(
         timestamp: now.iso(),
     });
     team.send(&owner.name, Draft::control(by.as_str(), &frame))
+        .block_on()
         .map(drop)
 }
 
@@ -64,12 +66,12 @@ pub fn announce_unblocked(
     if tasks.is_empty() {
         return Ok(());
     }
-    let members = team.member_view()?;
+    let members = team.member_view().block_on()?;
     let mut result = Ok(());
     for task in tasks {
         let (text, receivers) = news_of(task, &members, team);
         for name in receivers.into_iter().filter(|name| *name != by) {
-            result = result.and(team.send(name, system(&text)).map(drop));
+            result = result.and(team.send(name, system(&text)).block_on().map(drop));
         }
     }
     result
@@ -125,13 +127,13 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
 /// # Errors
 /// Otherwise as [`reconcile`].
 pub fn reconcile_and_view(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
-    let view = team.view()?;
+    let view = team.view().block_on()?;
     if !view.needs_reconcile {
         return Ok((view, None));
     }
     match reconcile(team) {
-        Ok(_) => Ok((team.view()?, None)),
-        Err(error) if error.is_disk_full() => Ok((team.view()?, Some(error))),
+        Ok(_) => Ok((team.view().block_on()?, None)),
+        Err(error) if error.is_disk_full() => Ok((team.view().block_on()?, Some(error))),
         Err(error) => Err(error),
     }
 }
@@ -144,7 +146,7 @@ pub fn reconcile_and_view(team: &dyn Team) -> Result<(TeamView, Option<StoreErro
 /// The first error of the store; other deaths are still recorded and their processes terminated.
 pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
-    let outcome = team.reconcile_into(&mut done);
+    let outcome = team.reconcile_into(&mut done).block_on();
     attend(team, &done);
     outcome.map(|()| done)
 }
@@ -156,7 +158,7 @@ pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
 /// Errors of [`swarm_store::Roster::reserve_into`].
 pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
-    let reserved = team.asynchronous().reserve_into(new, &mut done).await;
+    let reserved = team.reserve_into(new, &mut done).await;
     if done != ReconcileReport::default() {
         let team = Arc::clone(team);
         let attended = tokio::task::spawn_blocking(move || attend(&*team, &done));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use swarm_os::process::{KnownProcesses, Process, Target, pid_space};
 use swarm_os::{Liveness, probe_and_read};
 use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 
 /// Identifies processes with the mark of a spawn of a team below a config directory. If the
 /// directory is a copy, processes of the original have the same mark but do not match.
@@ -29,7 +29,7 @@ pub fn processes_of_members<'a>(
 
 /// Returns the processes of spawns of a team if the members' names are unknown.
 pub fn processes_of_spawns(team: &dyn Team, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
-    let names = team.names_on_disk().into_iter();
+    let names = team.names_on_disk().block_on().into_iter();
     let names = names.filter(|name| !name.is_lead());
     let lives = names.map(|name| team.life_path(&name)).collect();
     living_or_marked(team, lives, spawns.into_iter().collect())
@@ -94,7 +94,7 @@ fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
 /// Returns the processes of all members of a team in our PID namespace, whether or not they are in
 /// its roster. Excludes the lead.
 pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
-    let names = team.names_on_disk().into_iter();
+    let names = team.names_on_disk().block_on().into_iter();
     names
         .filter(|name| !name.is_lead())
         .filter_map(|name| holder_of(team, name))
@@ -113,14 +113,14 @@ fn holder_of(team: &dyn Team, name: MemberName) -> Option<MemberProcess> {
 /// Returns the processes of the running members and of the lead, with their recorded working
 /// directories, which cannot be read from `/proc`.
 pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
-    let names = team.names_on_disk().into_iter();
+    let names = team.names_on_disk().block_on().into_iter();
     let holders = names.filter_map(|name| holder_of(team, name));
     let cwd = |holder: &MemberProcess| {
         if holder.name.is_lead() {
-            let config = team.config().ok()?;
+            let config = team.config().block_on().ok()?;
             return Some(config.member(&holder.name)?.cwd.clone());
         }
-        let hello = team.hello(&holder.name).ok()??;
+        let hello = team.hello(&holder.name).block_on().ok()??;
         (hello.spawn_id == holder.spawn_id).then_some(hello.cwd)
     };
     holders

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use swarm_hooks::{AgentHooks, HookInput, Hooks};
 use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 
 use crate::MemberContext;
 
@@ -44,7 +44,7 @@ fn describe(context: &Weak<MemberContext>, subject: &mut HookInput) {
 /// Returns the first task that the member has in progress.
 fn task(context: &MemberContext, team: &dyn Team) -> Option<TaskId> {
     let own = AgentId::new(context.name.clone(), team.name().clone());
-    let list = team.tasks().ok()?;
+    let list = team.tasks().block_on().ok()?;
     let mut tasks = list.tasks.iter();
     let task = tasks.find(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&own));
     task.map(|task| task.id)

@@ -1,8 +1,7 @@
 //! Merging the work of a task's owner before the task is completed.
 
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::blocking::Team;
-use swarm_store::{Actor, Draft};
+use swarm_store::{Actor, BlockOn as _, Draft, Team};
 
 use crate::WorkMerger;
 use crate::send::{error_for_model, summary_of};
@@ -21,11 +20,17 @@ pub(crate) async fn require_merged(
     let Some(merger) = merger else {
         return Ok(());
     };
-    let task = team.task(id).map_err(|error| error_for_model(&error))?;
+    let task = team
+        .task(id)
+        .block_on()
+        .map_err(|error| error_for_model(&error))?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }
-    let config = team.config().map_err(|error| error_for_model(&error))?;
+    let config = team
+        .config()
+        .block_on()
+        .map_err(|error| error_for_model(&error))?;
     let mut members = config.members.iter();
     let owner = match &task.owner {
         Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team.name()))),
@@ -48,7 +53,7 @@ pub(crate) async fn require_merged(
     if &owner.name != by.name() && !owner.name.is_lead() {
         let text = format!("{refused}. It stays yours; complete it again once that is fixed.");
         let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
-        if let Err(error) = team.send(&owner.name, message) {
+        if let Err(error) = team.send(&owner.name, message).block_on() {
             return Err(format!(
                 "{refused}; {} was not notified: {}",
                 owner.name,

@@ -1,8 +1,7 @@
 //! Recipients and sending of messages.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, Posted, StoreError};
+use swarm_store::{BlockOn as _, Draft, Posted, StoreError, Team};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
 
@@ -152,13 +151,13 @@ pub fn post(
     let letters: Vec<_> = receivers.into_iter().map(letter).collect();
     // Read before sending: afterwards, an idle receiver would already be working on the message. A
     // failure to read the states does not prevent sending.
-    let views = team.member_view().unwrap_or_default();
+    let views = team.member_view().block_on().unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
         Some(ReceiverStatus::of(view, urgent))
     };
     let mut delivered = Delivered::default();
-    let outcomes = team.post_all(&letters)?;
+    let outcomes = team.post_all(&letters).block_on()?;
     for ((to, draft), outcome) in letters.into_iter().zip(outcomes) {
         match outcome {
             Ok(posted) => delivered.sent.push(Sent {
@@ -264,6 +263,6 @@ fn receivers(
     match Recipient::parse(to, team.name())? {
         Recipient::Member(name) if name == context.name => Err(SendError::ToSelf(name)),
         Recipient::Member(name) => Ok(vec![name]),
-        Recipient::Everybody => everybody_but(&context.name, &team.config()?),
+        Recipient::Everybody => everybody_but(&context.name, &team.config().block_on()?),
     }
 }

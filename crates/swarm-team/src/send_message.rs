@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
 };
+use swarm_store::BlockOn as _;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_call, answer_plan};
@@ -193,6 +194,7 @@ impl SendMessageTool {
             return false;
         };
         team.config()
+            .block_on()
             .is_ok_and(|config| config.member(&name).is_some())
     }
 
@@ -236,14 +238,14 @@ impl SendMessageTool {
             return refused("there is no team yet");
         };
         if to.trim() == "*" {
-            return self.request_of_all(&**team.asynchronous(), reason).await;
+            return self.request_of_all(&*team, reason).await;
         }
         let target = match MemberName::teammate(to.trim()) {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
         };
         let now = self.context.clock.now();
-        match request_shutdown(&**team.asynchronous(), &target, now, by_lead(reason)).await {
+        match request_shutdown(&*team, &target, now, by_lead(reason)).await {
             Ok(request_id) => {
                 self.context.note_sent(&target, "shutdown request");
                 let message =

@@ -7,8 +7,7 @@ use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
     ShutdownRejected, ShutdownRequest, UnixMs,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 
 use crate::MemberContext;
 
@@ -72,6 +71,7 @@ pub fn approve_shutdown(
         backend_type: Some(backend.name().to_owned()),
     });
     team.send(&MemberName::lead(), context.control(&frame))
+        .block_on()
         .map(drop)
 }
 
@@ -92,12 +92,13 @@ pub fn reject_shutdown(
         reason: reason.to_owned(),
         timestamp: context.clock.now().iso(),
     });
-    team.send(&MemberName::lead(), context.control(&frame))?;
+    team.send(&MemberName::lead(), context.control(&frame))
+        .block_on()?;
     let event = Event::ShutdownRejected {
         member: context.name.clone(),
         reason: reason.to_owned(),
     };
-    if let Err(error) = team.journal(event) {
+    if let Err(error) = team.journal(event).block_on() {
         tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot record a refusal in the journal");
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs, Usage};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 
 /// The state report of one member, written when it changes in a way that others can see.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl StateKeeper {
     fn write(&self, team: &dyn Team, kept: &mut Kept) {
         kept.is_ahead = false;
         let report = &kept.report;
-        if let Err(error) = team.write_state(&self.name, report) {
+        if let Err(error) = team.write_state(&self.name, report).block_on() {
             // A failed write only leaves a stale state; liveness and mail do not depend on it.
             tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
         }

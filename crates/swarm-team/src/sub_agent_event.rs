@@ -1,8 +1,7 @@
 //! Events of an agent for its team: ends of sub-agents, compactions, and repeated calls.
 
 use swarm_protocol::{AgentEvent, Event, MemberName, defang};
-use swarm_store::Draft;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Draft, Team};
 
 use crate::summary_of;
 
@@ -20,14 +19,16 @@ pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent)
     else {
         return;
     };
-    let entered = team.journal(Event::SubAgentEnded {
-        member: member.clone(),
-        agent: id.clone(),
-        agent_type: agent_type.clone(),
-        outcome: outcome.clone(),
-        usage: *usage,
-        model: model.clone(),
-    });
+    let entered = team
+        .journal(Event::SubAgentEnded {
+            member: member.clone(),
+            agent: id.clone(),
+            agent_type: agent_type.clone(),
+            outcome: outcome.clone(),
+            usage: *usage,
+            model: model.clone(),
+        })
+        .block_on();
     if let Err(error) = entered {
         tracing::warn!(team = %team.name(), %member, %error, "cannot record the end of a sub-agent in the journal");
     }
@@ -43,12 +44,14 @@ pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent
     else {
         return;
     };
-    let entered = team.journal(Event::Compacted {
-        member: member.clone(),
-        trigger: trigger.clone(),
-        pre_tokens: *before,
-        tokens: *after,
-    });
+    let entered = team
+        .journal(Event::Compacted {
+            member: member.clone(),
+            trigger: trigger.clone(),
+            pre_tokens: *before,
+            tokens: *after,
+        })
+        .block_on();
     if let Err(error) = entered {
         tracing::warn!(team = %team.name(), %member, %error, "cannot record a compaction in the journal");
     }
@@ -72,7 +75,7 @@ pub fn tell_of_repetition(team: &dyn Team, member: &MemberName, event: &AgentEve
         defang(input)
     );
     let draft = Draft::system(text.as_str()).with_summary(summary_of(&text, None));
-    if let Err(error) = team.send(&MemberName::lead(), draft) {
+    if let Err(error) = team.send(&MemberName::lead(), draft).block_on() {
         tracing::warn!(team = %team.name(), %member, %error, "the lead was not told about a repeated call");
     }
 }

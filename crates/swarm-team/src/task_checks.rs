@@ -1,8 +1,7 @@
 //! Running the checks of a task before it is completed.
 
 use swarm_protocol::{CheckRun, TaskCheck, TaskId, TaskStatus, UnixMs};
-use swarm_store::blocking::Team;
-use swarm_store::{Actor, TaskChange};
+use swarm_store::{Actor, BlockOn as _, TaskChange, Team};
 use swarm_tools::{ToolContext, run_check};
 
 use crate::CompletionError;
@@ -20,7 +19,7 @@ pub(crate) async fn passed_checks(
     shell: Option<&ToolContext>,
     now: impl Fn() -> UnixMs,
 ) -> Result<Vec<CheckRun>, CompletionError> {
-    let task = team.task(id)?;
+    let task = team.task(id).block_on()?;
     let checks = task.swarm().checks;
     if checks.is_empty() || task.status == TaskStatus::Completed {
         return Ok(Vec::new());
@@ -49,7 +48,7 @@ pub(crate) async fn passed_checks(
         check_runs: runs,
         ..TaskChange::default()
     };
-    team.update_task(id, change, by)?;
+    team.update_task(id, change, by).block_on()?;
     Err(why)
 }
 

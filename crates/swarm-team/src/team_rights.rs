@@ -7,8 +7,7 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, Grant, GrantSignature, LEAD_NAME, Member, MemberName,
     ModeSetRequest, PermissionMode, RuleText, SpawnId, TeamPermissionUpdate,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError, VerifyKey};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team, VerifyKey};
 
 /// Source of rules for a whole team.
 const TEAM_RULE: &str = "swarm allow";
@@ -23,22 +22,23 @@ pub fn request_mode(
     mode: PermissionMode,
     by: AnsweredBy,
 ) -> Result<(), StoreError> {
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let spawn_id = config.member(member).and_then(Member::spawn_id);
     let mode = mode.to_string();
-    let by = team.signed(&Grant::mode(spawn_id, &mode), by)?;
+    let by = team.signed(&Grant::mode(spawn_id, &mode), by).block_on()?;
     team.journal(Event::ModeSet {
         member: member.clone(),
         spawn_id,
         mode: mode.clone(),
         by,
-    })?;
+    })
+    .block_on()?;
     let frame = ControlFrame::ModeSetRequest(ModeSetRequest {
         mode,
         from: LEAD_NAME.to_owned(),
     });
     let draft = Draft::control(LEAD_NAME, &frame).urgent();
-    team.send(member, draft).map(drop)
+    team.send(member, draft).block_on().map(drop)
 }
 
 /// A change of a mode that a command has recorded in the journal.
@@ -61,7 +61,7 @@ pub fn ordered_mode(
     frame: &ModeSetRequest,
     key: Option<&VerifyKey>,
 ) -> Result<Option<OrderedMode>, StoreError> {
-    let events = team.events()?.entries;
+    let events = team.events().block_on()?.entries;
     let last = events.iter().rev().find_map(|entry| match &entry.event {
         Event::ModeSet {
             spawn_id: Some(spawn),
@@ -90,15 +90,16 @@ pub fn ordered_mode(
 /// # Errors
 /// Errors of the store.
 pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<(), StoreError> {
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let text = rule.to_string();
-    let by = team.signed(&Grant::team_rule(&text), by)?;
-    team.journal(Event::TeamRuleAdded { rule: text, by })?;
+    let by = team.signed(&Grant::team_rule(&text), by).block_on()?;
+    team.journal(Event::TeamRuleAdded { rule: text, by })
+        .block_on()?;
     let content = rule.content_text();
     let path = content.and_then(|content| content.strip_suffix("/**")?.strip_prefix("//"));
     let path = path.map(|path| format!("/{path}"));
     if let Some(path) = &path {
-        team.add_allowed_path(path, rule.tool())?;
+        team.add_allowed_path(path, rule.tool()).block_on()?;
     }
     let update = Suggestion::AddRules {
         rules: vec![RuleValue {
@@ -123,7 +124,7 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
         })
         .collect();
     // A failure for one member does not affect the others.
-    let sent = team.post_all(&letters)?.into_iter();
+    let sent = team.post_all(&letters).block_on()?.into_iter();
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
@@ -163,7 +164,7 @@ pub fn ordered_rules(
 /// # Errors
 /// Errors of the store.
 pub fn team_rules(team: &dyn Team, key: Option<&VerifyKey>) -> Result<Vec<RuleText>, StoreError> {
-    let events = team.events()?.entries.into_iter();
+    let events = team.events().block_on()?.entries.into_iter();
     let mut rules: Vec<RuleText> = Vec::new();
     for entry in events {
         let Event::TeamRuleAdded { rule, by } = entry.event else {

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{MemberState, ROOT_VARIABLE as ROOT, SpawnId, SystemClock};
-use swarm_store::FileStore;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{FileStore, TeamStore as _};
 
 use crate::{hold_life, report_state, team};
 

@@ -16,8 +16,7 @@ use swarm_protocol::{
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
     StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, process};
+use swarm_store::{Actor, BlockOn as _, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
 use swarm_team::{Incoming, MemberLimits, sort_mail};
 use swarm_worktree::{Git, Worktrees};
 
@@ -98,7 +97,7 @@ impl World {
             lead_model: None,
             created_by: LEAD_NAME.to_owned(),
         };
-        self.store.create_team(new).unwrap();
+        self.store.create_team(new).block_on().unwrap();
     }
 
     pub fn without_team() -> Self {
@@ -137,17 +136,27 @@ impl World {
     }
 
     pub fn has(&self, member: &str) -> bool {
-        let config = self.store.team(&team()).config().unwrap();
+        let config = self.store.team(&team()).config().block_on().unwrap();
         config.member(&name(member)).is_some()
     }
 
     pub fn mail(&self, member: &str) -> Vec<Incoming> {
-        let inbox = self.store.team(&team()).inbox(&name(member)).unwrap();
+        let inbox = self
+            .store
+            .team(&team())
+            .inbox(&name(member))
+            .block_on()
+            .unwrap();
         sort_mail(inbox.entries)
     }
 
     pub fn unread(&self, member: &str) -> usize {
-        let inbox = self.store.team(&team()).inbox(&name(member)).unwrap();
+        let inbox = self
+            .store
+            .team(&team())
+            .inbox(&name(member))
+            .block_on()
+            .unwrap();
         inbox.unread().count()
     }
 
@@ -170,6 +179,7 @@ impl World {
             .store
             .team(&team())
             .events()
+            .block_on()
             .unwrap()
             .entries
             .into_iter();
@@ -198,9 +208,14 @@ impl World {
             .store
             .team(&team())
             .create_tasks(&[new], &person)
+            .block_on()
             .unwrap()[0];
         let actor = Actor::member(&team(), name(member), Some(spawn));
-        self.store.team(&team()).claim(&id, &actor).unwrap();
+        self.store
+            .team(&team())
+            .claim(&id, &actor)
+            .block_on()
+            .unwrap();
         id
     }
 
@@ -224,6 +239,7 @@ impl World {
             store
                 .team(&team())
                 .send(&MemberName::lead(), draft)
+                .block_on()
                 .unwrap();
             life
         })
@@ -261,7 +277,11 @@ impl Answer {
 
 /// Returns the shutdown request in a member's inbox.
 pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
-    let unread = store.team(&team()).take_unread(&name(member)).unwrap();
+    let unread = store
+        .team(&team())
+        .take_unread(&name(member))
+        .block_on()
+        .unwrap();
     sort_mail(unread)
         .into_iter()
         .find_map(|incoming| incoming.shutdown_request().cloned())
@@ -284,6 +304,7 @@ pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
     store
         .team(&team())
         .send(&MemberName::lead(), draft)
+        .block_on()
         .unwrap();
 }
 
@@ -302,7 +323,7 @@ pub fn reserve(
         session_id: Some(SessionId::random()),
         ..NewMember::new(name(member), spawn_id, held, cwd)
     };
-    store.team(&team()).reserve(new).unwrap();
+    store.team(&team()).reserve(new).block_on().unwrap();
     spawn_id
 }
 
@@ -310,6 +331,7 @@ pub fn commit(store: &FileStore, spawn: SpawnId) {
     store
         .team(&team())
         .commit_spawn(&spawn, PaneId::none(), BackendType::Headless, None)
+        .block_on()
         .unwrap();
 }
 
@@ -353,6 +375,7 @@ pub fn report_state(
     store
         .team(team)
         .write_state(&name(member), &report)
+        .block_on()
         .unwrap();
 }
 

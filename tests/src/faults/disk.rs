@@ -4,8 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use swarm_protocol::MemberName;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::ground::TEAM;
 use super::log::{Line, lines, path_of};
@@ -97,7 +96,7 @@ pub(super) fn fill(mut arguments: WorkerArguments) -> Result<()> {
     let mut refused = 0;
     while refused < 10 {
         let draft = Draft::new("a", "x".repeat(300));
-        match store.team(team).send(&me, draft) {
+        match store.team(team).send(&me, draft).block_on() {
             Ok(_) => log.say("sent")?,
             Err(error) => {
                 refused += 1;
@@ -107,19 +106,19 @@ pub(super) fn fill(mut arguments: WorkerArguments) -> Result<()> {
     }
     log.say(&format!(
         "there {}",
-        store.team(team).inbox(&me)?.unread().count()
+        store.team(team).inbox(&me).block_on()?.unread().count()
     ))?;
     ground.assert_whole();
     // Space is freed.
     std::fs::remove_file(&ballast)?;
-    let unread = store.team(team).take_unread(&me)?;
+    let unread = store.team(team).take_unread(&me).block_on()?;
     let ids: Vec<_> = unread
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
     log.say(&format!(
         "acked {}",
-        store.team(team).delivered(&me, &ids)?.len()
+        store.team(team).delivered(&me, &ids).block_on()?.len()
     ))?;
     // A team can be deleted to free space, even on a disk without a free byte.
     let filler = ground.root.join("filler");
@@ -130,7 +129,7 @@ pub(super) fn fill(mut arguments: WorkerArguments) -> Result<()> {
         }
         size -= 512;
     }
-    let deleted = store.team(team).delete(true, true);
+    let deleted = store.team(team).delete(true, true).block_on();
     log.say(&format!("deleted {} {deleted:?}", deleted.is_ok()))?;
     anyhow::ensure!(deleted.is_err() || !ground.root.join("teams").join(TEAM).exists());
     Ok(())

@@ -10,8 +10,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use swarm_protocol::{Event, LifeKind, LifeRecord, PauseMark, SpawnId, TaskId, UnixMs};
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{Actor, Draft, TaskChange};
+use swarm_store::{Actor, BlockOn as _, Draft, TaskChange, TeamStore as _};
 
 use super::ground::{TEAM, TeamFixture, name, new_member, new_task};
 use super::log::{lines, path_of};
@@ -58,11 +57,16 @@ pub fn furnished() -> TeamFixture {
         store
             .team(team)
             .send(&name(READER), Draft::new("a", text))
+            .block_on()
             .expect("sent");
     }
     let mut waiting = new_member("waiting");
     waiting.prompt = Some(Draft::new("a", "begin"));
-    store.team(team).reserve(waiting).expect("a place");
+    store
+        .team(team)
+        .reserve(waiting)
+        .block_on()
+        .expect("a place");
     let mark = PauseMark {
         reason: None,
         spawn_id: spawn,
@@ -72,6 +76,7 @@ pub fn furnished() -> TeamFixture {
     store
         .team(team)
         .set_paused(&name(READER), Some(&mark))
+        .block_on()
         .expect("a mark");
     for path in FILES.map(|path| ground.root.join(path)) {
         if !path.exists() {
@@ -236,89 +241,89 @@ pub(super) fn try_all(mut arguments: WorkerArguments) -> Result<()> {
     let me = arguments.member()?;
     let WorkerArguments { ground, log, .. } = &mut arguments;
     let (store, team) = (ground.hurried(), ground.team.clone());
+    let files = store.team(&team);
     let spawn = SpawnId::random();
     let actor = Actor::person(&team);
     let mut outcome = |what: &str, outcome: std::result::Result<(), swarm_store::StoreError>| {
         let said = outcome.map_or_else(|error| error.to_string(), |()| "done".to_owned());
         log.say(&format!("{what}: {}", said.replace('\n', " ")))
     };
-    outcome("teams", store.teams().map(drop))?;
-    outcome("config", store.team(&team).config().map(drop))?;
-    outcome("members", store.team(&team).member_view().map(drop))?;
-    outcome("inbox", store.team(&team).inbox(&me).map(drop))?;
-    outcome("tasks", store.team(&team).tasks().map(drop))?;
-    outcome("requests", store.team(&team).requests().map(drop))?;
-    outcome("events", store.team(&team).events().map(drop))?;
-    outcome("state", store.team(&team).state(&me).map(drop))?;
-    outcome("hello", store.team(&team).hello(&me).map(drop))?;
-    outcome("paused", store.team(&team).paused(&me).map(drop))?;
-    outcome("liveness", store.team(&team).liveness(&me).map(drop))?;
+    outcome("teams", store.teams().block_on().map(drop))?;
+    outcome("config", files.config().block_on().map(drop))?;
+    outcome("members", files.member_view().block_on().map(drop))?;
+    outcome("inbox", files.inbox(&me).block_on().map(drop))?;
+    outcome("tasks", files.tasks().block_on().map(drop))?;
+    outcome("requests", files.requests().block_on().map(drop))?;
+    outcome("events", files.events().block_on().map(drop))?;
+    outcome("state", files.state(&me).block_on().map(drop))?;
+    outcome("hello", files.hello(&me).block_on().map(drop))?;
+    outcome("paused", files.paused(&me).block_on().map(drop))?;
+    outcome("liveness", files.liveness(&me).block_on().map(drop))?;
     outcome(
         "send",
-        store
-            .team(&team)
+        files
             .send(&me, Draft::new("a", "text"))
+            .block_on()
             .map(drop),
     )?;
-    let taken = store.team(&team).take_unread(&me);
+    let taken = files.take_unread(&me).block_on();
     let ids: Vec<_> = taken
         .iter()
         .flatten()
         .filter_map(|entry| entry.msg_id.clone())
         .collect();
     outcome("take", taken.map(drop))?;
-    outcome(
-        "delivered",
-        store.team(&team).delivered(&me, &ids).map(drop),
-    )?;
+    outcome("delivered", files.delivered(&me, &ids).block_on().map(drop))?;
     outcome(
         "create",
-        store
-            .team(&team)
+        files
             .create_tasks(&[new_task("new", &[])], &actor)
+            .block_on()
             .map(drop),
     )?;
-    outcome("claim", store.team(&team).claim_next(&actor).map(drop))?;
+    outcome("claim", files.claim_next(&actor).block_on().map(drop))?;
     let change = TaskChange {
         description: Some("other".to_owned()),
         ..TaskChange::default()
     };
     outcome(
         "update",
-        store
-            .team(&team)
+        files
             .update_task(&TaskId::new(1), change, &actor)
+            .block_on()
             .map(drop),
     )?;
     outcome(
         "delete task",
-        store
-            .team(&team)
+        files
             .delete_task(&TaskId::new(2), &actor)
+            .block_on()
             .map(drop),
     )?;
-    outcome("active", store.team(&team).set_active(&me, false))?;
-    outcome("reconcile", store.team(&team).reconcile().map(drop))?;
+    outcome("active", files.set_active(&me, false).block_on())?;
+    outcome("reconcile", files.reconcile().block_on().map(drop))?;
     outcome(
         "reserve",
-        store.team(&team).reserve(new_member("fresh")).map(drop),
+        files.reserve(new_member("fresh")).block_on().map(drop),
     )?;
     outcome(
         "abort",
-        store.team(&team).abort_spawn(&spawn, "a test").map(drop),
+        files.abort_spawn(&spawn, "a test").block_on().map(drop),
     )?;
     outcome("live", live(ground, spawn))?;
     outcome(
         "journal",
-        store.team(&team).journal(Event::TeamCreated {
-            by: "a test".to_owned(),
-        }),
+        files
+            .journal(Event::TeamCreated {
+                by: "a test".to_owned(),
+            })
+            .block_on(),
     )?;
     outcome(
         "remove",
-        store.team(&team).remove_member(&me, None).map(drop),
+        files.remove_member(&me, None).block_on().map(drop),
     )?;
-    outcome("sweep", store.sweep(false).map(drop))?;
+    outcome("sweep", store.sweep(false).block_on().map(drop))?;
     log.say("finished")?;
     Ok(())
 }
@@ -339,6 +344,7 @@ fn live(
     let content = serde_json::to_vec(&record).unwrap_or_default();
     let life = (ground.store)
         .team(&ground.team)
-        .take_life(&name(READER), &content);
+        .take_life(&name(READER), &content)
+        .block_on();
     life.map(drop)
 }

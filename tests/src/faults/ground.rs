@@ -11,8 +11,10 @@ use swarm_protocol::{
     Answer, AnsweredBy, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
 };
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{Actor, FileStore, Inbox, NewMember, NewTeam, StoreError, StoreLimits, process};
+use swarm_store::{
+    Actor, BlockOn as _, FileStore, Inbox, NewMember, NewTeam, StoreError, StoreLimits,
+    TeamStore as _, process,
+};
 
 use crate::guard::note;
 
@@ -134,6 +136,7 @@ impl TeamFixture {
                 lead_model: None,
                 created_by: "a test".to_owned(),
             })
+            .block_on()
             .map(drop)
     }
 
@@ -144,11 +147,16 @@ impl TeamFixture {
     pub fn join(&self, member: &str) -> SpawnId {
         let new = new_member(member);
         let spawn = new.spawn_id;
-        self.store.team(&self.team).reserve(new).expect("a place");
+        self.store
+            .team(&self.team)
+            .reserve(new)
+            .block_on()
+            .expect("a place");
         let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
         self.store
             .team(&self.team)
             .commit_spawn(&spawn, pane, backend, None)
+            .block_on()
             .expect("a member");
         spawn
     }
@@ -181,7 +189,11 @@ impl TeamFixture {
     pub fn task(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
         let new = new_task(subject, blocked_by);
         let person = Actor::person(&self.team);
-        let made = self.store.team(&self.team).create_tasks(&[new], &person);
+        let made = self
+            .store
+            .team(&self.team)
+            .create_tasks(&[new], &person)
+            .block_on();
         made.expect("a task")[0]
     }
 
@@ -255,7 +267,7 @@ impl TeamFixture {
             .is_some_and(|directory| directory.ends_with("archive"));
         let reader = path.file_stem().unwrap_or_default().to_string_lossy();
         let inbox = if in_archive {
-            self.store.team(&self.team).inbox(&name(&reader))
+            self.store.team(&self.team).inbox(&name(&reader)).block_on()
         } else {
             Ok(Inbox::default())
         };
@@ -287,7 +299,7 @@ impl TeamFixture {
     /// # Panics
     /// If a lock cannot be taken.
     pub fn pass_by(&self, store: &FileStore) {
-        let Ok(config) = store.team(&self.team).config() else {
+        let Ok(config) = store.team(&self.team).config().block_on() else {
             return;
         };
         let noted = store.update_config(&self.team, |_| Ok(()));
@@ -296,21 +308,26 @@ impl TeamFixture {
             store
                 .team(&self.team)
                 .inbox_at_rest(&member)
+                .block_on()
                 .expect("an inbox's lock");
         }
         let nobody = TaskId::new(u64::MAX);
         let refused = store
             .team(&self.team)
-            .claim(&nobody, &Actor::person(&self.team));
+            .claim(&nobody, &Actor::person(&self.team))
+            .block_on();
         let is_unknown = matches!(refused, Err(StoreError::TaskNotFound { .. }));
         assert!(is_unknown, "the list's lock: {refused:?}");
         let answer = Answer::once();
-        let refused = store.team(&self.team).answer_request(
-            &RequestId::new("perm-0-nobody0"),
-            None,
-            answer,
-            AnsweredBy::default(),
-        );
+        let refused = store
+            .team(&self.team)
+            .answer_request(
+                &RequestId::new("perm-0-nobody0"),
+                None,
+                answer,
+                AnsweredBy::default(),
+            )
+            .block_on();
         let is_unknown = matches!(refused, Err(StoreError::RequestNotFound { .. }));
         assert!(is_unknown, "the lock of requests: {refused:?}");
     }

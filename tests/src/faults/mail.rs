@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use swarm_protocol::MessageId;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, TeamStore as _};
 
 use super::dice::{Dice, Seed};
 use super::ground::{Locking, TeamFixture, name};
@@ -176,6 +176,7 @@ impl Storm<'_> {
                 .store
                 .team(&self.ground.team)
                 .inbox(&name(READER))
+                .block_on()
                 .ok()?;
             (inbox.unread().next().is_none()).then_some(())
         });
@@ -381,6 +382,7 @@ impl Storm<'_> {
             .store
             .team(&self.ground.team)
             .inbox(&name(READER))
+            .block_on()
             .expect("the inbox");
         let in_file = inbox
             .entries

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, bail};
 use rustix::process::{Signal, kill_process};
 use swarm_os::{InheritableLock, LockOptions, LockPlan, OsError, with_lock};
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::TeamStore as _;
 
 use super::ground::{Locking, TeamFixture};
 use super::log::path_of;

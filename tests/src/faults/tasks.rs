@@ -11,8 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use swarm_protocol::{MemberName, NewTask, SpawnId, TaskId, TaskStatus};
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{Actor, StoreError, TaskChange};
+use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, TeamStore as _};
 
 use super::dice::{Dice, Seed};
 use super::ground::{TeamFixture, name, new_task};
@@ -91,7 +90,12 @@ impl TaskRun {
         };
         race.race(&mut dice);
         race.enter_logs();
-        let list = ground.store.team(&ground.team).tasks().expect("the list");
+        let list = ground
+            .store
+            .team(&ground.team)
+            .tasks()
+            .block_on()
+            .expect("the list");
         let open = list
             .tasks
             .iter()
@@ -159,7 +163,8 @@ impl Race<'_> {
                 .ground
                 .store
                 .team(&self.ground.team)
-                .create_tasks(&[new], &person);
+                .create_tasks(&[new], &person)
+                .block_on();
             let made = made.expect("a task")[0];
             self.blockers.insert(made.number(), waits);
         }
@@ -175,6 +180,7 @@ impl Race<'_> {
         store
             .team(team)
             .create_tasks(&[new], &Actor::person(team))
+            .block_on()
             .expect("a task")[0]
     }
 
@@ -187,6 +193,7 @@ impl Race<'_> {
         store
             .team(team)
             .update_task(&task, done, &Actor::person(team))
+            .block_on()
             .expect("it is a person's");
     }
 
@@ -197,6 +204,7 @@ impl Race<'_> {
             .store
             .team(&self.ground.team)
             .tasks()
+            .block_on()
             .expect("the list");
         let open = list
             .tasks
@@ -261,7 +269,11 @@ impl Race<'_> {
     fn reconcile(&mut self) {
         let (store, team) = (&self.ground.store, &self.ground.team);
         let began = monotonic_nanos();
-        let report = store.team(team).reconcile().expect("a reconcile");
+        let report = store
+            .team(team)
+            .reconcile()
+            .block_on()
+            .expect("a reconcile");
         let returned = monotonic_nanos();
         for departure in report.died {
             let number = self.number_of(departure.spawn_id);
@@ -277,7 +289,7 @@ impl Race<'_> {
                 self.released += 1;
             }
         }
-        let list = store.team(team).tasks().expect("the list");
+        let list = store.team(team).tasks().block_on().expect("the list");
         for task in list
             .tasks
             .iter()
@@ -286,6 +298,7 @@ impl Race<'_> {
             store
                 .team(team)
                 .release(&task.id, &Actor::person(team))
+                .block_on()
                 .expect("a release");
         }
     }
@@ -368,9 +381,9 @@ pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
     let TeamFixture { store, team, .. } = &arguments.ground;
     loop {
         arguments.log.say("claiming")?;
-        let Some(task) = store.team(team).claim_next(&actor)? else {
+        let Some(task) = store.team(team).claim_next(&actor).block_on()? else {
             arguments.log.say("nothing")?;
-            let list = store.team(team).tasks()?;
+            let list = store.team(team).tasks().block_on()?;
             if list
                 .tasks
                 .iter()
@@ -387,7 +400,11 @@ pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
             status: Some(TaskStatus::Completed),
             ..TaskChange::default()
         };
-        match store.team(team).update_task(&task.id, done, &actor) {
+        match store
+            .team(team)
+            .update_task(&task.id, done, &actor)
+            .block_on()
+        {
             Ok(_) => arguments.log.say(&format!("completed {}", task.id))?,
             Err(StoreError::NotYours { owner, .. }) => {
                 arguments.log.say(&format!("lost {} {owner}", task.id))?;

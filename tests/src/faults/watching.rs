@@ -8,8 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rustix::process::{Signal, kill_process};
 use swarm_os::{DirectoryWatcher, NameFilter};
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::ground::{TeamFixture, name};
 use super::log::path_of;
@@ -118,7 +117,8 @@ fn send(ground: &TeamFixture, text: &str) {
     let sent = ground
         .store
         .team(&ground.team)
-        .send(&name(READER), Draft::new("a", text));
+        .send(&name(READER), Draft::new("a", text))
+        .block_on();
     sent.expect("a message");
 }
 
@@ -192,9 +192,14 @@ pub(super) fn listen(mut arguments: WorkerArguments) -> Result<()> {
     })?;
     loop {
         // While the directory is gone there is nothing to read.
-        for entry in store.team(&team).take_unread(&me).unwrap_or_default() {
+        for entry in store
+            .team(&team)
+            .take_unread(&me)
+            .block_on()
+            .unwrap_or_default()
+        {
             let ids: Vec<_> = entry.msg_id.into_iter().collect();
-            drop(store.team(&team).delivered(&me, &ids));
+            drop(store.team(&team).delivered(&me, &ids).block_on());
             // The parent may stop this process on this line, so it must not hold a lock.
             arguments.log.say(&format!("got {}", entry.text))?;
         }

@@ -11,8 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberName, MessageId};
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::ground::{Locking, TeamFixture};
 use super::log::Log;
@@ -148,7 +147,10 @@ fn send(mut arguments: WorkerArguments) -> Result<()> {
             format!("{} {number} {padding}", arguments.name),
         );
         let store = &arguments.ground.store;
-        let id = store.team(&arguments.ground.team).send(&reader, draft)?;
+        let id = store
+            .team(&arguments.ground.team)
+            .send(&reader, draft)
+            .block_on()?;
         arguments.log.say(&format!("sent {number} {id}"))?;
     }
     arguments.log.say("finished")?;
@@ -175,7 +177,7 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         .map(|entry| entry.0)
         .collect();
     loop {
-        let unread = store.team(team).take_unread(&me)?;
+        let unread = store.team(team).take_unread(&me).block_on()?;
         let mut ids = Vec::new();
         let mut lines = Vec::new();
         for entry in unread {
@@ -194,7 +196,7 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         if !lines.is_empty() {
             swarm_os::append_durable(&transcript, &lines)?;
         }
-        store.team(team).delivered(&me, &ids)?;
+        store.team(team).delivered(&me, &ids).block_on()?;
     }
 }
 

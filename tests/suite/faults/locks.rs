@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use swarm_os::LockOptions;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 use swarm_tests::faults::ground::{TeamFixture, name};
 use swarm_tests::faults::log::path_of;
 use swarm_tests::faults::worker::READER;
@@ -49,6 +48,7 @@ fn send_within(ground: &TeamFixture, deadline: Duration) -> swarm_store::Result<
     store
         .team(&ground.team)
         .send(&name(READER), Draft::new("a", "hello"))
+        .block_on()
         .map(drop)
 }
 
@@ -121,6 +121,7 @@ fn d16_twenty_contenders_all_get_in() {
         .store
         .team(&ground.team)
         .inbox(&name(READER))
+        .block_on()
         .unwrap();
     assert_eq!(inbox.entries.len(), 20);
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use swarm_protocol::{
     CompactRequest, ControlFrame, ErrorKind, Event, LEAD_NAME, MemberName, MemberState, TeamName,
 };
-use swarm_store::{Draft, MemberView};
+use swarm_store::{BlockOn as _, Draft, MemberView};
 use swarm_ui::print::short_count;
 
 use super::acting::require_person;
@@ -40,7 +40,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     require_person(app, "compact")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;
-    known(&app.store.team(&team).config()?, name)?;
+    known(&app.store.team(&team).config().block_on()?, name)?;
     let view = living(app, &team, name)?;
     let mut watch = Watch::new()?;
     watch.file(&app.store.team(&team).journal_path());
@@ -48,7 +48,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
         &app.store.team(&team).member_dir(name),
         swarm_os::NameFilter::Exact(vec!["state.json".into()]),
     );
-    let mut position = app.store.team(&team).events()?.next;
+    let mut position = app.store.team(&team).events().block_on()?.next;
     let frame = ControlFrame::CompactRequest(CompactRequest {
         from: LEAD_NAME.to_owned(),
         instructions: args.instructions.clone(),
@@ -56,13 +56,14 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     });
     app.store
         .team(&team)
-        .send(name, Draft::control(LEAD_NAME, &frame))?;
+        .send(name, Draft::control(LEAD_NAME, &frame))
+        .block_on()?;
     if let Some(when) = later(&view, args.wait) {
         return asked(app, name, when);
     }
     let end = deadline(args.timeout);
     loop {
-        let events = app.store.team(&team).events_from(position)?;
+        let events = app.store.team(&team).events_from(position).block_on()?;
         position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -97,7 +98,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
 /// Returns an error unless swarm runs the member.
 pub(super) fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
     let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
-    let views = app.store.team(team).member_view()?;
+    let views = app.store.team(team).member_view().block_on()?;
     match views.into_iter().find(|view| view.member.name == *name) {
         None => Err(conflict("has left the team")),
         Some(view) if view.state == MemberState::Foreign => Err(conflict(if name.is_lead() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::{Budgets, DefaultBudgets};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
 use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table, short_count};
@@ -107,7 +107,11 @@ pub(in crate::commands) fn accounts(
     team: &dyn Team,
 ) -> Result<(TeamSpending, Vec<BudgetUse>), Failure> {
     let spending = TeamSpending::of(team)?;
-    let uses = budget_uses(&spending, &team.budgets()?, &app.settings.default_budgets());
+    let uses = budget_uses(
+        &spending,
+        &team.budgets().block_on()?,
+        &app.settings.default_budgets(),
+    );
     Ok((spending, uses))
 }
 

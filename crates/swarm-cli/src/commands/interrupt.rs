@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use swarm_os::NameFilter;
 use swarm_protocol::{ControlFrame, ErrorKind, InterruptRequest, LEAD_NAME};
-use swarm_store::{Draft, MemberView};
+use swarm_store::{BlockOn as _, Draft, MemberView};
 
 use super::acting::require_person;
 use super::compact::living;
@@ -34,7 +34,7 @@ pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<ExitCo
     require_person(app, "interrupt")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let (files, name) = (app.store.team(&team), &args.name.name);
-    known(&files.config()?, name)?;
+    known(&files.config().block_on()?, name)?;
     if name.is_lead() {
         let message = "a lead cannot be interrupted by this command";
         return Err(Failure::usage(message).with_hint("press Esc in its terminal"));
@@ -54,7 +54,9 @@ pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<ExitCo
         from: LEAD_NAME.to_owned(),
         timestamp: app.clock.now().iso(),
     });
-    files.send(name, Draft::control(LEAD_NAME, &frame))?;
+    files
+        .send(name, Draft::control(LEAD_NAME, &frame))
+        .block_on()?;
     let turns = turns(&view);
     let end = Instant::now() + PROMPTLY;
     loop {

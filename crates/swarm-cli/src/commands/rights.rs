@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_os::NameFilter;
 use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 
 use super::acting::team_to_answer;
 use super::members::{is_over, known};
@@ -51,12 +51,12 @@ pub(crate) struct AllowArgs {
 pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "mode")?;
     let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
-    known(&files.config()?, name)?;
+    known(&files.config().block_on()?, name)?;
     if name.is_lead() {
         let message = "the mode of a lead cannot be changed by this command";
         return Err(Failure::usage(message).with_hint("start it with `--mode`"));
     }
-    let views = files.member_view()?;
+    let views = files.member_view().block_on()?;
     let view = views.iter().find(|view| view.member.name == *name);
     let Some(view) = view.filter(|view| !is_over(view.state)) else {
         let message = format!("{name} is not running");
@@ -111,7 +111,8 @@ fn refuse_above_ceiling(
     mode: PermissionMode,
 ) -> Result<(), Failure> {
     let Some(rights) = files
-        .rights(name)?
+        .rights(name)
+        .block_on()?
         .filter(|rights| !rights.ceiling.covers(mode))
     else {
         return Ok(());
@@ -127,7 +128,8 @@ fn refuse_above_ceiling(
 
 fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<bool, Failure> {
     Ok(files
-        .rights(name)?
+        .rights(name)
+        .block_on()?
         .is_some_and(|rights| rights.mode == mode))
 }
 

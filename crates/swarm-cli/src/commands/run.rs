@@ -10,7 +10,7 @@ use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_permissions::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, implicit_team_name, lead_standing};
 use tokio_util::sync::CancellationToken;
 
@@ -161,7 +161,7 @@ fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
 /// Refuses a name of an existing team, because a run creates its team. Checked before anything is
 /// printed or started; of two simultaneous runs the store accepts one.
 fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
-    let config = match app.store.team(team).config() {
+    let config = match app.store.team(team).config().block_on() {
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         config => config?,
     };

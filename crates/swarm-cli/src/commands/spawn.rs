@@ -15,7 +15,7 @@ use swarm_protocol::{
     AgentProgram, Budget, BudgetScope, ErrorKind, LEAD_NAME, Member, MemberName, OnLost,
     PermissionMode, TeamName,
 };
-use swarm_store::Draft;
+use swarm_store::{BlockOn as _, Draft};
 use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
 use tokio_util::sync::CancellationToken;
 
@@ -163,7 +163,8 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         if let Some(budget) = args.budget {
             require_price(&prepared.spawn_context.agent_config.models, &named, budget)?;
             let scope = BudgetScope::Member(name.clone());
-            app.store.team(&team).set_budget(&scope, budget)?;
+            let files = app.store.team(&team);
+            files.set_budget(&scope, budget).block_on()?;
         }
     }
     let spawn_context = prepared.spawn_context;
@@ -277,7 +278,7 @@ fn carry_out(
 
 /// Warns that members of a team with a lost lead park or stop without reading their prompt.
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
-    let config = app.store.team(team).config()?;
+    let config = app.store.team(team).config().block_on()?;
     let standing = lead_standing(&*app.store, &config)?;
     let LeadStanding::Lost { pid } = standing else {
         return Ok(());

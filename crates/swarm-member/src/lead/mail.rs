@@ -10,8 +10,7 @@ use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
     RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
 use swarm_team::{Incoming, MemberContext, adopt_request, sort_mail};
 use tokio::sync::Notify;
@@ -119,7 +118,7 @@ impl LeadMail {
         incoming: &Incoming,
         id: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError> {
-        match team.request(id) {
+        match team.request(id).block_on() {
             Ok(record) => Ok(
                 Some(record).filter(|record| record.from.as_str() == incoming.entry.from.trim())
             ),
@@ -195,7 +194,7 @@ impl MailRole for LeadMail {
                     reporter: Arc::clone(&self.reporter),
                     last_mode: Mutex::default(),
                 };
-                granted.apply(team, frame, team.verify_key())
+                granted.apply(team, frame, team.verify_key().block_on())
             }
             _ => Handling::Read,
         }
@@ -215,7 +214,7 @@ impl MailRole for LeadMail {
 
 /// Whether swarm runs the member with this name.
 fn is_ours(team: &dyn Team, name: &str) -> bool {
-    let (Ok(name), Ok(config)) = (MemberName::parse(name.trim()), team.config()) else {
+    let (Ok(name), Ok(config)) = (MemberName::parse(name.trim()), team.config().block_on()) else {
         return false;
     };
     config
@@ -228,7 +227,7 @@ pub(super) fn has_unread_report(
     context: &MemberContext,
     team: &dyn Team,
 ) -> Result<bool, StoreError> {
-    let unread = sort_mail(team.take_unread(&context.name)?);
+    let unread = sort_mail(team.take_unread(&context.name).block_on()?);
     Ok(unread.iter().any(|incoming| match &incoming.frame {
         None => incoming.is_prose(),
         Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
@@ -245,19 +244,19 @@ async fn remove_departed(
     name: &MemberName,
 ) -> Result<(), LeadError> {
     let files = spawn_context.store.team(team);
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     let Some(member) = config.member(name) else {
         return Ok(());
     };
     let Some(spawn_id) = member.spawn_id() else {
         // Its process is not known; it has agreed to stop and works no more.
-        files.asynchronous().remove_member(name, None).await?;
+        files.remove_member(name, None).await?;
         return Ok(());
     };
     if let Ok(ended) = member_death(spawn_context, team, name).await {
         ended?;
     }
-    let last = files.state(name)?;
+    let last = files.state(name).block_on()?;
     let stopped = last.is_some_and(|report| {
         report.spawn_id == spawn_id
             && matches!(report.state, MemberState::Stopping | MemberState::Stopped)

@@ -5,8 +5,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{
     Event, JournalEntry, LEAD_AGENT, LEAD_NAME, PERSON, RequestId, RequestRecord, RequestState,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 /// Requests of members, until the model knows the answers.
 #[derive(Debug, Default)]
@@ -57,7 +56,7 @@ impl OpenQuestions {
                 return true;
             }
             let journal = journal.get_or_insert_with(|| {
-                let events = team.events();
+                let events = team.events().block_on();
                 events.map_or_else(|_| Vec::new(), |events| events.entries)
             });
             news.extend(verdict(journal, question));
@@ -69,7 +68,7 @@ impl OpenQuestions {
 
 /// Returns whether a request is still open. An unreadable request is checked again later.
 fn waits(team: &dyn Team, id: &RequestId) -> bool {
-    match team.request(id) {
+    match team.request(id).block_on() {
         Ok(record) => record.state == RequestState::Open,
         Err(StoreError::RequestNotFound { .. }) => false,
         Err(_) => true,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Injected, TurnOutcome};
 use swarm_os::OsError;
 use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState, TeamConfig};
-use swarm_store::blocking::Team;
-use swarm_store::{MemberView, StoreError, TaskList};
+use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team};
 use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
@@ -164,13 +163,13 @@ impl Role for LeadRole {
             member.rest().await;
             return Ok(None);
         };
-        let config = team.asynchronous().config().await?;
+        let config = team.config().await?;
         member
             .role
             .supervisor
             .watch_all(team.name(), config.teammates());
         member.role.note_teammates(&config);
-        let before = team.asynchronous().member_view().await?;
+        let before = team.member_view().await?;
         // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);
@@ -182,8 +181,8 @@ impl Role for LeadRole {
         if member.receive_again().await? {
             return Ok(None);
         }
-        let tasks = team.asynchronous().tasks().await?;
-        let after = team.asynchronous().member_view().await?;
+        let tasks = team.tasks().await?;
+        let after = team.member_view().await?;
         let is_leaving = was_leaving || member.role.mail.is_member_leaving();
         let waits_for_person = member.role.waits_for_person();
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
@@ -465,8 +464,8 @@ impl MemberLoop<LeadRole> {
             return Ok(true);
         };
         Ok(is_work_finished(
-            &team.tasks()?,
-            &team.member_view()?,
+            &team.tasks().block_on()?,
+            &team.member_view().block_on()?,
             has_unread_report(context, &*team)?,
         ))
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_supervisor::{
     LeadError, LeftWorktree, SpawnContext, StopOptions, TeamStopReport, blocking, end_team,
     kill_team,
@@ -50,7 +50,7 @@ fn who_is_awaited(
     team: &TeamName,
     at_most: Duration,
 ) -> Result<Option<String>, LeadError> {
-    let views = spawn_context.store.team(team).member_view()?;
+    let views = spawn_context.store.team(team).member_view().block_on()?;
     let now = spawn_context.clock.now();
     let awaited: Vec<String> = views
         .iter()
@@ -100,7 +100,7 @@ pub(super) async fn left_worktrees(
 /// Adds tasks and members to the report. Members that have left are no longer in the roster, so the
 /// journal is read.
 pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), LeadError> {
-    let list = team.tasks()?;
+    let list = team.tasks().block_on()?;
     let line = |task: &swarm_protocol::Task| TaskLine {
         id: task.id,
         subject: task.subject.clone(),
@@ -109,7 +109,7 @@ pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), 
         result: task.swarm().result,
     };
     report.tasks = list.tasks.iter().map(line).collect();
-    for entry in team.events()?.entries {
+    for entry in team.events().block_on()?.entries {
         note(&mut report.members, &entry.event);
     }
     for member in &report.members {

@@ -13,6 +13,7 @@ use swarm_permissions::{
     AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
 use swarm_protocol::{DefinitionReport, RightsReport, RuleText, SpawnId};
+use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -252,8 +253,10 @@ fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> R
     rights.on_change(move |rights| {
         let team = context.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
-        let written = team.write_rights(&agent.name, &report);
-        if let Err(error) = written.and_then(|()| team.set_mode(&agent.name, report.mode)) {
+        let written = team.write_rights(&agent.name, &report).block_on();
+        if let Err(error) =
+            written.and_then(|()| team.set_mode(&agent.name, report.mode).block_on())
+        {
             // No decision depends on the files.
             tracing::warn!(agent = %agent, %error, "cannot write the rights");
         }

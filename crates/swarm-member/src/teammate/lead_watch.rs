@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use swarm_os::{DirectoryWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::blocking::Team;
-use swarm_store::{StoreError, process};
+use swarm_store::{BlockOn as _, StoreError, Team, process};
 use tokio::sync::oneshot;
 
 use crate::teammate::suspension::loss;
@@ -58,7 +57,7 @@ impl LeadWatch {
     /// Returns the dead lead process; `None` while it is running, if that is unknown, and in a team
     /// that a person leads from the shell.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
-        let looked = self.team.config();
+        let looked = self.team.config().block_on();
         let looked = looked.and_then(|roster| self.check(roster.lead_process));
         self.keep(looked)
     }

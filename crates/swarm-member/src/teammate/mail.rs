@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, UnixMs};
-use swarm_store::blocking::Team;
+use swarm_store::Team;
 use swarm_team::{Incoming, MemberContext, PendingShutdown};
 
 use crate::granted::GrantedRights;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use swarm_agent::{AgentRuntime, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
-use swarm_store::blocking::TeamStore;
+use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -10,8 +10,7 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 
@@ -337,7 +336,7 @@ impl MemberLoop<TeammateRole> {
     /// unknown.
     fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
-        match team.config() {
+        match team.config().block_on() {
             Ok(config) => Ok(Some(config)),
             Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
             Err(error) => {
@@ -473,7 +472,7 @@ impl MemberLoop<TeammateRole> {
 
 /// Sets `isActive` in the roster, for other programs.
 fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
-    if let Err(error) = team.set_active(&context.name, active) {
+    if let Err(error) = team.set_active(&context.name, active).block_on() {
         // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
     }

@@ -8,8 +8,7 @@ use swarm_os::{DirectoryWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +70,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     member.context().note_who_leads(&*store.team(team))?;
     member.runtime.start(member.session.parts()).await?;
     let hello = hello(&order, &process, tool_names, definition);
-    store.team(team).write_hello(name, &hello)?;
+    store.team(team).write_hello(name, &hello).block_on()?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
@@ -119,7 +118,8 @@ fn take_life(
     let content = serde_json::to_vec(&record).unwrap_or_default();
     let taken = store
         .team(&order.agent.team)
-        .take_life(&order.agent.name, &content);
+        .take_life(&order.agent.name, &content)
+        .block_on();
     let life = taken.map_err(|error| match error {
         StoreError::Fs(error) => TeammateError::Life(error),
         error => error.into(),
@@ -165,7 +165,7 @@ async fn await_commit(
     let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {
-        let config = match store.team(team).config() {
+        let config = match store.team(team).config().block_on() {
             Ok(config) => config,
             Err(StoreError::TeamNotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

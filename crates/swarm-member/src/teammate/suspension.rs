@@ -6,8 +6,7 @@ use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 /// Why a teammate is suspended. Its mail stays queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,13 +89,13 @@ impl PauseWatch {
 
     /// The mark, if it is for this spawn.
     pub(crate) fn mark(&mut self) -> Option<PauseMark> {
-        self.take(self.team.paused(&self.name))
+        self.take(self.team.paused(&self.name).block_on())
     }
 
     /// The mark according to a roster that was just read. Without a roster, uses the last result.
     pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
         match roster.and_then(|roster| roster.member(&self.name)) {
-            Some(member) => self.take(self.team.pause_of(member)),
+            Some(member) => self.take(self.team.pause_of(member).block_on()),
             None => self.mark.clone(),
         }
     }

@@ -7,8 +7,7 @@ use swarm_agent::Injected;
 use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{StoreError, TaskChange};
+use swarm_store::{BlockOn as _, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
 /// Maximum bytes of a result taken from the text of a turn.
@@ -80,7 +79,7 @@ impl TaskFollowUp {
 
     fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
         let agent = self.context.actor(self.team.name()).agent_id;
-        let mut tasks = self.team.tasks()?.tasks;
+        let mut tasks = self.team.tasks().block_on()?.tasks;
         tasks.retain(|task| {
             let spawn = task.swarm().spawn_id;
             task.status == status
@@ -104,14 +103,14 @@ impl TaskFollowUp {
                 ..TaskChange::default()
             };
             let actor = self.context.actor(self.team.name());
-            self.team.update_task(&task.id, change, &actor)?;
+            self.team.update_task(&task.id, change, &actor).block_on()?;
         }
         Ok(())
     }
 
     /// The tasks that anyone completed since the journal had this length.
     fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
-        let events = self.team.events_from(began)?.entries;
+        let events = self.team.events_from(began).block_on()?.entries;
         let completed = events.into_iter().filter_map(|entry| match entry.event {
             Event::TaskChanged { task, from, to, .. } if from != to => {
                 (to == TaskState::Completed).then_some(task)

@@ -7,7 +7,7 @@ use swarm_agent::{Injected, Totals, TurnOutcome};
 use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::MemberContext;
 
 use crate::reporter::{Reporter, TurnMail};
@@ -143,7 +143,7 @@ impl TurnReporter {
         while let Some(notice) = self.unsent.front() {
             let frame = ControlFrame::IdleNotification(notice.clone());
             let draft = self.context.control(&frame);
-            team.send(&MemberName::lead(), draft)?;
+            team.send(&MemberName::lead(), draft).block_on()?;
             self.unsent.pop_front();
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use swarm_protocol::{Budget, BudgetScope, CostRecord, Money, RunBudget, UnixMs, Usage};
-use swarm_store::blocking::TeamStore;
+use swarm_store::BlockOn as _;
 
 use crate::world::{World, name};
 
@@ -24,17 +24,18 @@ fn cost(member: &str, dollars: f64) -> CostRecord {
 #[test]
 fn costs_are_read_once_and_a_line_cut_short_spoils_no_other() {
     let world = World::new();
-    let team = world.store.team(&world.team);
-    assert!(team.costs_from(0).unwrap().entries.is_empty());
+    let team = world.handle();
+    assert!(team.costs_from(0).block_on().unwrap().entries.is_empty());
     team.record_costs(&[cost("bob", 1.0), cost("eve", 2.0)])
+        .block_on()
         .unwrap();
-    let first = team.costs_from(0).unwrap();
+    let first = team.costs_from(0).block_on().unwrap();
     assert_eq!(first.entries, [cost("bob", 1.0), cost("eve", 2.0)]);
     let path = team.journal_path().with_file_name("cost.jsonl");
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(b"{\"at\":1,").unwrap();
-    team.record_costs(&[cost("bob", 3.0)]).unwrap();
-    let second = team.costs_from(first.next).unwrap();
+    team.record_costs(&[cost("bob", 3.0)]).block_on().unwrap();
+    let second = team.costs_from(first.next).block_on().unwrap();
     assert_eq!(second.entries, [cost("bob", 3.0)]);
     assert_eq!(second.broken.len(), 1);
 }
@@ -42,39 +43,43 @@ fn costs_are_read_once_and_a_line_cut_short_spoils_no_other() {
 #[test]
 fn budgets_of_different_scopes_are_kept_together() {
     let world = World::new();
-    let team = world.store.team(&world.team);
+    let team = world.handle();
     let five: Budget = "5$".parse().unwrap();
     let tokens: Budget = "10k-tokens".parse().unwrap();
-    team.set_budget(&BudgetScope::Team, five).unwrap();
+    team.set_budget(&BudgetScope::Team, five)
+        .block_on()
+        .unwrap();
     team.set_budget(&BudgetScope::Member(name("bob")), tokens)
+        .block_on()
         .unwrap();
     let task = BudgetScope::Task("3".parse().unwrap());
-    team.set_budget(&task, five).unwrap();
+    team.set_budget(&task, five).block_on().unwrap();
     let run = RunBudget {
         limit: five,
         usd_before: Money::dollars(1.5).unwrap(),
         tokens_before: 7,
     };
-    team.set_run_budget(Some(run)).unwrap();
+    team.set_run_budget(Some(run)).block_on().unwrap();
     // A raised budget of a run still counts from its beginning.
     team.set_budget(&BudgetScope::Run, "9$".parse().unwrap())
+        .block_on()
         .unwrap();
-    let found = team.budgets().unwrap();
+    let found = team.budgets().block_on().unwrap();
     assert_eq!(found.team, Some(five));
     assert_eq!(found.get(&BudgetScope::Member(name("bob"))), Some(tokens));
     assert_eq!(found.get(&task), Some(five));
     assert_eq!(found.run.map(|run| run.usd_before), Some(run.usd_before));
-    team.set_run_budget(None).unwrap();
-    assert_eq!(team.budgets().unwrap().run, None);
-    assert_eq!(team.budgets().unwrap().team, Some(five));
+    team.set_run_budget(None).block_on().unwrap();
+    assert_eq!(team.budgets().block_on().unwrap().run, None);
+    assert_eq!(team.budgets().block_on().unwrap().team, Some(five));
 }
 
 #[test]
 fn the_costs_of_a_deleted_team_are_archived() {
     let world = World::new();
-    let team = world.store.team(&world.team);
-    team.record_costs(&[cost("bob", 1.0)]).unwrap();
-    let archive = team.delete(false, true).unwrap().unwrap();
+    let team = world.handle();
+    team.record_costs(&[cost("bob", 1.0)]).block_on().unwrap();
+    let archive = team.delete(false, true).block_on().unwrap().unwrap();
     let kept = std::fs::read_to_string(archive.join("cost.jsonl")).unwrap();
     assert!(kept.contains("\"usd\":1.0"), "{kept}");
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use swarm_protocol::{MemberName, SpawnId, TaskStatus};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, TaskChange};
+use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
 use crate::world::{World, id, name, new_task};
 
@@ -127,9 +126,9 @@ fn send_fifty(world: &World, called: &str) {
     for number in 0..50 {
         let draft = Draft::new(called, format!("message {number} of {called}"));
         let id = world
-            .store
-            .team(&world.team)
+            .handle()
             .send(&name("reader"), draft)
+            .block_on()
             .unwrap();
         say(&format!("sent {id}"));
     }
@@ -139,7 +138,7 @@ fn claim_next(world: &World, called: &str) {
     say("ready");
     wait_for_word();
     let actor = world.actor(called);
-    while let Some(task) = world.store.team(&world.team).claim_next(&actor).unwrap() {
+    while let Some(task) = world.handle().claim_next(&actor).block_on().unwrap() {
         say(&format!("won {}", task.id));
     }
 }
@@ -149,7 +148,7 @@ fn claim_each(world: &World, called: &str) {
     wait_for_word();
     let actor = world.actor(called);
     for number in 1..=100 {
-        match world.store.team(&world.team).claim(&id(number), &actor) {
+        match world.handle().claim(&id(number), &actor).block_on() {
             Ok(_) => say(&format!("won {number}")),
             Err(StoreError::Taken { owner, .. }) => say(&format!("lost {number} {owner}")),
             Err(error) => panic!("{error}"),
@@ -158,7 +157,7 @@ fn claim_each(world: &World, called: &str) {
 }
 
 fn live(world: &World, called: &str) {
-    let config = world.store.team(&world.team).config().unwrap();
+    let config = world.handle().config().block_on().unwrap();
     let spawn = config.member(&name(called)).unwrap().spawn_id().unwrap();
     let _life = world.live(called, spawn);
     say("ready");
@@ -176,19 +175,20 @@ fn hammer(world: &World, called: &str) {
         let id = store
             .team(team)
             .send(&me, Draft::new(called, text))
+            .block_on()
             .unwrap();
         say(&format!("sent {id}"));
-        let unread = store.team(team).take_unread(&me).unwrap();
+        let unread = store.team(team).take_unread(&me).block_on().unwrap();
         let ids: Vec<_> = unread
             .iter()
             .filter_map(|entry| entry.msg_id.clone())
             .collect();
         if round % 3 == 2 {
-            store.team(team).ack(&me, &ids).unwrap();
+            store.team(team).ack(&me, &ids).block_on().unwrap();
         }
         if round % 4 == 3 {
             fan(world, 3);
-            if let Some(task) = store.team(team).claim_next(&actor).unwrap() {
+            if let Some(task) = store.team(team).claim_next(&actor).block_on().unwrap() {
                 let done = TaskChange {
                     status: Some(TaskStatus::Completed),
                     ..TaskChange::default()
@@ -196,8 +196,13 @@ fn hammer(world: &World, called: &str) {
                 store
                     .team(team)
                     .update_task(&task.id, done, &actor)
+                    .block_on()
                     .unwrap();
-                store.team(team).delete_task(&task.id, &actor).unwrap();
+                store
+                    .team(team)
+                    .delete_task(&task.id, &actor)
+                    .block_on()
+                    .unwrap();
             }
         }
     }
@@ -205,13 +210,13 @@ fn hammer(world: &World, called: &str) {
 
 /// Tasks that all depend on the last existing one.
 fn fan(world: &World, count: usize) {
-    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
+    let tasks = world.handle().tasks().block_on().unwrap().tasks;
     let mut task = new_task("one of many", &[]);
     task.blocked_by.extend(tasks.last().map(|last| last.id));
     world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&vec![task; count], &world.person())
+        .block_on()
         .unwrap();
 }
 
@@ -228,9 +233,9 @@ fn churn(world: &World, called: &str) {
     loop {
         let spawn: SpawnId = world.join(called);
         world
-            .store
-            .team(&world.team)
+            .handle()
             .remove_member(&name(called), Some(&spawn))
+            .block_on()
             .unwrap();
         say("removed");
     }
@@ -241,7 +246,7 @@ fn reserve(world: &World, called: &str) {
     let mut new = crate::world::new_member(called);
     new.reservation.deadline = swarm_protocol::UnixMs(1);
     new.prompt = Some(Draft::new("team-lead", "begin"));
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     say("ready");
     wait_for_word();
 }

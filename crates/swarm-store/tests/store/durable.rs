@@ -1,8 +1,7 @@
 //! Completed operations are synced, file and directory.
 
 use swarm_protocol::{Answer, AnsweredBy, TaskStatus, TeamName};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, TaskChange};
+use swarm_store::{BlockOn as _, Draft, TaskChange, TeamStore};
 
 use crate::grants::asked;
 use crate::recorder::left_open;
@@ -20,7 +19,9 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     let store = store_at(&root);
-    let (made, mut left) = left_open(directory.path(), || store.create_team(new_team("crew")));
+    let (made, mut left) = left_open(directory.path(), || {
+        store.create_team(new_team("crew")).block_on()
+    });
     made.unwrap();
     // The lock for creating teams is recreated if missing.
     let made_again = format!("entry {}", root.join("swarm").display());
@@ -39,16 +40,9 @@ fn a_message_that_was_sent_is_on_disk_and_its_line_in_the_journal_is_not_waited_
     let world = World::with_member("ann");
     let (_posted, left) = left_open(&world.root, || {
         let draft = Draft::new("team-lead", "hello");
-        world
-            .store
-            .team(&world.team)
-            .post(&name("ann"), draft)
-            .unwrap()
+        world.handle().post(&name("ann"), draft).block_on().unwrap()
     });
-    let line = format!(
-        "content of {}",
-        world.store.team(&world.team).journal_path().display()
-    );
+    let line = format!("content of {}", world.handle().journal_path().display());
     assert_eq!(left, [line]);
 }
 
@@ -58,24 +52,44 @@ fn what_was_done_to_tasks_is_on_disk() {
     let (store, team, person) = (&world.store, &world.team, world.person());
     let create = |blocked_by: &[u64], count: usize| {
         let new = vec![new_task("part", blocked_by); count];
-        store.team(team).create_tasks(&new, &person).unwrap()
+        store
+            .team(team)
+            .create_tasks(&new, &person)
+            .block_on()
+            .unwrap()
     };
     assert_durable(&world, || create(&[], 1));
     assert_durable(&world, || create(&[1], 300));
-    assert_durable(&world, || store.team(team).claim(&id(1), &person).unwrap());
+    assert_durable(&world, || {
+        store.team(team).claim(&id(1), &person).block_on().unwrap()
+    });
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
         ..TaskChange::default()
     };
     assert_durable(&world, || {
-        store.team(team).update_task(&id(1), done, &person).unwrap()
+        store
+            .team(team)
+            .update_task(&id(1), done, &person)
+            .block_on()
+            .unwrap()
     });
-    assert_durable(&world, || store.team(team).claim(&id(2), &person).unwrap());
     assert_durable(&world, || {
-        store.team(team).release(&id(2), &person).unwrap()
+        store.team(team).claim(&id(2), &person).block_on().unwrap()
     });
     assert_durable(&world, || {
-        store.team(team).delete_task(&id(2), &person).unwrap()
+        store
+            .team(team)
+            .release(&id(2), &person)
+            .block_on()
+            .unwrap()
+    });
+    assert_durable(&world, || {
+        store
+            .team(team)
+            .delete_task(&id(2), &person)
+            .block_on()
+            .unwrap()
     });
 }
 
@@ -84,22 +98,26 @@ fn a_spawn_that_was_committed_is_on_disk() {
     let world = World::new();
     let new = new_member("ann");
     let spawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     assert_durable(&world, || world.commit(spawn));
 }
 
 #[test]
 fn a_committed_spawn_and_an_answer_are_on_disk() {
     let world = World::new();
-    let files = world.store.team(&world.team);
-    let reserved = files.reserve(new_member("ann")).unwrap();
+    let files = world.handle();
+    let reserved = files.reserve(new_member("ann")).block_on().unwrap();
     let spawn = reserved.spawn_id().unwrap();
     assert_durable(&world, || world.commit(spawn));
-    let asked = files.open_request(asked("perm-1-aaaaaaa", spawn)).unwrap();
+    let asked = files
+        .open_request(asked("perm-1-aaaaaaa", spawn))
+        .block_on()
+        .unwrap();
     let by = AnsweredBy::person(1, None);
     assert_durable(&world, || {
         files
             .answer_request(&asked.id, None, Answer::once(), by)
+            .block_on()
             .unwrap()
     });
 }

@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use swarm_protocol::{ErrorKind, TaskStatus, TeamName};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, TaskChange};
+use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
 use crate::world::{World, id, name, new_member, team};
 
@@ -30,11 +29,11 @@ fn a_task_without_our_metadata_goes_through_its_whole_life() {
     );
     let alice = world.actor("alice");
     world.create("after", &[8]);
-    world.store.team(&world.team).claim(&id(8), &alice).unwrap();
+    world.handle().claim(&id(8), &alice).block_on().unwrap();
     let updated = world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(8), done(), &alice)
+        .block_on()
         .unwrap();
     assert_eq!(updated.unblocked.len(), 1);
     let text = fs::read_to_string(world.task_path(8)).unwrap();
@@ -46,9 +45,9 @@ fn a_task_without_our_metadata_goes_through_its_whole_life() {
     assert_eq!(task["metadata"]["_internal"], true);
     assert_eq!(task["blocks"], json!(["9"]));
     world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(8), &alice)
+        .block_on()
         .unwrap();
 }
 
@@ -68,29 +67,25 @@ fn a_claim_of_another_program_counts_by_its_name() {
     let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
     for number in [1, 2] {
         world
-            .store
-            .team(&world.team)
+            .handle()
             .update_task(&id(number), done(), &alice)
+            .block_on()
             .unwrap();
     }
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(3), done(), &alice)
+        .block_on()
         .unwrap_err();
     assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "carol"));
-    let error = world
-        .store
-        .team(&world.team)
-        .claim(&id(4), &alice)
-        .unwrap_err();
+    let error = world.handle().claim(&id(4), &alice).block_on().unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     world
-        .store
-        .team(&world.team)
+        .handle()
         .release(&id(4), &world.person())
+        .block_on()
         .unwrap();
-    world.store.team(&world.team).claim(&id(4), &alice).unwrap();
+    world.handle().claim(&id(4), &alice).block_on().unwrap();
 }
 
 #[test]
@@ -100,21 +95,21 @@ fn an_owner_that_another_program_put_in_our_owners_place_is_the_owner() {
     world.join("bob");
     world.create("work", &[]);
     let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
     let text = fs::read_to_string(world.task_path(1)).unwrap();
     let mut task: Value = serde_json::from_str(&text).unwrap();
     task["owner"] = json!("bob");
     put(&world, 1, &task.to_string());
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(1), done(), &alice)
+        .block_on()
         .unwrap_err();
     assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "bob"));
     world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(1), done(), &world.actor("bob"))
+        .block_on()
         .unwrap();
 }
 
@@ -140,7 +135,7 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         put(&world, number, text);
     }
-    let directory = world.store.team(&world.team).tasks_directory();
+    let directory = world.handle().tasks_directory();
     for ignored in [
         "notes.txt",
         "x.json",
@@ -150,25 +145,25 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         swarm_os::replace_alone(&directory.join(ignored), b"?").unwrap();
     }
-    let list = world.store.team(&world.team).tasks().unwrap();
+    let list = world.handle().tasks().block_on().unwrap();
     assert_eq!(list.tasks.len(), 1);
     let broken: Vec<_> = list.broken.iter().map(|broken| &broken.path).collect();
     let expected: Vec<_> = (2..=6).map(|number| world.task_path(number)).collect();
     assert_eq!(broken, expected.iter().collect::<Vec<_>>());
-    let error = world.store.team(&world.team).task(&id(3)).unwrap_err();
+    let error = world.handle().task(&id(3)).block_on().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.to_string().contains("3.json"));
     let claimed = world
-        .store
-        .team(&world.team)
+        .handle()
         .claim_next(&world.actor("alice"))
+        .block_on()
         .unwrap();
     assert_eq!(claimed.unwrap().id, id(1));
     let before = world.files();
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .claim(&id(2), &world.actor("alice"))
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_eq!(world.files(), before);
@@ -182,13 +177,13 @@ fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
     let text = r#"{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[]}"#;
     swarm_os::replace_alone(&victim, text.as_bytes()).unwrap();
     std::os::unix::fs::symlink(&victim, world.task_path(1)).unwrap();
-    let list = world.store.team(&world.team).tasks().unwrap();
+    let list = world.handle().tasks().block_on().unwrap();
     assert_eq!((list.tasks.len(), list.broken.len()), (0, 1));
     assert!(
         world
-            .store
-            .team(&world.team)
+            .handle()
             .claim(&id(1), &world.person())
+            .block_on()
             .is_err()
     );
     assert_eq!(fs::read_to_string(&victim).unwrap(), text);
@@ -211,22 +206,44 @@ fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
     let theirs = foreign_team(&world);
     let before = world.files();
     let store = &world.store;
-    assert_eq!(store.teams().unwrap().len(), 2);
-    assert_eq!(store.team(&theirs).config().unwrap().members.len(), 1);
-    assert_eq!(store.team(&theirs).member_view().unwrap().len(), 1);
-    assert!(store.team(&theirs).tasks().unwrap().is_empty());
+    assert_eq!(store.teams().block_on().unwrap().len(), 2);
+    assert_eq!(
+        store
+            .team(&theirs)
+            .config()
+            .block_on()
+            .unwrap()
+            .members
+            .len(),
+        1
+    );
+    assert_eq!(
+        store.team(&theirs).member_view().block_on().unwrap().len(),
+        1
+    );
+    assert!(store.team(&theirs).tasks().block_on().unwrap().is_empty());
     let lead = name("team-lead");
     for outcome in [
         store
             .team(&theirs)
             .send(&lead, Draft::new("x", "y"))
+            .block_on()
             .map(drop),
-        store.team(&theirs).reserve(new_member("alice")).map(drop),
-        store.team(&theirs).claim_next(&world.person()).map(drop),
-        store.team(&theirs).delete(true, true).map(drop),
         store
             .team(&theirs)
-            .journal(swarm_protocol::Event::TeamDeleted { by: String::new() }),
+            .reserve(new_member("alice"))
+            .block_on()
+            .map(drop),
+        store
+            .team(&theirs)
+            .claim_next(&world.person())
+            .block_on()
+            .map(drop),
+        store.team(&theirs).delete(true, true).block_on().map(drop),
+        store
+            .team(&theirs)
+            .journal(swarm_protocol::Event::TeamDeleted { by: String::new() })
+            .block_on(),
     ] {
         let error = outcome.unwrap_err();
         assert!(matches!(error, StoreError::ForeignTeam { .. }), "{error}");
@@ -249,7 +266,7 @@ fn everything_works_by_lock_directories_alone() {
             .map(|_| {
                 scope.spawn(|| {
                     let draft = Draft::new("team-lead", "hello");
-                    let sent = world.store.team(&world.team).send(&name("alice"), draft);
+                    let sent = world.handle().send(&name("alice"), draft).block_on();
                     world.create("work", &[]);
                     sent.unwrap()
                 })
@@ -261,18 +278,15 @@ fn everything_works_by_lock_directories_alone() {
             .collect()
     });
     assert_eq!(world.unread("alice").len(), sent.len());
-    assert_eq!(
-        world.store.team(&world.team).tasks().unwrap().tasks.len(),
-        4
-    );
+    assert_eq!(world.handle().tasks().block_on().unwrap().tasks.len(), 4);
     let alice = name("alice");
-    world.store.team(&world.team).ack(&alice, &sent).unwrap();
+    world.handle().ack(&alice, &sent).block_on().unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .remove_member(&alice, Some(&spawn))
+        .block_on()
         .unwrap();
-    let archive = world.store.team(&world.team).delete(false, false).unwrap();
+    let archive = world.handle().delete(false, false).block_on().unwrap();
     let mut names: Vec<_> = fs::read_dir(archive.unwrap().join("tasks"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -7,8 +7,7 @@ use swarm_protocol::{
     Answer, AnsweredBy, Event, Grant, LEAD_NAME, MessageId, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, UnixMs,
 };
-use swarm_store::blocking::{Team, TeamStore};
-use swarm_store::{AnswerLookup, StoreError};
+use swarm_store::{AnswerLookup, BlockOn as _, StoreError, Team, TeamStore};
 
 use crate::world::{World, name, new_team, team};
 
@@ -40,7 +39,7 @@ fn person() -> AnsweredBy {
 
 /// The last recorded answer.
 fn answered(files: &dyn Team) -> Event {
-    let events = files.events().unwrap().entries.into_iter().rev();
+    let events = files.events().block_on().unwrap().entries.into_iter().rev();
     let mut events = events.map(|entry| entry.event);
     events
         .find(|event| matches!(event, Event::RequestAnswered { .. }))
@@ -66,24 +65,37 @@ fn signer(files: &dyn Team) -> AnsweredBy {
 #[test]
 fn an_approval_without_the_signature_for_its_own_request_is_rejected() {
     let world = World::with_member("alice");
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap().unwrap();
-    let look = |asked: &RequestRecord| files.look_up_answer(asked, Some(&key)).unwrap();
+    let files = world.handle();
+    let key = files.verify_key().block_on().unwrap().unwrap();
+    let look = |asked: &RequestRecord| files.look_up_answer(asked, Some(&key)).block_on().unwrap();
     let spawn = SpawnId::random();
-    let earlier = files.open_request(asked("perm-1-aaaaaaa", spawn)).unwrap();
-    let yes = |id: &RequestId, by| files.answer_request(id, None, Answer::once(), by);
+    let earlier = files
+        .open_request(asked("perm-1-aaaaaaa", spawn))
+        .block_on()
+        .unwrap();
+    let yes = |id: &RequestId, by| {
+        files
+            .answer_request(id, None, Answer::once(), by)
+            .block_on()
+    };
     yes(&earlier.id, person()).unwrap();
     assert!(matches!(look(&earlier), AnswerLookup::Answered(_)));
     let replayed = signer(&*files);
     assert!(replayed.signature.is_some());
 
-    let asked = files.open_request(asked("perm-1-bbbbbbb", spawn)).unwrap();
+    let asked = files
+        .open_request(asked("perm-1-bbbbbbb", spawn))
+        .block_on()
+        .unwrap();
     for (forged, why) in [
         (person(), "it is not signed"),
         (replayed, "its signature is invalid"),
     ] {
         yes(&asked.id, person()).unwrap();
-        files.journal(signed_by(&*files, forged)).unwrap();
+        files
+            .journal(signed_by(&*files, forged))
+            .block_on()
+            .unwrap();
         assert_eq!(look(&asked), AnswerLookup::Rejected(why.to_owned()));
     }
     yes(&asked.id, person()).unwrap();
@@ -93,10 +105,10 @@ fn an_approval_without_the_signature_for_its_own_request_is_rejected() {
 #[test]
 fn a_signature_covers_everything_that_is_granted() {
     let world = World::with_member("alice");
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap().unwrap();
+    let files = world.handle();
+    let key = files.verify_key().block_on().unwrap().unwrap();
     let grant = Grant::answer(&asked("perm-1-aaaaaaa", SpawnId::random()), &Answer::once());
-    let by = files.signed(&grant, person()).unwrap();
+    let by = files.signed(&grant, person()).block_on().unwrap();
     assert!(key.verifies(&world.team, &grant, &by));
     let always = Answer::Approved {
         always: true,
@@ -141,13 +153,17 @@ fn a_signature_covers_everything_that_is_granted() {
 #[test]
 fn each_team_has_its_own_key() {
     let world = World::with_member("alice");
-    world.store.create_team(new_team("other")).unwrap();
+    world
+        .store
+        .create_team(new_team("other"))
+        .block_on()
+        .unwrap();
     let other = world.store.team(&team("other"));
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap().unwrap();
-    assert_ne!(other.verify_key().unwrap().unwrap(), key);
+    let files = world.handle();
+    let key = files.verify_key().block_on().unwrap().unwrap();
+    assert_ne!(other.verify_key().block_on().unwrap().unwrap(), key);
     let grant = Grant::team_rule("Bash(make:*)");
-    let by = other.signed(&grant, person()).unwrap();
+    let by = other.signed(&grant, person()).block_on().unwrap();
     assert!(!key.verifies(&world.team, &grant, &by));
     let keys = files.team_directory().join("swarm/keys");
     for path in [keys.clone(), keys.join("signing.key")] {
@@ -159,53 +175,68 @@ fn each_team_has_its_own_key() {
 #[test]
 fn only_grants_need_the_private_key() {
     let world = World::with_member("alice");
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap();
+    let files = world.handle();
+    let key = files.verify_key().block_on().unwrap();
     let path = files.team_directory().join("swarm/keys/signing.key");
     std::fs::remove_file(&path).unwrap();
     let asked = files
         .open_request(asked("perm-1-aaaaaaa", SpawnId::random()))
+        .block_on()
         .unwrap();
-    let answer = |answer| files.answer_request(&asked.id, None, answer, person());
+    let answer = |answer| {
+        files
+            .answer_request(&asked.id, None, answer, person())
+            .block_on()
+    };
     let failed = answer(Answer::once()).unwrap_err();
     assert!(matches!(failed, StoreError::SigningKey { .. }), "{failed}");
     assert!(failed.to_string().contains("signing.key"), "{failed}");
     assert!(failed.hint().is_some());
     answer(Answer::Denied { why: None }).unwrap();
-    let found = files.look_up_answer(&asked, key.as_ref()).unwrap();
+    let found = files
+        .look_up_answer(&asked, key.as_ref())
+        .block_on()
+        .unwrap();
     assert!(matches!(found, AnswerLookup::Answered(_)), "{found:?}");
 }
 
 #[test]
 fn the_leads_model_grants_no_further_calls() {
     let world = World::with_member("alice");
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().unwrap();
+    let files = world.handle();
+    let key = files.verify_key().block_on().unwrap();
     let asked = files
         .open_request(asked("perm-1-aaaaaaa", SpawnId::random()))
+        .block_on()
         .unwrap();
     let always = Answer::Approved {
         always: true,
         updated_input: None,
     };
     let by = AnsweredBy::lead_agent();
-    files.answer_request(&asked.id, None, always, by).unwrap();
-    let found = files.look_up_answer(&asked, key.as_ref()).unwrap();
+    files
+        .answer_request(&asked.id, None, always, by)
+        .block_on()
+        .unwrap();
+    let found = files
+        .look_up_answer(&asked, key.as_ref())
+        .block_on()
+        .unwrap();
     assert!(matches!(found, AnswerLookup::Rejected(_)), "{found:?}");
 }
 
 #[test]
 fn what_another_programs_lead_answers_is_not_signed() {
     let world = World::with_member("alice");
-    let files = world.store.team(&world.team);
+    let files = world.handle();
     let by = AnsweredBy {
         by: LEAD_NAME.to_owned(),
         ..AnsweredBy::default()
     };
     let grant = Grant::team_rule("Bash");
-    assert_eq!(files.signed(&grant, by.clone()).unwrap(), by);
+    assert_eq!(files.signed(&grant, by.clone()).block_on().unwrap(), by);
     let keys = files.team_directory().join("swarm/keys");
     std::fs::remove_dir_all(keys).unwrap();
-    assert_eq!(files.verify_key().unwrap(), None);
-    assert_eq!(files.signed(&grant, person()).unwrap(), person());
+    assert_eq!(files.verify_key().block_on().unwrap(), None);
+    assert_eq!(files.signed(&grant, person()).block_on().unwrap(), person());
 }

@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, Draft, TeamStore};
 
 use crate::world::{World, id, name};
 
@@ -15,9 +14,9 @@ fn half_deleted() -> (World, PathBuf) {
     world.create("work", &[]);
     let draft = Draft::new("a", "hello");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     let archive = archive(&world, "crew-2026-11-22T101500.000Z", &[]);
     fs::rename(world.root.join("tasks/crew"), archive.join("tasks")).unwrap();
@@ -59,7 +58,7 @@ fn what_is_left_of_a_half_deleted_team_goes_to_the_archive_that_was_begun() {
     );
     let namesake = archive(&world, "crew-x-2026-11-22T111500.000Z", &["tasks"]);
     let without_tasks = archive(&world, "crew-2026-11-22T121500.000Z", &[]);
-    world.store.sweep(true).unwrap();
+    world.store.sweep(true).block_on().unwrap();
     assert_eq!(
         names(&begun),
         ["config.json", "inboxes", "journal.jsonl", "tasks"]
@@ -80,7 +79,7 @@ fn what_is_left_of_a_team_without_an_archive_gets_a_new_one() {
         "crew-2026-11-22T111500.000Z",
         &["tasks", "journal.jsonl", "config.json", "inboxes"],
     );
-    world.store.sweep(true).unwrap();
+    world.store.sweep(true).block_on().unwrap();
     assert_eq!(names(&complete.join("inboxes")), [""; 0]);
     let archives = names(&world.root.join("swarm/archive"));
     let new = archives
@@ -97,7 +96,7 @@ fn archives_that_cannot_be_listed_are_not_taken_for_none() {
     let archives = begun.parent().unwrap();
     fs::rename(archives, archives.with_extension("moved")).unwrap();
     fs::File::create(archives).unwrap();
-    let swept = world.store.sweep(true).unwrap();
+    let swept = world.store.sweep(true).block_on().unwrap();
     let [(leftover, removed)] = &swept[..] else {
         panic!("{swept:?}");
     };
@@ -135,7 +134,7 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
         "that one may be in use by another program"
     );
     assert_eq!(
-        world.store.team(&world.team).task(&id(2)).unwrap().subject,
+        world.handle().task(&id(2)).block_on().unwrap().subject,
         "more"
     );
 }
@@ -143,14 +142,14 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
 #[test]
 fn a_message_that_is_in_the_inbox_was_sent_though_the_journal_takes_no_line() {
     let world = World::with_member("alice");
-    let journal = world.store.team(&world.team).journal_path();
+    let journal = world.handle().journal_path();
     fs::rename(&journal, journal.with_extension("moved")).unwrap();
     fs::create_dir(&journal).unwrap();
     let draft = Draft::new("a", "hello");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     assert_eq!(world.unread("alice").len(), 1);
 }

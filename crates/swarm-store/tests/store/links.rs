@@ -6,8 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::Event;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, Draft, TeamStore};
 
 use crate::world::{World, name, new_member, new_task};
 
@@ -35,16 +34,29 @@ impl Writes {
             Self::Mail | Self::FirstMail => store
                 .team(team)
                 .send(&alice, Draft::new("bob", "hello"))
+                .block_on()
                 .map(drop),
             Self::Tasks => store
                 .team(team)
                 .create_tasks(&[new_task("work", &[])], &world.person())
+                .block_on()
                 .map(drop),
-            Self::Roster => store.team(team).reserve(new_member("bob")).map(drop),
-            Self::Journal => store.team(team).journal(Event::TeamDeleted {
-                by: "a test".to_owned(),
-            }),
-            Self::Life => store.team(team).take_life(&alice, b"{}").map(drop),
+            Self::Roster => store
+                .team(team)
+                .reserve(new_member("bob"))
+                .block_on()
+                .map(drop),
+            Self::Journal => store
+                .team(team)
+                .journal(Event::TeamDeleted {
+                    by: "a test".to_owned(),
+                })
+                .block_on(),
+            Self::Life => store
+                .team(team)
+                .take_life(&alice, b"{}")
+                .block_on()
+                .map(drop),
         }
     }
 }
@@ -115,9 +127,9 @@ fn a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
         fs::File::create(&path).unwrap();
     };
     in_place_of("teams/crew/swarm/requests");
-    world.store.team(&world.team).requests().unwrap_err();
+    world.handle().requests().block_on().unwrap_err();
     in_place_of("tasks/crew");
-    world.store.team(&world.team).tasks().unwrap_err();
+    world.handle().tasks().block_on().unwrap_err();
     in_place_of("teams");
-    world.store.teams().unwrap_err();
+    world.store.teams().block_on().unwrap_err();
 }

@@ -4,8 +4,7 @@ use std::process::Command;
 
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberState};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
 
 use crate::world::{World, name};
 
@@ -19,22 +18,26 @@ fn a_view_has_liveness_unread_mail_and_whether_to_reconcile() {
         store
             .team(team)
             .send(&name("alice"), Draft::new("bob", text))
+            .block_on()
             .unwrap();
     }
-    let seen = store.team(team).view().unwrap();
-    assert_eq!(seen.config, store.team(team).config().unwrap());
+    let seen = store.team(team).view().block_on().unwrap();
+    assert_eq!(seen.config, store.team(team).config().block_on().unwrap());
     let alice = &seen.members[1];
     assert_eq!((alice.liveness, alice.unread), (Liveness::Alive, Some(2)));
     let process = alice.process.as_ref().unwrap();
     assert_eq!((process.spawn_id, process.pid), (spawn, std::process::id()));
     assert!(!seen.needs_reconcile);
-    assert_eq!(store.team(team).life_record(&name("alice")), alice.process);
+    assert_eq!(
+        store.team(team).life_record(&name("alice")).block_on(),
+        alice.process
+    );
 
     drop(life);
-    let seen = store.team(team).view().unwrap();
+    let seen = store.team(team).view().block_on().unwrap();
     assert!(seen.needs_reconcile && seen.members[1].process.is_none());
-    store.team(team).reconcile().unwrap();
-    let seen = store.team(team).view().unwrap();
+    store.team(team).reconcile().block_on().unwrap();
+    let seen = store.team(team).view().block_on().unwrap();
     assert!(!seen.needs_reconcile);
     assert_eq!(seen.members[1].state, MemberState::Dead);
 }
@@ -45,7 +48,7 @@ fn a_life_lock_held_by_another_spawn_does_not_count() {
     let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
     let spawn = world.join("alice");
     let _other = world.live("alice", swarm_protocol::SpawnId::random());
-    let seen = world.store.team(&world.team).view().unwrap();
+    let seen = world.handle().view().block_on().unwrap();
     let alice = &seen.members[1];
     assert_eq!(alice.member.spawn_id(), Some(spawn));
     assert_eq!(alice.liveness, Liveness::Dead);
@@ -59,7 +62,7 @@ fn a_damaged_inbox_hides_no_member_and_is_reported() {
     let world = World::with_member("alice");
     world.join("bob");
     swarm_os::replace_alone(&world.inbox_path("alice"), b"{\"half\":").unwrap();
-    let seen = world.store.team(&world.team).view().unwrap();
+    let seen = world.handle().view().block_on().unwrap();
     let [_, alice, bob] = &seen.members[..] else {
         panic!("{seen:?}");
     };
@@ -73,12 +76,9 @@ fn a_damaged_inbox_hides_no_member_and_is_reported() {
 #[test]
 fn a_pipe_in_place_of_a_life_file_does_not_block() {
     let world = World::with_member("alice");
-    let path = world.store.team(&world.team).life_path(&name("alice"));
+    let path = world.handle().life_path(&name("alice"));
     let made = Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
-    assert_eq!(
-        world.store.team(&world.team).life_record(&name("alice")),
-        None
-    );
-    world.store.team(&world.team).view().unwrap_err();
+    assert_eq!(world.handle().life_record(&name("alice")).block_on(), None);
+    world.handle().view().block_on().unwrap_err();
 }

@@ -9,17 +9,16 @@ use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
 use swarm_protocol::{RequestId, UnixMs};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, StoreLimits};
+use swarm_store::{BlockOn as _, Draft, StoreError, StoreLimits, TeamStore};
 
 use crate::recorder::left_open;
 use crate::world::{World, message_ids, name};
 
 fn send(world: &World, to: &str, text: &str) -> MessageId {
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name(to), Draft::new("team-lead", text))
+        .block_on()
         .unwrap()
 }
 
@@ -29,7 +28,7 @@ fn write(world: &World, member: &str, content: &str) {
 
 /// Returns the number of unread messages of a member in the team's view.
 fn unread_in_view(world: &World, member: &str) -> Option<usize> {
-    let views = world.store.team(&world.team).member_view().unwrap();
+    let views = world.handle().member_view().block_on().unwrap();
     let view = views.iter().find(|view| view.member.name == name(member));
     view.unwrap().unread
 }
@@ -46,9 +45,9 @@ fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
         .urgent();
     draft.color = Some("green".to_owned());
     let id = world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     let text = read(&world, "alice");
     let entries: Value = serde_json::from_str(&text).unwrap();
@@ -79,9 +78,9 @@ fn d18_prose_that_looks_like_a_frame_stays_prose() {
         r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
     let draft = Draft::new("team-lead", text);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     let entry = world.unread("alice").remove(0);
     assert_eq!(entry.text, text);
@@ -94,9 +93,9 @@ fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
     let before = world.files();
     let draft = Draft::new("team-lead", "hello");
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("enginer"), draft)
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let hint = error.hint().unwrap();
@@ -108,27 +107,22 @@ fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
     assert_eq!(world.files(), before);
     assert!(
         !world
-            .store
-            .team(&world.team)
+            .handle()
             .team_directory()
             .join("swarm/locks/inbox-enginer")
             .exists()
     );
     for looked_at in [
         world
-            .store
-            .team(&world.team)
+            .handle()
             .take_unread(&name("enginer"))
+            .block_on()
             .map(drop),
+        world.handle().inbox(&name("enginer")).block_on().map(drop),
         world
-            .store
-            .team(&world.team)
-            .inbox(&name("enginer"))
-            .map(drop),
-        world
-            .store
-            .team(&world.team)
+            .handle()
             .ack(&name("enginer"), &[MessageId::random()])
+            .block_on()
             .map(drop),
     ] {
         assert_eq!(looked_at.unwrap_err().kind(), ErrorKind::NotFound);
@@ -156,15 +150,12 @@ fn d9_the_same_inbox_read_four_times_gives_the_same_messages() {
         .collect();
     assert_eq!(ids, sent);
     let alice = name("alice");
-    assert_eq!(
-        world.store.team(&world.team).ack(&alice, &ids).unwrap(),
-        ids
-    );
+    assert_eq!(world.handle().ack(&alice, &ids).block_on().unwrap(), ids);
     assert!(
         world
-            .store
-            .team(&world.team)
+            .handle()
             .ack(&alice, &ids)
+            .block_on()
             .unwrap()
             .is_empty()
     );
@@ -185,13 +176,7 @@ fn d9_of_two_readers_one_gets_each_message() {
                 return mine;
             };
             let ids = [first.msg_id.unwrap()];
-            mine.extend(
-                world
-                    .store
-                    .team(&world.team)
-                    .ack(&name("alice"), &ids)
-                    .unwrap(),
-            );
+            mine.extend(world.handle().ack(&name("alice"), &ids).block_on().unwrap());
         }
     };
     let got = thread::scope(|scope| {
@@ -207,7 +192,7 @@ fn looking_acknowledges_nothing() {
     let world = World::with_member("alice");
     send(&world, "alice", "one");
     let before = world.files();
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     assert_eq!((inbox.entries.len(), inbox.unread().count()), (1, 1));
     world.unread("alice");
     assert_eq!(world.files(), before);
@@ -242,18 +227,13 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
             .filter_map(|entry| entry.msg_id)
             .collect();
         assert_eq!(ids.len(), 1000);
-        world
-            .store
-            .team(&world.team)
-            .ack(&name("alice"), &ids)
-            .unwrap();
+        world.handle().ack(&name("alice"), &ids).block_on().unwrap();
         assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() < 256 * 1024);
     }
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     assert!(inbox.entries.len() <= keep.keep_acked);
     let archive = world
-        .store
-        .team(&world.team)
+        .handle()
         .team_directory()
         .join("swarm/archive/alice.jsonl");
     let mut all = message_ids(&archive);
@@ -261,9 +241,9 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     assert_eq!(all.len(), 10_000);
     assert_eq!(all[0].as_str(), "0-0", "the oldest go first");
     let archived = world
-        .store
-        .team(&world.team)
+        .handle()
         .archived_mail(&name("alice"))
+        .block_on()
         .unwrap();
     let ids: Vec<_> = archived
         .into_iter()
@@ -288,11 +268,7 @@ fn d10_a_few_large_messages_go_to_the_archive_too() {
             .filter_map(|entry| entry.msg_id)
             .collect();
         assert_eq!(ids.len(), 1, "{number}");
-        world
-            .store
-            .team(&world.team)
-            .ack(&name("alice"), &ids)
-            .unwrap();
+        world.handle().ack(&name("alice"), &ids).block_on().unwrap();
         assert!(fs::metadata(world.inbox_path("alice")).unwrap().len() <= 4096);
     }
 }
@@ -310,9 +286,9 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
     let before = world.files();
     let draft = Draft::new("team-lead", "more").urgent();
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap_err();
     assert!(matches!(
         error,
@@ -333,9 +309,9 @@ fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
     });
     let draft = Draft::control("team-lead", &frame);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     assert!(matches!(
         world.events().last(),
@@ -353,7 +329,7 @@ fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many() {
         max_unread: 2,
         ..StoreLimits::default()
     });
-    let post = |draft| world.store.team(&world.team).post(&name("alice"), draft);
+    let post = |draft| world.handle().post(&name("alice"), draft).block_on();
     let news = || Draft::system("bob died");
     for _ in 0..2 {
         send(&world, "alice", "work");
@@ -370,9 +346,9 @@ fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
     let world = World::with_member("alice");
     let alice = name("alice");
     let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
-    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_on_behalf(&alice, ids);
+    let by_hand = |ids: &[MessageId]| world.handle().ack_on_behalf(&alice, ids).block_on();
     by_hand(&ids[..1]).unwrap();
-    let spawn_id = world.store.team(&world.team).config().unwrap();
+    let spawn_id = world.handle().config().block_on().unwrap();
     let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
     let life = world.live("alice", spawn_id);
     let refused = by_hand(&ids).unwrap_err();
@@ -394,7 +370,7 @@ fn d10_a_message_above_the_bound_is_refused_unless_the_program_writes_it() {
         max_message_bytes: 10,
         ..StoreLimits::default()
     });
-    let post = |draft| world.store.team(&world.team).post(&name("alice"), draft);
+    let post = |draft| world.handle().post(&name("alice"), draft).block_on();
     post(Draft::new("bob", "x".repeat(10))).unwrap();
     let before = world.files();
     for draft in [
@@ -422,14 +398,9 @@ fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
         });
         ids.collect::<Vec<_>>()
     };
-    let deliver = || {
-        world
-            .store
-            .team(&world.team)
-            .delivered(&name("alice"), &sent)
-    };
+    let deliver = || world.handle().delivered(&name("alice"), &sent).block_on();
     // A journal that cannot be written must leave the message unread.
-    let journal = world.store.team(&world.team).journal_path();
+    let journal = world.handle().journal_path();
     let aside = journal.with_extension("aside");
     fs::rename(&journal, &aside).unwrap();
     fs::create_dir(&journal).unwrap();
@@ -450,16 +421,16 @@ fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
         let mut draft = Draft::new(from, text);
         draft.swarm.supersede = Some(key.to_owned());
         world
-            .store
-            .team(&world.team)
+            .handle()
             .send(&name("alice"), draft)
+            .block_on()
             .unwrap()
     };
     let read_one = send("bob", "idle", "bob 1");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .ack(&name("alice"), &[read_one])
+        .block_on()
         .unwrap();
     let second = send("bob", "idle", "bob 2");
     send("carol", "idle", "carol 1");
@@ -472,7 +443,7 @@ fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
         _ => None,
     });
     assert_eq!(superseded, Some(vec![second]));
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     let texts: Vec<_> = inbox
         .entries
         .iter()
@@ -505,11 +476,7 @@ fn what_others_wrote_is_kept_byte_by_byte_beside_new_messages() {
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
-    world
-        .store
-        .team(&world.team)
-        .ack(&name("alice"), &ids)
-        .unwrap();
+    world.handle().ack(&name("alice"), &ids).block_on().unwrap();
     let entries: Value = serde_json::from_str(&read(&world, "alice")).unwrap();
     assert_eq!(entries[0]["lead_sig"], "s");
     assert_eq!(entries[0]["n"], 1.5);
@@ -534,9 +501,9 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
     for acked in [&ids[1], &ids[0]] {
         let acked = std::slice::from_ref(acked);
         world
-            .store
-            .team(&world.team)
+            .handle()
             .ack(&name("alice"), acked)
+            .block_on()
             .unwrap();
         let pretty = serde_json::to_string_pretty(&entries()).unwrap();
         assert_eq!(read(&world, "alice"), pretty);
@@ -575,14 +542,13 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
             r#"["a string", {good}, null, {{"from":"bob"}}, {{"from":"b","text":{{}},"timestamp":"t"}}]"#
         ),
     );
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     assert_eq!((inbox.entries.len(), inbox.malformed.len()), (1, 4));
     let unread = world.unread("alice");
     assert_eq!(unread.len(), 1);
     assert_eq!(unread[0].text, "good");
     let kept = world
-        .store
-        .team(&world.team)
+        .handle()
         .team_directory()
         .join("swarm/archive/alice.malformed.jsonl");
     let lines = fs::read_to_string(&kept).unwrap();
@@ -593,7 +559,7 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
         count: 4,
         kept: kept.display().to_string(),
     }));
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     assert!(inbox.malformed.is_empty());
 }
 
@@ -609,11 +575,7 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
     ] {
         let world = World::with_member("alice");
         write(&world, "alice", damaged);
-        let error = world
-            .store
-            .team(&world.team)
-            .inbox(&name("alice"))
-            .unwrap_err();
+        let error = world.handle().inbox(&name("alice")).block_on().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert!(error.to_string().contains("alice.json"), "{error}");
         assert_eq!(read(&world, "alice"), damaged, "a reader changes nothing");
@@ -621,9 +583,9 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
         assert_eq!(unread_in_view(&world, "alice"), None);
 
         let posted = world
-            .store
-            .team(&world.team)
+            .handle()
             .post(&name("alice"), Draft::new("team-lead", "hello"))
+            .block_on()
             .unwrap();
         let unread = world.unread("alice");
         let [notice, message] = &unread[..] else {
@@ -664,7 +626,7 @@ fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
         .collect();
     write(&world, "alice", &Value::from(entries).to_string());
     send(&world, "alice", "hello");
-    let inbox = world.store.team(&world.team).inbox(&name("alice")).unwrap();
+    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     let texts: Vec<_> = inbox.entries.iter().map(|e| e.text.as_str()).collect();
     assert_eq!(texts, ["4", "hello"]);
 }
@@ -681,9 +643,9 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     let world = World::with_member("alice");
     let id = send(&world, "alice", "one");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .ack(&name("alice"), &[id])
+        .block_on()
         .unwrap();
     left_alone(&world.inbox_path("alice"));
     assert!(world.unread("alice").is_empty());
@@ -697,7 +659,12 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
         });
     let lock = world.inbox_path("alice").with_extension("json.lock");
     swarm_os::create_private_dir(&lock).unwrap();
-    let take = || quick.team(&world.team).take_unread(&name("alice"));
+    let take = || {
+        quick
+            .team(&world.team)
+            .take_unread(&name("alice"))
+            .block_on()
+    };
     assert!(take().unwrap().is_empty());
 
     send_in_place(&world, "alice");
@@ -724,6 +691,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     store
         .team(team)
         .send(&alice, Draft::new("bob", "hello"))
+        .block_on()
         .unwrap();
     let hurried = store.clone().with_lock_options(LockOptions {
         deadline: Duration::ZERO,
@@ -738,7 +706,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
         data: &[],
     };
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, OsError>(hurried.team(team).take_unread(&alice))
+        Ok::<_, OsError>(hurried.team(team).take_unread(&alice).block_on())
     });
     assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
 
@@ -747,7 +715,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
     swarm_os::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, OsError>(hurried.team(team).take_unread(&alice))
+        Ok::<_, OsError>(hurried.team(team).take_unread(&alice).block_on())
     });
     taken.unwrap().unwrap_err();
     assert!(world.unread("alice")[0].msg_id.is_some());
@@ -768,13 +736,13 @@ fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_other
     for round in 1..=2 {
         let (outcomes, left) = left_open(&world.root, || {
             world
-                .store
-                .team(&world.team)
+                .handle()
                 .post_all(&letters("news"))
+                .block_on()
                 .unwrap()
         });
         // The journal is not awaited.
-        let journal = world.store.team(&world.team).journal_path();
+        let journal = world.handle().journal_path();
         assert_eq!(left, [format!("content of {}", journal.display())]);
         let (last, sent) = outcomes.split_last().unwrap();
         assert!(

@@ -9,8 +9,7 @@ use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, Draft, ReconcileReport, StoreError, TaskChange};
+use swarm_store::{Actor, BlockOn as _, Draft, ReconcileReport, StoreError, TaskChange, TeamStore};
 
 use crate::children::Child;
 use crate::world::{World, id, name, new_member};
@@ -38,32 +37,28 @@ fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released(
     let mut child = Child::start("lives", &world.root, "alice");
     child.hear_ready();
     assert_eq!(
-        world.store.team(&world.team).reconcile().unwrap(),
+        world.handle().reconcile().block_on().unwrap(),
         ReconcileReport::default()
     );
     assert_eq!(
-        world
-            .store
-            .team(&world.team)
-            .liveness(&name("alice"))
-            .unwrap(),
+        world.handle().liveness(&name("alice")).block_on().unwrap(),
         Liveness::Alive
     );
     world.create("begun", &[]);
     world.create("assigned", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
     let assign = TaskChange {
         owner: Some(name("alice")),
         ..TaskChange::default()
     };
     world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(2), assign, &world.person())
+        .block_on()
         .unwrap();
     child.kill();
-    let view = &world.store.team(&world.team).member_view().unwrap()[1];
+    let view = &world.handle().member_view().block_on().unwrap()[1];
     assert_eq!(
         (view.state, view.liveness),
         (MemberState::Dead, Liveness::Dead)
@@ -75,7 +70,7 @@ fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released(
             .map(|_| {
                 scope.spawn(|| {
                     together.wait();
-                    world.store.team(&world.team).reconcile().unwrap()
+                    world.handle().reconcile().block_on().unwrap()
                 })
             })
             .collect();
@@ -89,7 +84,7 @@ fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released(
     assert_eq!(events.len(), 1);
     assert!(matches!(&events[0], Event::MemberDied { released, .. } if released.len() == 2));
 
-    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
+    let tasks = world.handle().tasks().block_on().unwrap().tasks;
     assert_eq!(tasks[0].swarm().attempt, 1);
     assert_eq!(tasks[1].swarm().attempt, 0, "it had not been begun");
     for task in &tasks {
@@ -98,7 +93,7 @@ fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released(
             (None, TaskStatus::Pending)
         );
     }
-    let config = world.store.team(&world.team).config().unwrap();
+    let config = world.handle().config().block_on().unwrap();
     let mark = config
         .member(&name("alice"))
         .unwrap()
@@ -124,11 +119,7 @@ fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
 }
 
 fn told(world: &World) -> Vec<String> {
-    let inbox = world
-        .store
-        .team(&world.team)
-        .inbox(&name("team-lead"))
-        .unwrap();
+    let inbox = world.handle().inbox(&name("team-lead")).block_on().unwrap();
     // A lead of another program shows a message in the lead's own name as unverified.
     assert!(inbox.entries.iter().all(|entry| entry.from == "system"));
     inbox.entries.into_iter().map(|entry| entry.text).collect()
@@ -141,8 +132,8 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     drop(world.live("alice", spawn));
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
-    let directory = world.store.team(&world.team).team_directory();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
+    let directory = world.handle().team_directory();
     let (config, journal) = (
         directory.join("config.json"),
         directory.join("swarm/journal.jsonl"),
@@ -152,11 +143,11 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     // Simulates a kill between journal and mail: the mail cannot be written.
     let inbox = world.inbox_path("team-lead");
     fs::create_dir(&inbox).unwrap();
-    world.store.team(&world.team).reconcile().unwrap_err();
+    world.handle().reconcile().block_on().unwrap_err();
     fs::remove_dir(&inbox).unwrap();
     let entered = fs::read(&journal).unwrap();
     assert_eq!(deaths(&world, spawn).len(), 1);
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert!(told(&world)[0].contains("alice died unexpectedly"));
     assert!(
@@ -167,10 +158,10 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
 
     // Simulates kills before the roster was written, and before the mail was in the journal.
     swarm_os::replace_alone(&config, &before).unwrap();
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     swarm_os::replace_alone(&config, &before).unwrap();
     swarm_os::replace_alone(&journal, &entered).unwrap();
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);
 }
@@ -184,12 +175,12 @@ fn the_death_of_a_terminated_process_has_its_reported_reason() {
         ..report(spawn, MemberState::Dead)
     };
     world
-        .store
-        .team(&world.team)
+        .handle()
         .write_state(&name("alice"), &report)
+        .block_on()
         .unwrap();
     drop(world.live("alice", spawn));
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     let told = told(&world).pop().unwrap();
     assert!(
         told.contains("alice died unexpectedly (ended: its process was told to stop)."),
@@ -204,20 +195,16 @@ fn a_death_that_was_half_entered_is_entered_once() {
     drop(world.live("alice", spawn));
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
-    let config = world
-        .store
-        .team(&world.team)
-        .team_directory()
-        .join("config.json");
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
+    let config = world.handle().team_directory().join("config.json");
     let before = fs::read(&config).unwrap();
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     // Simulates a kill before the roster was written.
     swarm_os::replace_alone(&config, &before).unwrap();
-    let report = world.store.team(&world.team).reconcile().unwrap();
+    let report = world.handle().reconcile().block_on().unwrap();
     assert_eq!(report.died.len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);
-    let task = world.store.team(&world.team).task(&id(1)).unwrap();
+    let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.swarm().attempt, 1);
 }
 
@@ -235,11 +222,11 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         let spawn = world.join("alice");
         let life = world.live("alice", spawn);
         let actor = member(&world, "alice", spawn);
-        store.team(team).claim(&id(1), &actor).unwrap();
+        store.team(team).claim(&id(1), &actor).block_on().unwrap();
         drop(life);
-        store.team(team).reconcile().unwrap();
+        store.team(team).reconcile().block_on().unwrap();
         // A late write of the dead member arrives: before its name is reused, and after that.
-        let before = store.team(team).task(&id(1)).unwrap();
+        let before = store.team(team).task(&id(1)).block_on().unwrap();
         assert_eq!(before.owner, None);
         assert_eq!(before.swarm().attempt, attempt);
         assert!(
@@ -253,22 +240,24 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
                 store
                     .team(team)
                     .remove_member(&name("alice"), Some(&spawn))
+                    .block_on()
                     .unwrap();
             }
             for late in [
                 store
                     .team(team)
                     .update_task(&id(1), done(), &actor)
+                    .block_on()
                     .map(drop),
-                store.team(team).claim(&id(1), &actor).map(drop),
+                store.team(team).claim(&id(1), &actor).block_on().map(drop),
             ] {
                 let error = late.unwrap_err();
                 assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
             }
         }
-        assert_eq!(store.team(team).task(&id(1)).unwrap(), before);
+        assert_eq!(store.team(team).task(&id(1)).block_on().unwrap(), before);
     }
-    let list = store.team(team).tasks().unwrap();
+    let list = store.team(team).tasks().block_on().unwrap();
     let task = list.get(id(1)).unwrap();
     assert_eq!(list.state(task), TaskState::Failed);
     assert_eq!(task.status, TaskStatus::Pending);
@@ -278,19 +267,31 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
     assert_eq!(list.state(list.get(id(2)).unwrap()), TaskState::Blocked);
 
     let person = world.person();
-    let error = store.team(team).claim(&id(1), &person).unwrap_err();
+    let error = store
+        .team(team)
+        .claim(&id(1), &person)
+        .block_on()
+        .unwrap_err();
     assert!(matches!(error, StoreError::TaskFailed { attempts: 3, .. }));
     assert!(error.hint().unwrap().contains("task release 1"));
-    assert_eq!(store.team(team).claim_next(&person).unwrap(), None);
+    assert_eq!(
+        store.team(team).claim_next(&person).block_on().unwrap(),
+        None
+    );
     let error = store
         .team(team)
         .update_task(&id(1), done(), &person)
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 
-    let task = store.team(team).release(&id(1), &person).unwrap();
+    let task = store
+        .team(team)
+        .release(&id(1), &person)
+        .block_on()
+        .unwrap();
     assert_eq!((task.swarm().failed, task.swarm().attempt), (None, 0));
-    store.team(team).claim(&id(1), &person).unwrap();
+    store.team(team).claim(&id(1), &person).block_on().unwrap();
 }
 
 #[test]
@@ -300,22 +301,22 @@ fn a_member_that_stopped_in_order_did_not_die() {
     let life = world.live("alice", spawn);
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
     let report = report(spawn, MemberState::Stopped);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .write_state(&name("alice"), &report)
+        .block_on()
         .unwrap();
     drop(life);
-    let report = world.store.team(&world.team).reconcile().unwrap();
+    let report = world.handle().reconcile().block_on().unwrap();
     assert!(report.died[0].in_order);
     assert_eq!(report.released, [id(1)]);
     assert!(matches!(
         deaths(&world, spawn)[..],
         [Event::MemberStopped { .. }]
     ));
-    let task = world.store.team(&world.team).task(&id(1)).unwrap();
+    let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.swarm().attempt, 0);
 }
 
@@ -325,11 +326,11 @@ fn t4_a_late_owner_is_fenced_off() {
     let first = world.join("alice");
     world.create("work", &[]);
     let early = member(&world, "alice", first);
-    world.store.team(&world.team).claim(&id(1), &early).unwrap();
+    world.handle().claim(&id(1), &early).block_on().unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .remove_member(&name("alice"), Some(&first))
+        .block_on()
         .unwrap();
     let done = || TaskChange {
         status: Some(TaskStatus::Completed),
@@ -341,11 +342,20 @@ fn t4_a_late_owner_is_fenced_off() {
             store
                 .team(team)
                 .update_task(&id(1), done(), &early)
+                .block_on()
                 .map(drop),
-            store.team(team).claim(&id(1), &early).map(drop),
-            store.team(team).claim_next(&early).map(drop),
-            store.team(team).release(&id(1), &early).map(drop),
-            store.team(team).delete_task(&id(1), &early).map(drop),
+            store.team(team).claim(&id(1), &early).block_on().map(drop),
+            store.team(team).claim_next(&early).block_on().map(drop),
+            store
+                .team(team)
+                .release(&id(1), &early)
+                .block_on()
+                .map(drop),
+            store
+                .team(team)
+                .delete_task(&id(1), &early)
+                .block_on()
+                .map(drop),
         ] {
             let error = outcome.unwrap_err();
             assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
@@ -355,12 +365,12 @@ fn t4_a_late_owner_is_fenced_off() {
     let second = world.join("alice");
     refuse_all();
     let late = member(&world, "alice", second);
-    world.store.team(&world.team).claim(&id(1), &late).unwrap();
+    world.handle().claim(&id(1), &late).block_on().unwrap();
     refuse_all();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(1), done(), &late)
+        .block_on()
         .unwrap();
 }
 
@@ -370,19 +380,19 @@ fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
     let mut mine = new_member("mine");
     mine.reservation.deadline = UnixMs(1);
     let spawn_of_mine = mine.spawn_id;
-    world.store.team(&world.team).reserve(mine).unwrap();
+    world.handle().reserve(mine).block_on().unwrap();
     let mut spawner = Child::start("reserves and dies", &world.root, "orphan");
     spawner.hear_ready();
     assert_eq!(world.unread("orphan").len(), 1);
     assert_eq!(
-        world.store.team(&world.team).reconcile().unwrap(),
+        world.handle().reconcile().block_on().unwrap(),
         ReconcileReport::default()
     );
     spawner.kill();
-    let report = world.store.team(&world.team).reconcile().unwrap();
+    let report = world.handle().reconcile().block_on().unwrap();
     assert_eq!(report.rolled_back.len(), 1);
     assert_eq!(report.rolled_back[0].member, name("orphan"));
-    let names = world.store.team(&world.team).config().unwrap().names();
+    let names = world.handle().config().block_on().unwrap().names();
     assert_eq!(
         names,
         [name("team-lead"), name("mine")],
@@ -390,7 +400,7 @@ fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
     );
     assert!(!world.inbox_path("orphan").exists());
     assert_eq!(
-        world.store.team(&world.team).reconcile().unwrap(),
+        world.handle().reconcile().block_on().unwrap(),
         ReconcileReport::default()
     );
     world.commit(spawn_of_mine);
@@ -402,9 +412,9 @@ fn a_reservation_that_is_not_over_is_left_alone() {
     let mut new = new_member("alice");
     new.reservation.spawner_start = "1".to_owned();
     let spawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     assert_eq!(
-        world.store.team(&world.team).reconcile().unwrap(),
+        world.handle().reconcile().block_on().unwrap(),
         ReconcileReport::default()
     );
     world.commit(spawn);
@@ -434,25 +444,25 @@ fn requests_of_the_dead_leave_the_queue() {
         state: RequestState::Open,
     };
     world
-        .store
-        .team(&world.team)
+        .handle()
         .open_request(request.clone())
+        .block_on()
         .unwrap();
     drop(life);
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     assert!(
         world
-            .store
-            .team(&world.team)
+            .handle()
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .is_empty()
     );
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .answer_request(&request.id, None, Answer::once(), AnsweredBy::default())
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
@@ -462,17 +472,17 @@ fn mail_to_a_dead_member_waits_for_its_successor() {
     let world = World::new();
     let spawn = world.join("alice");
     drop(world.live("alice", spawn));
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     let draft = Draft::new("bob", "for whoever comes");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("alice"), draft)
+        .block_on()
         .unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .reserve(new_member("alice"))
+        .block_on()
         .unwrap();
     assert_eq!(world.unread("alice").len(), 1);
 }

@@ -7,8 +7,7 @@ use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
     SpawnId, UnixMs, input_digest,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
 use crate::world::{World, name};
 
@@ -38,7 +37,11 @@ fn exactly_one_of_eight_answers_wins() {
     let world = World::with_member("alice");
     let asked = request("perm-1-abcdefg", 1);
     let (store, team) = (&world.store, &world.team);
-    store.team(team).open_request(asked.clone()).unwrap();
+    store
+        .team(team)
+        .open_request(asked.clone())
+        .block_on()
+        .unwrap();
     let outcomes: Vec<_> = thread::scope(|scope| {
         let answers: Vec<_> = (0..8)
             .map(|number| {
@@ -52,6 +55,7 @@ fn exactly_one_of_eight_answers_wins() {
                     store
                         .team(team)
                         .answer_request(&id, None, answer, AnsweredBy::default())
+                        .block_on()
                 })
             })
             .collect();
@@ -63,7 +67,10 @@ fn exactly_one_of_eight_answers_wins() {
     let mut won: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().ok()).collect();
     assert_eq!(won.len(), 1);
     let won = won.remove(0);
-    assert_eq!(store.team(team).request(&asked.id).unwrap(), *won);
+    assert_eq!(
+        store.team(team).request(&asked.id).block_on().unwrap(),
+        *won
+    );
     let RequestState::Answered { answer, .. } = &won.state else {
         panic!("{won:?}");
     };
@@ -83,7 +90,7 @@ fn only_the_call_that_was_shown_is_answered() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    let asked = store.team(team).open_request(asked).unwrap();
+    let asked = store.team(team).open_request(asked).block_on().unwrap();
     let RequestKind::Permission { tool, digest, .. } = &asked.request else {
         unreachable!()
     };
@@ -99,18 +106,23 @@ fn only_the_call_that_was_shown_is_answered() {
     let refused = store
         .team(team)
         .answer_request(&asked.id, Some(&shown), yes(), by())
+        .block_on()
         .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Conflict);
     assert_eq!(
         refused.to_string(),
         "request `perm-1-a` has changed since it was shown, so it was not answered"
     );
-    assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
+    assert_eq!(
+        store.team(team).request(&asked.id).block_on().unwrap(),
+        asked
+    );
     let is_answer = |event: &Event| matches!(event, Event::RequestAnswered { .. });
     assert!(!world.events().iter().any(is_answer));
     store
         .team(team)
         .answer_request(&asked.id, Some(&asked.request), yes(), by())
+        .block_on()
         .unwrap();
 }
 
@@ -119,7 +131,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    let asked = store.team(team).open_request(asked).unwrap();
+    let asked = store.team(team).open_request(asked).block_on().unwrap();
     let journal = store.team(team).journal_path();
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();
@@ -128,12 +140,17 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     store
         .team(team)
         .answer_request(&asked.id, None, yes, by())
+        .block_on()
         .unwrap_err();
-    assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
+    assert_eq!(
+        store.team(team).request(&asked.id).block_on().unwrap(),
+        asked
+    );
     // A timeout still means no.
     store
         .team(team)
         .answer_request(&asked.id, None, Answer::Expired, by())
+        .block_on()
         .unwrap();
 }
 
@@ -147,7 +164,11 @@ fn the_journal_has_the_request_its_answer_and_who_answered() {
     };
     let long = json!({"command": "ä".repeat(4000)});
     input.clone_from(&long);
-    store.team(team).open_request(asked.clone()).unwrap();
+    store
+        .team(team)
+        .open_request(asked.clone())
+        .block_on()
+        .unwrap();
     let why = Some("not on Friday".to_owned());
     let by = AnsweredBy::person(7, Some("eve"));
     store
@@ -158,10 +179,12 @@ fn the_journal_has_the_request_its_answer_and_who_answered() {
             Answer::Denied { why: why.clone() },
             by.clone(),
         )
+        .block_on()
         .unwrap();
     store
         .team(team)
         .open_request(request("perm-2-b", 2))
+        .block_on()
         .unwrap();
     let always = Answer::Approved {
         always: true,
@@ -171,6 +194,7 @@ fn the_journal_has_the_request_its_answer_and_who_answered() {
     store
         .team(team)
         .answer_request(&id, None, always, AnsweredBy::lead())
+        .block_on()
         .unwrap();
     let events = world.events();
     let opened = events.iter().find_map(|event| match event {
@@ -205,31 +229,45 @@ fn the_queue_is_listed_oldest_first_with_what_cannot_be_read() {
     store
         .team(team)
         .open_request(request("perm-2-b", 2))
+        .block_on()
         .unwrap();
     store
         .team(team)
         .open_request(request("perm-1-a", 1))
+        .block_on()
         .unwrap();
     let broken = store.team(team).requests_directory().join("perm-0-x.json");
     swarm_os::replace_alone(&broken, b"{").unwrap();
-    let list = store.team(team).requests().unwrap();
+    let list = store.team(team).requests().block_on().unwrap();
     let ids: Vec<_> = list.requests.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(ids, ["perm-1-a", "perm-2-b"]);
     assert_eq!(list.broken[0].path, broken);
     let error = store
         .team(team)
         .open_request(request("perm-1-a", 3))
+        .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::RequestExists { .. }));
     store
         .team(team)
         .close_request(&RequestId::new("perm-1-a"))
+        .block_on()
         .unwrap();
     store
         .team(team)
         .close_request(&RequestId::new("perm-1-a"))
+        .block_on()
         .unwrap();
-    assert_eq!(store.team(team).requests().unwrap().requests.len(), 1);
+    assert_eq!(
+        store
+            .team(team)
+            .requests()
+            .block_on()
+            .unwrap()
+            .requests
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -240,13 +278,18 @@ fn an_id_that_could_leave_the_directory_is_refused() {
         let id = RequestId::new(bad);
         let (store, team) = (&world.store, &world.team);
         for outcome in [
-            store.team(team).open_request(request(bad, 1)).map(drop),
-            store.team(team).request(&id).map(drop),
+            store
+                .team(team)
+                .open_request(request(bad, 1))
+                .block_on()
+                .map(drop),
+            store.team(team).request(&id).block_on().map(drop),
             store
                 .team(team)
                 .answer_request(&id, None, Answer::Expired, AnsweredBy::system())
+                .block_on()
                 .map(drop),
-            store.team(team).close_request(&id),
+            store.team(team).close_request(&id).block_on(),
         ] {
             assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
         }
@@ -261,6 +304,7 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
     store
         .team(team)
         .open_request(request("perm-1-a", 1))
+        .block_on()
         .unwrap();
     let error = store
         .team(team)
@@ -270,6 +314,7 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
             Answer::Expired,
             AnsweredBy::system(),
         )
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.hint().unwrap().contains("perm-1-a"));
@@ -278,16 +323,22 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
 #[test]
 fn a_number_is_given_to_one_request_and_never_again() {
     let world = World::new();
-    let files = world.store.team(&world.team);
-    let number = |id: &str| files.open_request(request(id, 1)).unwrap().number;
+    let files = world.handle();
+    let number = |id: &str| {
+        files
+            .open_request(request(id, 1))
+            .block_on()
+            .unwrap()
+            .number
+    };
     assert_eq!(number("perm-1-a"), Some(1));
     assert_eq!(number("perm-1-b"), Some(2));
     for id in ["perm-1-a", "perm-1-b"] {
-        files.close_request(&RequestId::new(id)).unwrap();
+        files.close_request(&RequestId::new(id)).block_on().unwrap();
     }
     assert_eq!(number("perm-1-c"), Some(3));
     let mark = files.team_directory().join("swarm/requests.highwatermark");
     swarm_os::replace_alone(&mark, b"damaged").unwrap();
     assert_eq!(number("perm-1-d"), Some(4), "what is on file is taken");
-    assert_eq!(files.requests().unwrap().requests.len(), 2);
+    assert_eq!(files.requests().block_on().unwrap().requests.len(), 2);
 }

@@ -11,8 +11,7 @@ use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, MemberState, PaneId, PermissionMode, SessionId, SpawnId,
     SpawnTerms, StateReport, UnixMs, Usage,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, process};
+use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore, process};
 
 use crate::world::{World, id, name, new_member};
 
@@ -48,26 +47,26 @@ fn a_committed_spawn_is_a_full_member() {
     new.prompt = Some(Draft::new("team-lead", "begin"));
     new.mode = Some(PermissionMode::AcceptEdits);
     let spawn = new.spawn_id;
-    let reserved = world.store.team(&world.team).reserve(new).unwrap();
+    let reserved = world.handle().reserve(new).block_on().unwrap();
     assert_eq!(reserved.color.as_deref(), Some("blue"));
     assert!(reserved.tmux_pane_id.is_none());
     assert_eq!(
-        world.store.team(&world.team).member_view().unwrap()[1].state,
+        world.handle().member_view().block_on().unwrap()[1].state,
         MemberState::Starting
     );
     assert_eq!(world.unread("alice")[0].text, "begin");
 
     let hello = hello(spawn);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .write_hello(&name("alice"), &hello)
+        .block_on()
         .unwrap();
     let socket = Some(PathBuf::from("/tmp/socket"));
     let member = world
-        .store
-        .team(&world.team)
+        .handle()
         .commit_spawn(&spawn, PaneId::new("%7"), BackendType::Tmux, socket.clone())
+        .block_on()
         .unwrap();
     assert_eq!(member.tmux_pane_id, PaneId::new("%7"));
     assert_eq!(member.session(), Some(hello.session_id));
@@ -94,9 +93,9 @@ fn a_committed_spawn_is_a_full_member() {
     assert_eq!(world.files(), before, "a second commit changes nothing");
     assert!(
         !world
-            .store
-            .team(&world.team)
+            .handle()
             .abort_spawn(&spawn, "late")
+            .block_on()
             .unwrap()
     );
     assert_eq!(world.files(), before, "a committed spawn is not aborted");
@@ -107,10 +106,10 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
     let world = World::new();
     let mut held = new_member("bob");
     let refused = |world: &World| {
-        let refused = world.store.team(&world.team).reserve(new_member("bob"));
+        let refused = world.handle().reserve(new_member("bob")).block_on();
         refused.unwrap_err().to_string()
     };
-    world.store.team(&world.team).reserve(held.clone()).unwrap();
+    world.handle().reserve(held.clone()).block_on().unwrap();
     let pid = held.reservation.spawner_pid;
     let message = refused(&world);
     assert!(
@@ -118,13 +117,13 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
         "{message}"
     );
     world
-        .store
-        .team(&world.team)
+        .handle()
         .abort_spawn(&held.spawn_id, "for the next")
+        .block_on()
         .unwrap();
     // No process with this PID started at that time.
     held.reservation.spawner_start = "0".to_owned();
-    world.store.team(&world.team).reserve(held.clone()).unwrap();
+    world.handle().reserve(held.clone()).block_on().unwrap();
     let message = refused(&world);
     assert!(message.contains("exited while spawning"), "{message}");
     assert!(message.contains("s at the latest"), "{message}");
@@ -137,13 +136,13 @@ fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin"));
     let spawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     assert_ne!(shared_files(&world), before);
     assert!(
         world
-            .store
-            .team(&world.team)
+            .handle()
             .abort_spawn(&spawn, "no hello")
+            .block_on()
             .unwrap()
     );
     assert_eq!(shared_files(&world), before);
@@ -153,15 +152,15 @@ fn an_aborted_spawn_leaves_roster_and_inbox_as_before() {
     ));
     assert!(
         !world
-            .store
-            .team(&world.team)
+            .handle()
             .abort_spawn(&spawn, "again")
+            .block_on()
             .unwrap()
     );
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .commit_spawn(&spawn, PaneId::new("%1"), BackendType::Tmux, None)
+        .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::SpawnGone { .. }));
 }
@@ -174,35 +173,35 @@ fn an_aborted_respawn_brings_the_dead_member_and_its_mail_back() {
     let send = |text| {
         let draft = Draft::new("bob", text);
         world
-            .store
-            .team(&world.team)
+            .handle()
             .send(&name("alice"), draft)
+            .block_on()
             .unwrap();
     };
     send("waits");
-    world.store.team(&world.team).reconcile().unwrap();
+    world.handle().reconcile().block_on().unwrap();
     let before = shared_files(&world);
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin again"));
     let respawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     assert_eq!(world.unread("alice").len(), 2);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .abort_spawn(&respawn, "no hello")
+        .block_on()
         .unwrap();
     assert_eq!(shared_files(&world), before);
 
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin again"));
     let respawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
+    world.handle().reserve(new).block_on().unwrap();
     send("came meanwhile");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .abort_spawn(&respawn, "no hello")
+        .block_on()
         .unwrap();
     let texts: Vec<_> = world.unread("alice").into_iter().map(|e| e.text).collect();
     assert_eq!(texts, ["waits", "came meanwhile"], "mail of others is kept");
@@ -222,9 +221,9 @@ fn a_respawn_carries_on_colour_and_conversation() {
         .unwrap();
     drop(world.live("alice", spawn));
     let member = world
-        .store
-        .team(&world.team)
+        .handle()
         .reserve(new_member("alice"))
+        .block_on()
         .unwrap();
     assert_eq!(member.color.as_deref(), Some("green"));
     assert_eq!(member.session_id.as_deref(), Some("the session"));
@@ -249,7 +248,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
                 scope.spawn(|| {
                     let mut new = new_member("alice");
                     new.spawn_id = spawn;
-                    world.store.team(&world.team).reserve(new)
+                    world.handle().reserve(new).block_on()
                 })
             })
             .collect();
@@ -263,7 +262,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
         assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
-    let config = world.store.team(&world.team).config().unwrap();
+    let config = world.handle().config().block_on().unwrap();
     assert_eq!(config.members.len(), 2);
 }
 
@@ -277,11 +276,12 @@ fn s14_of_forty_concurrent_spawns_exactly_the_successful_ones_are_members() {
             scope.spawn(move || {
                 let (new, store) = (new_member(called), &world.store);
                 let spawn = new.spawn_id;
-                store.team(&world.team).reserve(new).unwrap();
+                store.team(&world.team).reserve(new).block_on().unwrap();
                 if number % 3 == 2 {
                     store
                         .team(&world.team)
                         .abort_spawn(&spawn, "it never said hello")
+                        .block_on()
                         .unwrap();
                 } else {
                     world.commit(spawn);
@@ -294,7 +294,7 @@ fn s14_of_forty_concurrent_spawns_exactly_the_successful_ones_are_members() {
         .map(|(_, called)| name(called))
         .chain([name("team-lead")])
         .collect();
-    let config = world.store.team(&world.team).config().unwrap();
+    let config = world.handle().config().block_on().unwrap();
     let known: BTreeSet<_> = config.names().into_iter().collect();
     assert_eq!((known, config.members.len()), (joined, 28));
 }
@@ -306,9 +306,9 @@ fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
     let _life = world.live("my_agent", spawn);
     for taken in ["my_agent", "My-Agent", "team-lead", "Team_Lead"] {
         let error = world
-            .store
-            .team(&world.team)
+            .handle()
             .reserve(new_member(taken))
+            .block_on()
             .unwrap_err();
         assert!(
             matches!(error, StoreError::NameTaken { .. }),
@@ -316,9 +316,9 @@ fn a_name_is_refused_while_it_or_its_twin_is_in_use() {
         );
     }
     world
-        .store
-        .team(&world.team)
+        .handle()
         .reserve(new_member("my_agent2"))
+        .block_on()
         .unwrap();
 }
 
@@ -329,8 +329,8 @@ fn the_name_of_a_dead_member_is_taken_while_another_spawns_it() {
     drop(world.live("alice", spawn));
     let new = new_member("alice");
     let respawn = new.spawn_id;
-    world.store.team(&world.team).reserve(new).unwrap();
-    let second = world.store.team(&world.team).reserve(new_member("alice"));
+    world.handle().reserve(new).block_on().unwrap();
+    let second = world.handle().reserve(new_member("alice")).block_on();
     let error = second.unwrap_err();
     assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
     assert!(error.to_string().contains("is spawning"), "{error}");
@@ -347,16 +347,16 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
     let alice = swarm_store::Actor::member(&world.team, name("alice"), Some(spawn));
     for number in [1, 2] {
         world
-            .store
-            .team(&world.team)
+            .handle()
             .claim(&id(number), &alice)
+            .block_on()
             .unwrap();
     }
     let change = |number, change| {
         world
-            .store
-            .team(&world.team)
+            .handle()
             .update_task(&id(number), change, &alice)
+            .block_on()
             .unwrap()
     };
     change(
@@ -386,17 +386,19 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
         store
             .team(team)
             .remove_member(&name("alice"), Some(&other))
+            .block_on()
             .unwrap()
             .is_none()
     );
     let removed = store
         .team(team)
         .remove_member(&name("alice"), Some(&spawn))
+        .block_on()
         .unwrap()
         .unwrap();
     assert_eq!(removed.member.name, name("alice"));
     assert_eq!(removed.released, [id(2), id(3)]);
-    let tasks = store.team(team).tasks().unwrap().tasks;
+    let tasks = store.team(team).tasks().block_on().unwrap().tasks;
     let owners: Vec<_> = tasks.iter().map(|task| task.owner.as_deref()).collect();
     assert_eq!(owners, [Some("alice"), None, None, Some("bob")]);
     assert_eq!(tasks[1].swarm().attempt, 0);
@@ -404,6 +406,7 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
         store
             .team(team)
             .config()
+            .block_on()
             .unwrap()
             .member(&name("alice"))
             .is_none()
@@ -412,6 +415,7 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
         store
             .team(team)
             .remove_member(&name("alice"), None)
+            .block_on()
             .unwrap()
             .is_none()
     );
@@ -419,6 +423,7 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
         store
             .team(team)
             .remove_member(&name("team-lead"), None)
+            .block_on()
             .unwrap()
             .is_none()
     );
@@ -427,11 +432,7 @@ fn a_removed_member_gives_its_open_tasks_back_without_an_attempt() {
 #[test]
 fn fields_of_others_survive_every_change_of_the_roster() {
     let world = World::with_member("alice");
-    let path = world
-        .store
-        .team(&world.team)
-        .team_directory()
-        .join("config.json");
+    let path = world.handle().team_directory().join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     config["hiddenPaneIds"] = json!(["%3"]);
     config["members"][0]["novel"] = json!({"a": [1, 2.5]});
@@ -440,9 +441,9 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     }));
     swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .set_active(&name("alice"), false)
+        .block_on()
         .unwrap();
     world.join("bob");
     let after: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -453,11 +454,11 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     // A member added by another program can receive messages.
     let draft = Draft::new("team-lead", "hello");
     world
-        .store
-        .team(&world.team)
+        .handle()
         .send(&name("foreign"), draft)
+        .block_on()
         .unwrap();
-    let views = world.store.team(&world.team).member_view().unwrap();
+    let views = world.handle().member_view().block_on().unwrap();
     assert_eq!(views[2].state, MemberState::Foreign);
     assert_eq!(views[2].unread, Some(1));
 }
@@ -465,25 +466,23 @@ fn fields_of_others_survive_every_change_of_the_roster() {
 #[test]
 fn a_damaged_roster_is_reported_and_never_written_over() {
     let world = World::with_member("alice");
-    let path = world
-        .store
-        .team(&world.team)
-        .team_directory()
-        .join("config.json");
+    let path = world.handle().team_directory().join("config.json");
     for damaged in ["", "{\"name\":\"crew\",\"mem", "[]"] {
         swarm_os::replace_alone(&path, damaged.as_bytes()).unwrap();
         let store = &world.store;
         for error in [
-            store.team(&world.team).config().unwrap_err(),
+            store.team(&world.team).config().block_on().unwrap_err(),
             store
                 .team(&world.team)
                 .reserve(new_member("bob"))
+                .block_on()
                 .unwrap_err(),
             store
                 .team(&world.team)
                 .set_active(&name("alice"), true)
+                .block_on()
                 .unwrap_err(),
-            store.team(&world.team).reconcile().unwrap_err(),
+            store.team(&world.team).reconcile().block_on().unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Damaged);
             assert!(error.to_string().contains("config.json"), "{error}");
@@ -497,7 +496,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     let world = World::new();
     let spawn = world.join("alice");
     let alice = name("alice");
-    let state = || world.store.team(&world.team).member_view().unwrap()[1].state;
+    let state = || world.handle().member_view().block_on().unwrap()[1].state;
     assert_eq!(state(), MemberState::Foreign, "no life file");
     let life = world.live("alice", spawn);
     assert_eq!(state(), MemberState::Starting, "no report");
@@ -515,9 +514,9 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     };
     let write = |report: &StateReport| {
         world
-            .store
-            .team(&world.team)
+            .handle()
             .write_state(&alice, report)
+            .block_on()
             .unwrap();
     };
     write(&report);
@@ -539,7 +538,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
     );
     let _other = world.live("alice", SpawnId::random());
     assert_eq!(
-        world.store.team(&world.team).liveness(&alice).unwrap(),
+        world.handle().liveness(&alice).block_on().unwrap(),
         Liveness::Dead,
         "its name's life file is in the hands of another spawn"
     );
@@ -563,12 +562,12 @@ fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before() {
     };
     let life = world.live("team-lead", spawn);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .write_state(&name("team-lead"), &report)
+        .block_on()
         .unwrap();
     let view = || {
-        let mut views = world.store.team(&world.team).member_view().unwrap();
+        let mut views = world.handle().member_view().block_on().unwrap();
         views.remove(0)
     };
     assert_eq!(view().state, MemberState::Idle);
@@ -585,11 +584,13 @@ fn the_lead_is_taken_over_only_from_the_dead() {
     store
         .team(&world.team)
         .set_lead_process(Some(me.clone()))
+        .block_on()
         .unwrap();
     assert_eq!(
         store
             .team(&world.team)
             .liveness(&name("team-lead"))
+            .block_on()
             .unwrap(),
         Liveness::Alive
     );
@@ -603,16 +604,26 @@ fn the_lead_is_taken_over_only_from_the_dead() {
     store
         .team(&world.team)
         .set_lead_process(Some(theirs))
+        .block_on()
         .unwrap();
     let error = store
         .team(&world.team)
         .set_lead_process(Some(me.clone()))
+        .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     other.kill().unwrap();
     other.wait().unwrap();
-    store.team(&world.team).set_lead_process(Some(me)).unwrap();
-    store.team(&world.team).set_lead_process(None).unwrap();
+    store
+        .team(&world.team)
+        .set_lead_process(Some(me))
+        .block_on()
+        .unwrap();
+    store
+        .team(&world.team)
+        .set_lead_process(None)
+        .block_on()
+        .unwrap();
 }
 
 #[test]
@@ -621,7 +632,7 @@ fn colours_differ_while_there_are_enough() {
     let mut colors = BTreeSet::new();
     for number in 0..7 {
         let new = new_member(&format!("m{number}"));
-        let member = world.store.team(&world.team).reserve(new).unwrap();
+        let member = world.handle().reserve(new).block_on().unwrap();
         colors.insert(member.color.unwrap());
     }
     assert_eq!(colors.len(), 7);

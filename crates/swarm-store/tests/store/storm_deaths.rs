@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::Value;
 use swarm_protocol::{TaskId, TeamConfig};
-use swarm_store::blocking::TeamStore;
+use swarm_store::BlockOn as _;
 use uuid::Uuid;
 
 use crate::children::{Child, MANY};
@@ -56,7 +56,7 @@ fn assert_whole(world: &World) {
 
 /// Every edge is recorded on both sides.
 fn assert_edges_agree(world: &World) {
-    let list = world.store.team(&world.team).tasks().unwrap();
+    let list = world.handle().tasks().block_on().unwrap();
     assert!(list.broken.is_empty(), "{:?}", list.broken);
     let known: BTreeSet<TaskId> = list.tasks.iter().map(|task| task.id).collect();
     let mut forward = BTreeSet::new();
@@ -82,13 +82,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
         let looker = scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 assert_json(&inbox);
-                assert_json(
-                    &world
-                        .store
-                        .team(&world.team)
-                        .team_directory()
-                        .join("config.json"),
-                );
+                assert_json(&world.handle().team_directory().join("config.json"));
                 thread::yield_now();
             }
         });
@@ -105,8 +99,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
         sent
     });
     let archive = world
-        .store
-        .team(&world.team)
+        .handle()
         .team_directory()
         .join("swarm/archive/writer.jsonl");
     let in_file = message_ids(&inbox);
@@ -122,7 +115,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
     for promise in sent {
         assert!(found.contains_key(&promise), "{promise}, and it is gone");
     }
-    assert!(world.store.team(&world.team).config().is_ok());
+    assert!(world.handle().config().block_on().is_ok());
 }
 
 #[test]
@@ -135,7 +128,7 @@ fn tasks_of_one_call_are_made_all_or_none_under_kill() {
         linger();
         let made = child.kill().len();
         assert_edges_agree(&world);
-        let count = world.store.team(&world.team).tasks().unwrap().tasks.len();
+        let count = world.handle().tasks().block_on().unwrap().tasks.len();
         assert_eq!(count % MANY, 0, "a call was carried out in part");
         assert!(count >= made * MANY);
     }
@@ -147,19 +140,19 @@ fn the_roster_and_the_next_writer_are_unharmed_under_kill() {
     for _ in 0..DEATHS / 2 {
         run_and_kill("churns the roster", &world, "fickle");
         assert_whole(&world);
-        let config: TeamConfig = world.store.team(&world.team).config().unwrap();
+        let config: TeamConfig = world.handle().config().block_on().unwrap();
         assert!(config.member(&name("steady")).is_some());
         // Another member can continue from any state that the dead one left.
         world
-            .store
-            .team(&world.team)
+            .handle()
             .remove_member(&name("fickle"), None)
+            .block_on()
             .unwrap();
         let spawn = world.join("fickle");
         world
-            .store
-            .team(&world.team)
+            .handle()
             .remove_member(&name("fickle"), Some(&spawn))
+            .block_on()
             .unwrap();
     }
 }

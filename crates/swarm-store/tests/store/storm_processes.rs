@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::Value;
 use swarm_protocol::{MessageId, TaskStatus};
-use swarm_store::blocking::TeamStore;
+use swarm_store::BlockOn as _;
 
 use crate::children::Child;
 use crate::world::{Ends, World, message_ids, name, new_task};
@@ -32,7 +32,7 @@ fn read_all(world: &World, is_over: &AtomicBool) -> Vec<MessageId> {
             .into_iter()
             .filter_map(|entry| entry.msg_id)
             .collect();
-        acked.extend(world.store.team(&world.team).ack(&reader, &ids).unwrap());
+        acked.extend(world.handle().ack(&reader, &ids).block_on().unwrap());
         if last_round {
             return acked;
         }
@@ -74,8 +74,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
     let mut kept = message_ids(&path);
     kept.extend(message_ids(
         &world
-            .store
-            .team(&world.team)
+            .handle()
             .team_directory()
             .join("swarm/archive/reader.jsonl"),
     ));
@@ -102,9 +101,9 @@ fn with_a_hundred_tasks() -> World {
     let world = World::new();
     let new: Vec<_> = (0..100).map(|n| new_task(&format!("{n}"), &[])).collect();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&new, &world.person())
+        .block_on()
         .unwrap();
     world
 }
@@ -132,7 +131,7 @@ fn race(role: &str, world: &World) -> Vec<(String, Vec<String>)> {
 fn assert_one_winner_each(world: &World, said: &[(String, Vec<String>)]) {
     let winners = winners(said);
     assert_eq!(winners.len(), 100);
-    for task in world.store.team(&world.team).tasks().unwrap().tasks {
+    for task in world.handle().tasks().block_on().unwrap().tasks {
         let won = &winners[&task.id.number()];
         assert_eq!(won.len(), 1, "task {} was won by {won:?}", task.id);
         assert_eq!(task.owner.as_deref(), Some(won[0]));

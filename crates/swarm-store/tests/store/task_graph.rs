@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use swarm_protocol::{Task, TaskId, TaskStatus};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{StoreError, TaskChange};
+use swarm_store::{BlockOn as _, StoreError, TaskChange, TeamStore};
 
 use crate::world::{World, id, new_task};
 
@@ -47,13 +46,21 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
             return store
                 .team(team)
                 .create_tasks(&[new_task("t", blockers)], &person)
+                .block_on()
                 .map(drop);
         }
-        Step::Claim(number) => return store.team(team).claim(&id(*number), &person).map(drop),
+        Step::Claim(number) => {
+            return store
+                .team(team)
+                .claim(&id(*number), &person)
+                .block_on()
+                .map(drop);
+        }
         Step::Delete(number) => {
             return store
                 .team(team)
                 .delete_task(&id(*number), &person)
+                .block_on()
                 .map(drop);
         }
         Step::Connect(_, blocks, blocked_by) => TaskChange {
@@ -72,6 +79,7 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
     store
         .team(team)
         .update_task(&id(*number), change, &person)
+        .block_on()
         .map(drop)
 }
 
@@ -108,11 +116,11 @@ proptest! {
     ) {
         let world = World::new();
         let new: Vec<_> = (0..6).map(|_| new_task("t", &[])).collect();
-        world.store.team(&world.team).create_tasks(&new, &world.person()).unwrap();
+        world.handle().create_tasks(&new, &world.person()).block_on().unwrap();
         for step in &steps {
-            let before = world.store.team(&world.team).tasks().unwrap();
+            let before = world.handle().tasks().block_on().unwrap();
             let outcome = take(&world, step);
-            let after = world.store.team(&world.team).tasks().unwrap();
+            let after = world.handle().tasks().block_on().unwrap();
             assert_sound(&after.tasks)?;
             if outcome.is_err() {
                 prop_assert_eq!(&after.tasks, &before.tasks, "a refusal writes nothing");

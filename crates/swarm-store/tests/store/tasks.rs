@@ -7,8 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated};
+use swarm_store::{
+    Actor, BlockOn as _, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore,
+};
 
 use crate::rebuild::tasks_in_journal;
 use crate::world::{World, id, name, new_task};
@@ -34,9 +35,9 @@ fn update(
     by: &Actor,
 ) -> Result<TaskUpdated, StoreError> {
     world
-        .store
-        .team(&world.team)
+        .handle()
         .update_task(&id(number), change, by)
+        .block_on()
 }
 
 #[test]
@@ -47,9 +48,9 @@ fn tasks_are_made_in_claude_codes_form_with_both_ends_of_each_edge() {
     second.owner = Some(name("bob"));
     second.metadata = Some(Map::from_iter([("k".to_owned(), json!("v"))]));
     let ids = world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&[new_task("first", &[]), second], &world.person())
+        .block_on()
         .unwrap();
     assert_eq!(ids, [id(1), id(2)]);
     world.create("third", &[1, 2]);
@@ -92,15 +93,15 @@ fn t6_the_journal_alone_gives_the_whole_list_again() {
     let person = world.person();
     let new = [first, second, new_task("third", &[1])];
     world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&new, &person)
+        .block_on()
         .unwrap();
     world.create("late", &[2, 3]);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .claim(&id(1), &world.actor("alice"))
+        .block_on()
         .unwrap();
     let change = TaskChange {
         description: Some("in other words".to_owned()),
@@ -115,22 +116,18 @@ fn t6_the_journal_alone_gives_the_whole_list_again() {
     };
     update(&world, 1, done, &world.actor("alice")).unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(3), &person)
+        .block_on()
         .unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .claim(&id(2), &world.actor("alice"))
+        .block_on()
         .unwrap();
-    world
-        .store
-        .team(&world.team)
-        .release(&id(2), &person)
-        .unwrap();
-    let events = world.store.team(&world.team).events().unwrap().entries;
-    let list = world.store.team(&world.team).tasks().unwrap().tasks;
+    world.handle().release(&id(2), &person).block_on().unwrap();
+    let events = world.handle().events().block_on().unwrap().entries;
+    let list = world.handle().tasks().block_on().unwrap().tasks;
     assert_eq!(list.len(), 3);
     assert_eq!(list[1].blocked_by, [id(1)]);
     assert_eq!(tasks_in_journal(&events), list);
@@ -151,18 +148,18 @@ fn one_bad_task_among_many_makes_none() {
     ] {
         let new = [good.clone(), bad, good.clone()];
         let error = world
-            .store
-            .team(&world.team)
+            .handle()
             .create_tasks(&new, &world.person())
+            .block_on()
             .unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert_eq!(world.files(), before);
     }
     let circle = [new_task("a", &[3]), new_task("b", &[2])];
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&circle, &world.person())
+        .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::Cycle { .. }), "{error}");
     assert_eq!(world.files(), before);
@@ -175,9 +172,9 @@ fn numbers_are_never_used_again() {
     world.create("one", &[]);
     world.create("two", &[]);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(2), &person)
+        .block_on()
         .unwrap();
     assert_eq!(world.create("three", &[]), id(3));
     // Nor after the directory was cleared by hand, or another program used higher numbers.
@@ -208,11 +205,7 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
     let alice = world.actor("alice");
     let before = world.files();
     for outcome in [
-        world
-            .store
-            .team(&world.team)
-            .claim(&id(2), &alice)
-            .map(drop),
+        world.handle().claim(&id(2), &alice).block_on().map(drop),
         update(&world, 2, status(TaskStatus::InProgress), &alice).map(drop),
         update(&world, 2, status(TaskStatus::Completed), &alice).map(drop),
         update(
@@ -234,7 +227,7 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
     change.add_blocked_by = vec![id(1)];
     let error = update(&world, 3, change, &alice).unwrap_err();
     assert!(matches!(error, StoreError::Blocked { .. }));
-    let third = world.store.team(&world.team).task(&id(3)).unwrap();
+    let third = world.handle().task(&id(3)).block_on().unwrap();
     assert!(third.blocked_by.is_empty());
 }
 
@@ -273,16 +266,16 @@ fn deleting_a_task_takes_its_edges_along_and_unblocks() {
     world.create("b", &[1]);
     world.create("c", &[2]);
     let unblocked = world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(1), &world.person())
+        .block_on()
         .unwrap();
     assert_eq!(unblocked.len(), 1);
-    let list = world.store.team(&world.team).tasks().unwrap();
+    let list = world.handle().tasks().block_on().unwrap();
     assert_eq!(list.tasks.len(), 2);
     assert!(list.tasks[0].blocked_by.is_empty());
     assert_eq!(list.tasks[1].blocked_by, [id(2)]);
-    let error = world.store.team(&world.team).task(&id(1)).unwrap_err();
+    let error = world.handle().task(&id(1)).block_on().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -291,30 +284,23 @@ fn t1_a_rejected_claim_names_the_owner() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    let task = world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    let task = world.handle().claim(&id(1), &alice).block_on().unwrap();
     let mark = task.swarm();
     assert_eq!(mark.claimed_by, Some(alice.agent_id.clone()));
     assert!(mark.claimed_at.is_some());
     assert_eq!((mark.version, task.status), (1, TaskStatus::InProgress));
     let before = world.files();
     assert_eq!(
-        world.store.team(&world.team).claim(&id(1), &alice).unwrap(),
+        world.handle().claim(&id(1), &alice).block_on().unwrap(),
         task
     );
     let bob = world.actor("bob");
-    let error = world
-        .store
-        .team(&world.team)
-        .claim(&id(1), &bob)
-        .unwrap_err();
+    let error = world.handle().claim(&id(1), &bob).block_on().unwrap_err();
     assert!(matches!(&error, StoreError::Taken { owner, .. } if owner == "alice"));
     let error = update(&world, 1, status(TaskStatus::InProgress), &bob).unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     assert_eq!(world.files(), before);
-    assert_eq!(
-        world.store.team(&world.team).claim_next(&bob).unwrap(),
-        None
-    );
+    assert_eq!(world.handle().claim_next(&bob).block_on().unwrap(), None);
 }
 
 #[test]
@@ -323,7 +309,7 @@ fn a_later_spawn_of_the_same_name_is_a_different_actor() {
     world.create("work", &[]);
     let first = world.join("alice");
     let first = Actor::member(&world.team, name("alice"), Some(first));
-    world.store.team(&world.team).claim(&id(1), &first).unwrap();
+    world.handle().claim(&id(1), &first).block_on().unwrap();
     // As if the roster had a new spawn and the task was not released yet.
     let second = SpawnId::random();
     world
@@ -338,9 +324,9 @@ fn a_later_spawn_of_the_same_name_is_a_different_actor() {
     let error = update(&world, 1, status(TaskStatus::Completed), &second).unwrap_err();
     assert!(matches!(error, StoreError::NotYours { .. }), "{error}");
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .claim(&id(1), &second)
+        .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }), "{error}");
 }
@@ -354,9 +340,9 @@ fn completing_anothers_task_is_a_conflict_unless_a_person_insists() {
     let alice = world.actor("alice");
     for number in [1, 2] {
         world
-            .store
-            .team(&world.team)
+            .handle()
             .claim(&id(number), &alice)
+            .block_on()
             .unwrap();
     }
     let lead = world.actor("team-lead");
@@ -386,7 +372,7 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
     let error = update(&world, 1, owner("bob"), &world.actor("bob")).unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }));
     let moved = update(&world, 1, owner("bob"), &world.actor("team-lead")).unwrap();
@@ -395,24 +381,20 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
     let error = update(&world, 1, status(TaskStatus::Completed), &alice).unwrap_err();
     assert!(matches!(error, StoreError::NotYours { .. }));
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .release(&id(1), &alice)
+        .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::NotYours { .. }));
     let bob = world.actor("bob");
-    world.store.team(&world.team).claim(&id(1), &bob).unwrap();
+    world.handle().claim(&id(1), &bob).block_on().unwrap();
     update(&world, 1, status(TaskStatus::Completed), &bob).unwrap();
     let error = update(&world, 1, owner("alice"), &world.person()).unwrap_err();
     assert!(
         matches!(error, StoreError::TaskResolved { .. }),
         "a finished task is not assigned"
     );
-    let error = world
-        .store
-        .team(&world.team)
-        .release(&id(1), &bob)
-        .unwrap_err();
+    let error = world.handle().release(&id(1), &bob).block_on().unwrap_err();
     assert!(matches!(error, StoreError::TaskResolved { .. }));
     let reopened = update(&world, 1, status(TaskStatus::Pending), &bob).unwrap();
     assert_eq!(reopened.task.owner.as_deref(), Some("bob"));
@@ -430,7 +412,7 @@ fn claim_next_prefers_own_tasks_to_tasks_without_owner() {
     update(&world, 4, owner("alice"), &person).unwrap();
     let alice = world.actor("alice");
     let next = || {
-        let claimed = world.store.team(&world.team).claim_next(&alice).unwrap();
+        let claimed = world.handle().claim_next(&alice).block_on().unwrap();
         claimed.map(|task| task.id.number())
     };
     assert_eq!(next(), Some(4));
@@ -467,18 +449,14 @@ fn every_change_of_state_is_in_the_journal() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
-    world
-        .store
-        .team(&world.team)
-        .release(&id(1), &alice)
-        .unwrap();
-    world.store.team(&world.team).claim(&id(1), &alice).unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
+    world.handle().release(&id(1), &alice).block_on().unwrap();
+    world.handle().claim(&id(1), &alice).block_on().unwrap();
     update(&world, 1, status(TaskStatus::Completed), &alice).unwrap();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(1), &alice)
+        .block_on()
         .unwrap();
     let events = world.events();
     let steps: Vec<_> = events
@@ -518,12 +496,12 @@ fn a_long_list_is_made_in_one_call_and_waits_for_tasks_that_were_there() {
     let mut new = long_chain(3000);
     new[2999].blocked_by = vec![id(1)];
     let ids = world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&new, &world.person())
+        .block_on()
         .unwrap();
     assert_eq!((ids[0], ids[2999]), (id(2), id(3001)));
-    let list = world.store.team(&world.team).tasks().unwrap();
+    let list = world.handle().tasks().block_on().unwrap();
     assert_eq!((list.tasks.len(), list.broken.len()), (3001, 0));
     assert_eq!(list.tasks[0].blocks, [id(3001)]);
     assert_eq!(list.tasks[3000].blocked_by, [id(1), id(3000)]);
@@ -534,9 +512,9 @@ fn a_long_list_is_made_in_one_call_and_waits_for_tasks_that_were_there() {
 fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_stays() {
     let world = World::new();
     world
-        .store
-        .team(&world.team)
+        .handle()
         .create_tasks(&long_chain(300), &world.person())
+        .block_on()
         .unwrap();
     let text = |number: u64| fs::read(world.task_path(number)).unwrap();
     let writes: Vec<Value> = (1..=300)
@@ -551,8 +529,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     swarm_os::replace_alone(&world.task_path(7), claimed.to_string().as_bytes()).unwrap();
     let untouched = fs::metadata(world.task_path(50)).unwrap().ino();
     let redo = world
-        .store
-        .team(&world.team)
+        .handle()
         .team_directory()
         .join("swarm/tasks.redo.json");
     swarm_os::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
@@ -563,7 +540,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
         .store
         .clone()
         .announcing(move |team, tasks| tells.lock().push((team.clone(), tasks)));
-    let list = store.team(&world.team).tasks().unwrap();
+    let list = store.team(&world.team).tasks().block_on().unwrap();
     assert_eq!(list.tasks.len(), 300);
     assert_eq!(list.tasks[6].owner.as_deref(), Some("ivy"));
     assert_eq!(list.tasks[299].blocked_by, [id(299)]);
@@ -575,16 +552,16 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
 #[test]
 fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     let mark = |world: &World, text: &str| {
-        let directory = world.store.team(&world.team).tasks_directory();
+        let directory = world.handle().tasks_directory();
         swarm_os::replace_alone(&directory.join(".highwatermark"), text.as_bytes()).unwrap();
     };
     let refused = |world: &World, count: usize| {
         let before = world.files();
         let new = vec![new_task("more", &[]); count];
         let error = world
-            .store
-            .team(&world.team)
+            .handle()
             .create_tasks(&new, &world.person())
+            .block_on()
             .unwrap_err();
         assert!(matches!(error, StoreError::NumbersUsedUp { .. }), "{error}");
         assert!(error.hint().unwrap().contains(".highwatermark"));
@@ -603,14 +580,7 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
         "blocks": [], "blockedBy": []});
     let path = world.task_path(u64::MAX);
     swarm_os::replace_alone(&path, task.to_string().as_bytes()).unwrap();
-    swarm_os::create_private_file(
-        &world
-            .store
-            .team(&world.team)
-            .tasks_directory()
-            .join(".lock"),
-    )
-    .unwrap();
+    swarm_os::create_private_file(&world.handle().tasks_directory().join(".lock")).unwrap();
     refused(&world, 1);
 }
 
@@ -626,7 +596,7 @@ fn cut_short(world: &World) {
         {"id": "1", "before": before, "after": after},
         {"id": "2", "before": null, "after": second},
     ]});
-    let directory = world.store.team(&world.team).team_directory();
+    let directory = world.handle().team_directory();
     swarm_os::replace_alone(
         &directory.join("swarm/tasks.redo.json"),
         redo.to_string().as_bytes(),
@@ -639,16 +609,16 @@ fn cut_short(world: &World) {
 fn an_interrupted_call_is_completed_by_the_next_one() {
     let world = World::new();
     cut_short(&world);
-    let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
+    let tasks = world.handle().tasks().block_on().unwrap().tasks;
     assert_eq!(tasks[0].blocks, [id(2)]);
     assert_eq!(tasks[1].blocked_by, [id(1)]);
     let world = World::new();
     cut_short(&world);
     let person = world.person();
     let unblocked = world
-        .store
-        .team(&world.team)
+        .handle()
         .delete_task(&id(1), &person)
+        .block_on()
         .unwrap();
     assert_eq!(unblocked.len(), 1, "a writer completes it first");
 }
@@ -660,7 +630,7 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
     let mut theirs: Value = serde_json::from_slice(&fs::read(world.task_path(1)).unwrap()).unwrap();
     theirs["owner"] = json!("ivy");
     swarm_os::replace_alone(&world.task_path(1), theirs.to_string().as_bytes()).unwrap();
-    let task = world.store.team(&world.team).task(&id(1)).unwrap();
+    let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.owner.as_deref(), Some("ivy"));
     assert_eq!(task.blocks, [id(2)]);
 }
@@ -669,12 +639,9 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
 fn a_damaged_note_of_a_call_is_kept_aside() {
     let world = World::new();
     world.create("one", &[]);
-    let directory = world.store.team(&world.team).team_directory();
+    let directory = world.handle().team_directory();
     swarm_os::replace_alone(&directory.join("swarm/tasks.redo.json"), b"{").unwrap();
-    assert_eq!(
-        world.store.team(&world.team).tasks().unwrap().tasks.len(),
-        1
-    );
+    assert_eq!(world.handle().tasks().block_on().unwrap().tasks.len(), 1);
     let kept = world.events().into_iter().find_map(|event| match event {
         Event::FileDamaged { kept, .. } => Some(kept),
         _ => None,
@@ -699,9 +666,9 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
     half_an_edge(&world);
     let person = world.person();
     let error = world
-        .store
-        .team(&world.team)
+        .handle()
         .claim(&id(2), &person)
+        .block_on()
         .unwrap_err();
     assert!(
         matches!(error, StoreError::Blocked { .. }),
@@ -709,11 +676,7 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
     );
     let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
     assert!(done.unblocked.is_empty(), "task 1 has no dependents");
-    world
-        .store
-        .team(&world.team)
-        .claim(&id(2), &person)
-        .unwrap();
+    world.handle().claim(&id(2), &person).block_on().unwrap();
 
     let world = World::new();
     half_an_edge(&world);
@@ -737,13 +700,14 @@ fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them() {
     use swarm_protocol::{CheckRun, UnixMs};
 
     let world = World::with_member("bob");
-    let team = world.store.team(&world.team);
+    let team = world.handle();
     let new = swarm_protocol::NewTask {
         checks: vec!["one".to_owned(), "two".to_owned()],
         ..new_task("build", &[])
     };
     let id = team
         .create_tasks(&[new], &Actor::person(&world.team))
+        .block_on()
         .unwrap()[0];
     let by = Actor::member(&world.team, name("bob"), None);
     let ran = |exit_code| CheckRun {
@@ -757,7 +721,7 @@ fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them() {
             check_runs,
             ..status(TaskStatus::Completed)
         };
-        team.update_task(&id, change, &by)
+        team.update_task(&id, change, &by).block_on()
     };
     for runs in [
         Vec::new(),
@@ -767,21 +731,27 @@ fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them() {
     ] {
         let refused = complete(runs);
         assert!(matches!(refused, Err(StoreError::Unchecked { .. })));
-        assert_eq!(team.task(&id).unwrap().status, TaskStatus::Pending);
+        assert_eq!(
+            team.task(&id).block_on().unwrap().status,
+            TaskStatus::Pending
+        );
     }
-    let deleted = team.delete_task(&id, &by);
+    let deleted = team.delete_task(&id, &by).block_on();
     assert!(matches!(deleted, Err(StoreError::ChecksOfOther { .. })));
     let failed = TaskChange {
         check_runs: vec![ran(Some(0)), ran(Some(1))],
         ..TaskChange::default()
     };
-    team.update_task(&id, failed, &by).unwrap();
-    let checks = team.task(&id).unwrap().swarm().checks;
+    team.update_task(&id, failed, &by).block_on().unwrap();
+    let checks = team.task(&id).block_on().unwrap().swarm().checks;
     assert_eq!(
         [checks[0].has_passed(), checks[1].has_passed()],
         [true, false]
     );
     assert_eq!(checks[0].by, "person");
     complete(vec![ran(Some(0)), ran(Some(0))]).unwrap();
-    assert_eq!(team.task(&id).unwrap().status, TaskStatus::Completed);
+    assert_eq!(
+        team.task(&id).block_on().unwrap().status,
+        TaskStatus::Completed
+    );
 }

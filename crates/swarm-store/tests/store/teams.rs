@@ -8,15 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_os::OsError;
 use swarm_protocol::{ErrorKind, Event, TaskStatus};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, TaskChange};
+use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
 use crate::world::{World, id, name, new_member, new_task, new_team, store_at, team};
 
 #[test]
 fn a_new_team_has_everything_that_its_members_need() {
     let world = World::new();
-    let directory = world.store.team(&world.team).team_directory();
+    let directory = world.handle().team_directory();
     for (path, mode) in [
         ("", 0o700),
         ("config.json", 0o600),
@@ -34,14 +33,14 @@ fn a_new_team_has_everything_that_its_members_need() {
         let found = fs::metadata(directory.join(path)).unwrap_or_else(|_| panic!("{path}"));
         assert_eq!(found.permissions().mode() & 0o777, mode, "{path}");
     }
-    assert!(world.store.team(&world.team).tasks_directory().is_dir());
+    assert!(world.handle().tasks_directory().is_dir());
     let config: Value =
         serde_json::from_slice(&fs::read(directory.join("config.json")).unwrap()).unwrap();
     assert_eq!(config["leadAgentId"], "team-lead@crew");
     assert_eq!(config["members"][0]["name"], "team-lead");
     assert_eq!(config["members"][0]["tmuxPaneId"], "leader");
     assert_eq!(
-        world.store.teams().unwrap(),
+        world.store.teams().block_on().unwrap(),
         std::slice::from_ref(&world.team)
     );
     assert_eq!(
@@ -55,7 +54,11 @@ fn a_new_team_has_everything_that_its_members_need() {
 fn an_existing_team_is_a_conflict_that_tells_its_state() {
     let world = World::with_member("alice");
     let before = world.files();
-    let error = world.store.create_team(new_team("crew")).unwrap_err();
+    let error = world
+        .store
+        .create_team(new_team("crew"))
+        .block_on()
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(
         error
@@ -69,14 +72,26 @@ fn an_existing_team_is_a_conflict_that_tells_its_state() {
 #[test]
 fn a_team_that_would_share_directories_with_another_is_refused() {
     let world = World::new();
-    world.store.create_team(new_team("My_Team")).unwrap();
+    world
+        .store
+        .create_team(new_team("My_Team"))
+        .block_on()
+        .unwrap();
     fs::create_dir(world.root.join("tasks/Session-1")).unwrap();
     for twin in ["my-team", "MY_TEAM", "my_team", "session_1"] {
-        let error = world.store.create_team(new_team(twin)).unwrap_err();
+        let error = world
+            .store
+            .create_team(new_team(twin))
+            .block_on()
+            .unwrap_err();
         assert!(matches!(error, StoreError::TeamCollides { .. }), "{twin}");
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
-    world.store.create_team(new_team("my-team2")).unwrap();
+    world
+        .store
+        .create_team(new_team("my-team2"))
+        .block_on()
+        .unwrap();
 }
 
 #[test]
@@ -85,11 +100,19 @@ fn a_foreign_task_list_is_not_taken_over() {
     let directory = world.root.join("tasks/other");
     fs::create_dir(&directory).unwrap();
     swarm_os::replace_alone(&directory.join("1.json"), b"{}").unwrap();
-    let error = world.store.create_team(new_team("other")).unwrap_err();
+    let error = world
+        .store
+        .create_team(new_team("other"))
+        .block_on()
+        .unwrap_err();
     assert!(matches!(error, StoreError::TasksInTheWay { .. }));
     assert!(!world.root.join("teams/other").exists());
     fs::remove_file(directory.join("1.json")).unwrap();
-    world.store.create_team(new_team("other")).unwrap();
+    world
+        .store
+        .create_team(new_team("other"))
+        .block_on()
+        .unwrap();
 }
 
 #[test]
@@ -102,7 +125,7 @@ fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
         let outcomes = thread::scope(|scope| {
             let makers = [&plain, &plain, &twin, &twin].map(|called| {
                 let store = &store;
-                scope.spawn(move || store.create_team(new_team(called)))
+                scope.spawn(move || store.create_team(new_team(called)).block_on())
             });
             makers.map(|maker| maker.join().unwrap())
         });
@@ -111,7 +134,7 @@ fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
             assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         }
     }
-    assert_eq!(store.teams().unwrap().len(), 20);
+    assert_eq!(store.teams().block_on().unwrap().len(), 20);
 }
 
 #[test]
@@ -119,9 +142,9 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     let world = World::new();
     world.create("work", &[]);
     let archive = world
-        .store
-        .team(&world.team)
+        .handle()
         .delete(false, false)
+        .block_on()
         .unwrap()
         .unwrap();
     assert!(!world.root.join("teams/crew").exists());
@@ -138,9 +161,13 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     let journal = fs::read_to_string(archive.join("journal.jsonl")).unwrap();
     assert!(journal.contains("task_created") && journal.contains("team_deleted"));
 
-    world.store.create_team(new_team("crew")).unwrap();
-    assert!(world.store.team(&world.team).tasks().unwrap().is_empty());
-    let purged = world.store.team(&world.team).delete(true, false).unwrap();
+    world
+        .store
+        .create_team(new_team("crew"))
+        .block_on()
+        .unwrap();
+    assert!(world.handle().tasks().block_on().unwrap().is_empty());
+    let purged = world.handle().delete(true, false).block_on().unwrap();
     assert_eq!(purged, None);
     assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
     let archives = fs::read_dir(world.root.join("swarm/archive")).unwrap();
@@ -153,17 +180,13 @@ fn a_team_is_not_deleted_under_its_members_unless_forced() {
     let spawn = world.join("alive");
     let life = world.live("alive", spawn);
     world
-        .store
-        .team(&world.team)
+        .handle()
         .reserve(new_member("coming"))
+        .block_on()
         .unwrap();
     let dead = world.join("dead");
     drop(world.live("dead", dead));
-    let error = world
-        .store
-        .team(&world.team)
-        .delete(false, false)
-        .unwrap_err();
+    let error = world.handle().delete(false, false).block_on().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     let StoreError::TeamBusy { members, .. } = &error else {
         panic!("{error}");
@@ -177,10 +200,10 @@ fn a_team_is_not_deleted_under_its_members_unless_forced() {
             .unwrap()
             .any(|_| true)
     );
-    world.store.team(&world.team).config().unwrap();
+    world.handle().config().block_on().unwrap();
     drop(life);
-    world.store.team(&world.team).delete(true, true).unwrap();
-    assert!(world.store.teams().unwrap().is_empty());
+    world.handle().delete(true, true).block_on().unwrap();
+    assert!(world.store.teams().block_on().unwrap().is_empty());
 }
 
 #[test]
@@ -200,13 +223,15 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                             0 => store
                                 .team(crew)
                                 .send(alice, Draft::new("bob", "x"))
+                                .block_on()
                                 .map(drop),
                             1 => store
                                 .team(crew)
                                 .create_tasks(&[new_task("t", &[])], &person)
+                                .block_on()
                                 .map(drop),
-                            2 => store.team(crew).set_active(alice, true),
-                            3 => store.team(crew).take_unread(alice).map(drop),
+                            2 => store.team(crew).set_active(alice, true).block_on(),
+                            3 => store.team(crew).take_unread(alice).block_on().map(drop),
                             4 => store
                                 .update_config(crew, |config| {
                                     config.description = Some(format!("{:?}", config.description));
@@ -224,6 +249,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                                     },
                                     &person,
                                 )
+                                .block_on()
                                 .map(drop),
                         };
                         if let Err(error) = outcome {
@@ -236,14 +262,14 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                 })
             })
             .collect();
-        store.team(crew).delete(false, true).unwrap();
+        store.team(crew).delete(false, true).block_on().unwrap();
         for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
             // Concurrent operations may find files missing.
             let gone = matches!(&error, StoreError::Fs(OsError::LockLost { .. }));
             assert!(gone || error.kind() == ErrorKind::NotFound, "{error}");
         }
     });
-    assert!(store.teams().unwrap().is_empty());
+    assert!(store.teams().block_on().unwrap().is_empty());
     assert_eq!(fs::read_dir(world.root.join("teams")).unwrap().count(), 0);
     assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
 }
@@ -255,34 +281,50 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
     let store = &world.store;
     let person = world.person();
     for outcome in [
-        store.team(&ghost).config().map(drop),
-        store.team(&ghost).delete(false, true).map(drop),
-        store.team(&ghost).reserve(new_member("a")).map(drop),
-        store.team(&ghost).reconcile().map(drop),
+        store.team(&ghost).config().block_on().map(drop),
+        store.team(&ghost).delete(false, true).block_on().map(drop),
+        store
+            .team(&ghost)
+            .reserve(new_member("a"))
+            .block_on()
+            .map(drop),
+        store.team(&ghost).reconcile().block_on().map(drop),
         store
             .team(&ghost)
             .send(&name("a"), Draft::new("b", "c"))
+            .block_on()
             .map(drop),
-        store.team(&ghost).inbox(&name("a")).map(drop),
-        store.team(&ghost).take_unread(&name("a")).map(drop),
-        store.team(&ghost).ack(&name("a"), &[]).map(drop),
-        store.team(&ghost).create_tasks(&[], &person).map(drop),
+        store.team(&ghost).inbox(&name("a")).block_on().map(drop),
+        store
+            .team(&ghost)
+            .take_unread(&name("a"))
+            .block_on()
+            .map(drop),
+        store.team(&ghost).ack(&name("a"), &[]).block_on().map(drop),
+        store
+            .team(&ghost)
+            .create_tasks(&[], &person)
+            .block_on()
+            .map(drop),
         store
             .team(&ghost)
             .create_tasks(&[new_task("t", &[])], &person)
+            .block_on()
             .map(drop),
-        store.team(&ghost).tasks().map(drop),
-        store.team(&ghost).claim_next(&person).map(drop),
-        store.team(&ghost).hello(&name("a")).map(drop),
-        store.team(&ghost).member_view().map(drop),
-        store.team(&ghost).requests().map(drop),
+        store.team(&ghost).tasks().block_on().map(drop),
+        store.team(&ghost).claim_next(&person).block_on().map(drop),
+        store.team(&ghost).hello(&name("a")).block_on().map(drop),
+        store.team(&ghost).member_view().block_on().map(drop),
+        store.team(&ghost).requests().block_on().map(drop),
         store
             .team(&ghost)
             .close_request(&swarm_protocol::RequestId::new("perm-1"))
+            .block_on()
             .map(drop),
         store
             .team(&ghost)
-            .journal(Event::TeamDeleted { by: String::new() }),
+            .journal(Event::TeamDeleted { by: String::new() })
+            .block_on(),
     ] {
         let error = outcome.unwrap_err();
         assert!(matches!(error, StoreError::TeamNotFound { .. }), "{error}");
@@ -307,7 +349,7 @@ fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
         host: "here".to_owned(),
         pid_space: String::new(),
     };
-    let path = world.store.team(&world.team).life_path(&name("team-lead"));
+    let path = world.handle().life_path(&name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();
     (swarm_os::LifeHolder::take(&path, &content).unwrap(), pid)
 }
@@ -317,32 +359,28 @@ fn a_team_that_another_process_leads_is_not_deleted_even_by_force() {
     let world = World::new();
     let (life, lead) = another_leads(&world);
     for force in [false, true] {
-        let refused = world.store.team(&world.team).delete(false, force);
+        let refused = world.handle().delete(false, force).block_on();
         assert!(
             matches!(refused, Err(StoreError::LeadAlive { pid, .. }) if pid == lead),
             "{refused:?}"
         );
-        assert!(world.store.team(&world.team).may_delete(force).is_err());
+        assert!(world.handle().may_delete(force).block_on().is_err());
     }
-    let config = world
-        .store
-        .team(&world.team)
-        .team_directory()
-        .join("config.json");
+    let config = world.handle().team_directory().join("config.json");
     let sound = fs::read(&config).unwrap();
     swarm_os::replace_alone(&config, b"{").unwrap();
-    assert!(world.store.team(&world.team).delete(true, true).is_err());
+    assert!(world.handle().delete(true, true).block_on().is_err());
     swarm_os::replace_alone(&config, &sound).unwrap();
     drop(life);
-    world.store.team(&world.team).may_delete(false).unwrap();
-    world.store.team(&world.team).delete(true, false).unwrap();
+    world.handle().may_delete(false).block_on().unwrap();
+    world.handle().delete(true, false).block_on().unwrap();
 }
 
 #[test]
 fn a_lead_deletes_its_own_team() {
     let world = World::new();
     let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
-    world.store.team(&world.team).delete(true, false).unwrap();
+    world.handle().delete(true, false).block_on().unwrap();
 }
 
 #[test]
@@ -351,15 +389,27 @@ fn only_the_lead_that_was_found_lost_is_cleared() {
     let mut lost = swarm_store::process::as_lead(swarm_protocol::UnixMs(1));
     lost.proc_start = "1".to_owned();
     let store = &world.store;
-    let named = || store.team(&world.team).config().unwrap().lead_process;
+    let named = || {
+        store
+            .team(&world.team)
+            .config()
+            .block_on()
+            .unwrap()
+            .lead_process
+    };
     store
         .team(&world.team)
         .set_lead_process(Some(lost.clone()))
+        .block_on()
         .unwrap();
 
     // A takeover takes the life lock first and then writes its name.
     let (life, lead) = another_leads(&world);
-    let refused = store.team(&world.team).clear_lost_lead(&lost).unwrap_err();
+    let refused = store
+        .team(&world.team)
+        .clear_lost_lead(&lost)
+        .block_on()
+        .unwrap_err();
     assert!(
         matches!(refused, StoreError::LeadAlive { pid, .. } if pid == lead),
         "{refused}"
@@ -372,9 +422,18 @@ fn only_the_lead_that_was_found_lost_is_cleared() {
     store
         .team(&world.team)
         .set_lead_process(Some(next.clone()))
+        .block_on()
         .unwrap();
-    store.team(&world.team).clear_lost_lead(&lost).unwrap_err();
+    store
+        .team(&world.team)
+        .clear_lost_lead(&lost)
+        .block_on()
+        .unwrap_err();
     assert_eq!(named(), Some(next.clone()));
-    store.team(&world.team).clear_lost_lead(&next).unwrap();
+    store
+        .team(&world.team)
+        .clear_lost_lead(&next)
+        .block_on()
+        .unwrap();
     assert_eq!(named(), None);
 }

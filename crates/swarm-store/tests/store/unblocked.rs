@@ -4,13 +4,11 @@ use std::fs;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use swarm_protocol::{PauseMark, PermissionMode, TaskStatus, UnixMs};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, TaskChange, Team};
+use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::world::{World, id, name, new_member};
@@ -58,7 +56,7 @@ fn is_pending<F: Future + ?Sized>(call: &mut Pin<Box<F>>) -> bool {
 
 /// All locks of the team that another program can take.
 fn all_files(world: &World) -> Vec<PathBuf> {
-    let team = world.store.team(&world.team);
+    let team = world.handle();
     vec![
         team.team_directory().join("config.json"),
         world.inbox_path("bob"),
@@ -80,9 +78,9 @@ fn no_operation_waits_for_a_lock_on_the_callers_thread() {
     let world = World::with_member("bob");
     world.create("a task", &[]);
     let spawn = world
-        .store
-        .team(&world.team)
+        .handle()
         .config()
+        .block_on()
         .unwrap()
         .member(&name("bob"))
         .unwrap()
@@ -91,7 +89,7 @@ fn no_operation_waits_for_a_lock_on_the_callers_thread() {
     let runtime = runtime();
     let _entered = runtime.enter();
     let foreign = Foreign::on(all_files(&world));
-    let team: Arc<dyn Team> = Arc::clone(world.store.team(&world.team).asynchronous());
+    let team = world.handle();
     let (team, bob, actor) = (&team, name("bob"), world.person());
     let (bob, actor) = (&bob, &actor);
     let mark = PauseMark {
@@ -184,7 +182,7 @@ fn a_call_with_a_dropped_future_is_completed_once() {
     let world = World::with_member("bob");
     let runtime = runtime();
     let _entered = runtime.enter();
-    let team = Arc::clone(world.store.team(&world.team).asynchronous());
+    let team = world.handle();
     let foreign = Foreign::on([world.inbox_path("bob")]);
     let bob = name("bob");
     let mut call = team.send(&bob, Draft::person("hello"));
@@ -192,9 +190,9 @@ fn a_call_with_a_dropped_future_is_completed_once() {
     drop(call);
     assert!(
         world
-            .store
-            .team(&world.team)
+            .handle()
             .inbox(&bob)
+            .block_on()
             .unwrap()
             .entries
             .is_empty()
@@ -202,9 +200,9 @@ fn a_call_with_a_dropped_future_is_completed_once() {
     drop(foreign);
     wait_for("the message arrives", || {
         !world
-            .store
-            .team(&world.team)
+            .handle()
             .inbox(&bob)
+            .block_on()
             .unwrap()
             .entries
             .is_empty()
@@ -218,7 +216,7 @@ fn a_call_without_contention_is_done_at_the_first_poll() {
     let world = World::with_member("bob");
     let runtime = runtime();
     let _entered = runtime.enter();
-    let team = Arc::clone(world.store.team(&world.team).asynchronous());
+    let team = world.handle();
     let bob = name("bob");
     let mut call = team.send(&bob, Draft::person("hello"));
     assert!(!is_pending(&mut call));
@@ -248,7 +246,7 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
     assert_ne!(before, later);
     let actor = world.person();
     let two = id(2);
-    let refused = runtime.block_on(hurried.asynchronous().update_task(&two, change, &actor));
+    let refused = runtime.block_on(hurried.update_task(&two, change, &actor));
     assert!(
         matches!(
             refused,
@@ -258,6 +256,6 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
     );
     assert_eq!(world.files(), later);
     drop(foreign);
-    let task = world.store.team(&world.team).tasks().unwrap();
+    let task = world.handle().tasks().block_on().unwrap();
     assert_eq!(task.tasks.len(), 3);
 }

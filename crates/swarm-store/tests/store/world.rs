@@ -13,8 +13,7 @@ use swarm_protocol::{
     BackendType, Event, InboxEntry, LifeKind, LifeRecord, MemberName, MessageId, NewTask, PaneId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, FileStore, NewMember, NewTeam, process};
+use swarm_store::{Actor, BlockOn as _, FileStore, NewMember, NewTeam, Team, TeamStore, process};
 
 /// A store with the team `crew`.
 #[derive(Debug)]
@@ -51,7 +50,11 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let mut world = Self::at(&directory.path().join("root"));
         world.directory = Some(directory);
-        world.store.create_team(new_team("crew")).unwrap();
+        world
+            .store
+            .create_team(new_team("crew"))
+            .block_on()
+            .unwrap();
         world
     }
 
@@ -76,15 +79,15 @@ impl World {
     pub(crate) fn join(&self, member: &str) -> SpawnId {
         let new = new_member(member);
         let spawn = new.spawn_id;
-        self.store.team(&self.team).reserve(new).unwrap();
+        self.handle().reserve(new).block_on().unwrap();
         self.commit(spawn);
         spawn
     }
 
     pub(crate) fn commit(&self, spawn: SpawnId) {
-        self.store
-            .team(&self.team)
+        self.handle()
             .commit_spawn(&spawn, PaneId::new("%1"), BackendType::Tmux, None)
+            .block_on()
             .unwrap();
     }
 
@@ -99,33 +102,28 @@ impl World {
             host: "here".to_owned(),
             pid_space: String::new(),
         };
-        let path = self.store.team(&self.team).life_path(&name(member));
+        let path = self.handle().life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
     }
 
     pub(crate) fn inbox_path(&self, member: &str) -> PathBuf {
-        self.store
-            .team(&self.team)
+        self.handle()
             .inbox_directory()
             .join(format!("{member}.json"))
     }
 
     pub(crate) fn task_path(&self, number: u64) -> PathBuf {
-        self.store
-            .team(&self.team)
+        self.handle()
             .tasks_directory()
             .join(format!("{number}.json"))
     }
 
     pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
-        self.store
-            .team(&self.team)
-            .take_unread(&name(member))
-            .unwrap()
+        self.handle().take_unread(&name(member)).block_on().unwrap()
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        let events = self.store.team(&self.team).events().unwrap();
+        let events = self.handle().events().block_on().unwrap();
         events
             .entries
             .into_iter()
@@ -135,9 +133,9 @@ impl World {
 
     pub(crate) fn create(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
         let new = new_task(subject, blocked_by);
-        self.store
-            .team(&self.team)
+        self.handle()
             .create_tasks(&[new], &self.person())
+            .block_on()
             .unwrap()[0]
     }
 
@@ -148,6 +146,11 @@ impl World {
     /// The actor of an unknown spawn.
     pub(crate) fn actor(&self, member: &str) -> Actor {
         Actor::member(&self.team, name(member), None)
+    }
+
+    /// Returns the handle of the team.
+    pub(crate) fn handle(&self) -> Arc<dyn Team> {
+        self.store.team(&self.team)
     }
 
     /// Returns every regular file below the root with its content, except lock files.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_panes::{PaneStatus, TerminalFacts, all_backends};
-use swarm_store::blocking::TeamStore;
+use swarm_store::TeamStore;
 
 use super::panes::LeftPane;
 use crate::process_list::canonical;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, all_backends};
 use swarm_protocol::{Event, Member, SpawnId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use crate::process_list::canonical;
 use crate::{LeadError, SpawnContext};
@@ -120,7 +120,7 @@ impl Former {
     fn of(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
         let former = Self::in_journal(spawn_context, team)?;
         // Read after the journal, so that members that join meanwhile are not included.
-        let roster = spawn_context.store.team(team).config()?;
+        let roster = spawn_context.store.team(team).config().block_on()?;
         Ok(former.without(&roster.members))
     }
 
@@ -128,7 +128,7 @@ impl Former {
     fn in_journal(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
-        for entry in spawn_context.store.team(team).events()?.entries {
+        for entry in spawn_context.store.team(team).events().block_on()?.entries {
             if let Event::SpawnReserved {
                 spawn_id, socket, ..
             } = entry.event

@@ -2,8 +2,7 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{StoreError, process};
+use swarm_store::{BlockOn as _, StoreError, TeamStore, process};
 
 use crate::handover::handover;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
@@ -44,7 +43,12 @@ pub fn verdict(
     let team = &config.name;
     // A lead of another program holds no life lock, and only that program knows whether the team is
     // needed.
-    if store.team(team).life_record(&MemberName::lead()).is_none() {
+    if store
+        .team(team)
+        .life_record(&MemberName::lead())
+        .block_on()
+        .is_none()
+    {
         return Ok(Verdict::InUse);
     }
     let kept = |why: String| Ok(Verdict::Kept { why });

@@ -7,9 +7,8 @@ use swarm_os::process::{Marked, Process, all_marked, command_line};
 use swarm_protocol::ROOT_VARIABLE as ROOT;
 use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SANDBOX_HELPER, SpawnId, TeamName};
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
 use swarm_store::process::{is_running, is_stopped, start_time};
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_team::{MemberProcess, life_holders};
 
 use super::rosters::Rosters;
@@ -102,7 +101,7 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
 
 /// Returns the members running in this pid namespace, of every team and of partially deleted ones.
 fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, StoreError> {
-    let (teams, remains) = store.teams_and_remains()?;
+    let (teams, remains) = store.teams_and_remains().block_on()?;
     let teams = teams.into_iter().chain(remains);
     let members = teams.flat_map(|team| {
         let holders = life_holders(&*store.team(&team)).into_iter();

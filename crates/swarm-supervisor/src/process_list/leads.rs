@@ -2,8 +2,7 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberName, TeamConfig};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{StoreError, TeamView};
+use swarm_store::{BlockOn as _, StoreError, TeamStore, TeamView};
 
 /// Lead state of a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +74,19 @@ pub fn lead_standing(
     config: &TeamConfig,
 ) -> Result<LeadStanding, StoreError> {
     let (team, lead) = (&config.name, MemberName::lead());
-    let liveness = store.team(team).liveness(&lead)?;
+    let liveness = store.team(team).liveness(&lead).block_on()?;
     Ok(LeadStanding::judge(
         config,
-        store.team(team).is_foreign(),
+        store.team(team).is_foreign().block_on(),
         liveness,
-        || store.team(team).life_record(&lead).as_ref().map(pid_of),
+        || {
+            store
+                .team(team)
+                .life_record(&lead)
+                .block_on()
+                .as_ref()
+                .map(pid_of)
+        },
     ))
 }
 

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
-use swarm_store::blocking::{Team, TeamStore};
-use swarm_store::{MemberView, StoreError};
+use swarm_store::{BlockOn as _, MemberView, StoreError, Team, TeamStore};
 
 use super::leads::LeadStanding;
 use super::{Orphan, ProcessStatus};
@@ -30,7 +29,7 @@ impl Rosters {
     /// Reads every roster.
     pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
         let mut rosters = HashMap::new();
-        for team in store.teams()? {
+        for team in store.teams().block_on()? {
             match read_one(&*store.team(&team)) {
                 Ok(sound) => {
                     rosters.insert(team.to_string(), Roster::Read(sound));
@@ -91,7 +90,7 @@ impl Rosters {
 }
 
 fn read_one(team: &dyn Team) -> Result<Sound, StoreError> {
-    let seen = team.view()?;
+    let seen = team.view().block_on()?;
     let leads = seen
         .members
         .iter()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_os::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, Member, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::{SpawnOrder, check_hello};
 use swarm_worktree::Created;
 
@@ -69,7 +69,7 @@ impl Attempt<'_> {
     fn called_off(&self) -> Option<LeadError> {
         let (store, name) = (&self.spawn_context.store, &self.options.name);
         let spawn_id = self.order.spawn_id;
-        match store.team(self.team).config() {
+        match store.team(self.team).config().block_on() {
             Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
             Ok(config) if config.member(name).and_then(Member::spawn_id) != Some(spawn_id) => {
                 let team = self.team.clone();
@@ -113,7 +113,7 @@ impl Attempt<'_> {
         })?;
         let spawn_id = self.order.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
-        let files = files.asynchronous();
+        let files = files;
         files.commit_spawn(&spawn_id, at, backend, socket).await?;
         if let Some(created) = &self.worktree {
             worktree::settle(self.spawn_context, created).await;
@@ -184,7 +184,7 @@ impl Attempt<'_> {
             worktree::undo(self.spawn_context, created).await;
         }
         let reason = error.to_string();
-        match files.abort_spawn(&spawn_id, &reason) {
+        match files.abort_spawn(&spawn_id, &reason).block_on() {
             Ok(was_there) => was_there,
             Err(error) => {
                 tracing::error!(%spawn_id, %error, "reservation not undone");

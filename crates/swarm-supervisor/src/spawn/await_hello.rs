@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_os::{NameFilter, Subscription, read_ending};
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext};
@@ -49,7 +49,12 @@ pub(super) async fn await_hello(
     let ended = backend.exited(pane);
     tokio::pin!(deadline, ended);
     loop {
-        let said = match spawn_context.store.team(expected.team).hello(expected.name) {
+        let said = match spawn_context
+            .store
+            .team(expected.team)
+            .hello(expected.name)
+            .block_on()
+        {
             // After a power failure the file may contain a partial hello of an earlier spawn; the
             // child replaces the whole file.
             Err(StoreError::Damaged { .. }) => None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use swarm_agent::find_transcript;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
-use swarm_store::NewMember;
+use swarm_store::{BlockOn as _, NewMember};
 use tokio::sync::OwnedMutexGuard;
 
 use super::attempt::Attempt;
@@ -149,7 +149,8 @@ async fn begin<'a>(
         && spawn_context
             .store
             .team(team)
-            .config()?
+            .config()
+            .block_on()?
             .member(&options.name)
             .is_some();
     let worktree = if is_taken {
@@ -199,7 +200,7 @@ async fn begin<'a>(
         }
         (reserved, _) => reserved?,
     };
-    let verify_key = files.verify_key()?;
+    let verify_key = files.verify_key().block_on()?;
     let values = Values {
         spawn_id,
         runtime,
@@ -255,7 +256,7 @@ async fn pick_backend(
     let mut facts = spawn_context.terminal.clone();
     facts.server_number = server_number(&canonical(&spawn_context.root), team);
     // All members of a team use the server of the first one.
-    let config = spawn_context.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config().block_on()?;
     let sockets = config
         .teammates()
         .filter_map(|member| member.swarm.as_ref()?.socket.clone());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use swarm_panes::{PaneError, backend_for_pane};
 use swarm_protocol::{Member, SpawnId, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_team::SpawnOrder;
 
 use super::StopReport;
@@ -25,7 +26,7 @@ pub(super) async fn cancel_spawn(
 ) -> Result<bool, LeadError> {
     let name = &report.member;
     let files = spawn_context.store.team(team);
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     let Some(entry) = config
         .member(name)
         .filter(|entry| is_begun(entry, spawn_id))
@@ -33,7 +34,6 @@ pub(super) async fn cancel_spawn(
         return Ok(false);
     };
     let undone = files
-        .asynchronous()
         .abort_spawn(&spawn_id, "it was stopped before it was ready")
         .await;
     if matches!(undone, Ok(false)) {

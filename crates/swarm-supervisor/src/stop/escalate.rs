@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::StopOutcome;
 use crate::process_list::end_member;
@@ -23,7 +22,7 @@ pub fn member_death(
 /// Returns whether a member runs. A member that is not in the roster any more has stopped: several processes may remove
 /// the same one, so a name that was read before can be gone.
 pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Liveness, StoreError> {
-    match team.liveness(name) {
+    match team.liveness(name).block_on() {
         Err(StoreError::MemberNotFound { .. }) => Ok(Liveness::Dead),
         found => found,
     }
@@ -43,11 +42,11 @@ pub async fn await_reported_end(
     name: &MemberName,
 ) -> Result<(), LeadError> {
     let files = spawn_context.store.team(team);
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    let last = files.state(name)?;
+    let last = files.state(name).block_on()?;
     let is_over = last.is_some_and(|last| {
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
@@ -75,7 +74,7 @@ pub(super) async fn end_processes(
         });
     }
     let files = spawn_context.store.team(team);
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
     if is_its_name && member_liveness(&*files, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {

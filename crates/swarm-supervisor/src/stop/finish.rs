@@ -17,6 +17,7 @@ use crate::cleanup::{former_spawns, left_panes};
 use crate::process_list::{canonical, end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext};
+use swarm_store::BlockOn as _;
 
 /// Removes a stopped member from the roster, releases its open tasks, closes its pane and records
 /// its exit in the journal. Aborts a spawn in progress. Remaining processes get SIGTERM and after
@@ -37,7 +38,7 @@ pub async fn finish(
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
     let files = spawn_context.store.team(team);
-    let taken = files.asynchronous().remove_member(name, Some(&spawn_id));
+    let taken = files.remove_member(name, Some(&spawn_id));
     let Some(removed) = taken.await? else {
         return Ok(report);
     };
@@ -60,7 +61,7 @@ pub async fn finish(
             spawn_id,
             how: report.outcome.word().to_owned(),
         };
-        files.asynchronous().journal(event).await?;
+        files.journal(event).await?;
     }
     Ok(report)
 }
@@ -85,7 +86,7 @@ pub fn dead_namesake(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = spawn_context.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config().block_on()?;
     let dead = config.member(name).filter(|member| {
         let mark = member.swarm.as_ref();
         !name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
@@ -103,11 +104,15 @@ pub fn namesake(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = spawn_context.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config().block_on()?;
     if config.member(name).is_some() {
         return dead_namesake(spawn_context, team, name);
     }
-    let former = spawn_context.store.team(team).former_member(name)?;
+    let former = spawn_context
+        .store
+        .team(team)
+        .former_member(name)
+        .block_on()?;
     let has_conversation = |member: &Member| {
         let session = member.session();
         session.is_some_and(|session| {
@@ -127,8 +132,8 @@ pub async fn clean_up_after_lead(
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
     // Read before the lock is checked, so that a new lead is not in the record.
-    let record = spawn_context.store.team(team).life_record(&lead);
-    if spawn_context.store.team(team).liveness(&lead)? == Liveness::Dead
+    let record = spawn_context.store.team(team).life_record(&lead).block_on();
+    if spawn_context.store.team(team).liveness(&lead).block_on()? == Liveness::Dead
         && let Some(record) = record
     {
         let ended = end_marked(spawn_context, record.spawn_id, spawn_context.kill_grace).await;
@@ -171,7 +176,7 @@ pub async fn clear_dead(
 ) -> Result<Vec<StopReport>, LeadError> {
     let files = spawn_context.store.team(team);
     reconcile_team(&files).await?;
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     for member in config.teammates() {
         if member_liveness(&*files, &member.name)? == Liveness::Alive {
             return Ok(Vec::new());

@@ -2,7 +2,7 @@
 
 use swarm_os::{Liveness, NameFilter, OsError};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::{ShutdownAsk, request_shutdown};
 
 use super::escalate::{end_processes, member_death};
@@ -82,7 +82,7 @@ async fn shut_down_external(
             }
             Some(ShutdownAnswer::Agreed) => {
                 let mut report = StopReport::new(name.clone(), StopOutcome::Approved);
-                let removed = files.asynchronous().remove_member(name, None).await?;
+                let removed = files.remove_member(name, None).await?;
                 report.released = removed.map(|removed| removed.released).unwrap_or_default();
                 return Ok(report);
             }
@@ -101,7 +101,7 @@ pub(super) fn spawn_of(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<SpawnId, LeadError> {
-    let config = spawn_context.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config().block_on()?;
     let member = config
         .member(name)
         .filter(|member| !member.name.is_lead())
@@ -179,7 +179,7 @@ async fn send_request(
         by: options.by,
         force: options.at_once,
     };
-    match request_shutdown(&**in_a_hurry.asynchronous(), name, now, ask).await {
+    match request_shutdown(&*in_a_hurry, name, now, ask).await {
         Ok(request) => Ok(Some(request)),
         Err(StoreError::Fs(error))
             if options.force || matches!(error, OsError::LockTimeout { .. }) =>
@@ -212,7 +212,11 @@ fn answer(
     name: &MemberName,
     request: &RequestId,
 ) -> Result<Option<ShutdownAnswer>, LeadError> {
-    let inbox = spawn_context.store.team(team).inbox(&MemberName::lead())?;
+    let inbox = spawn_context
+        .store
+        .team(team)
+        .inbox(&MemberName::lead())
+        .block_on()?;
     let is_it = |id: &RequestId, from: &str| id == request && from == name.as_str();
     Ok(inbox
         .entries

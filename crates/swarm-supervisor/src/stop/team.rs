@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use swarm_protocol::{MemberName, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::{StopOptions, StopReport, kill, shutdown};
 use crate::{LeadError, SpawnContext};
@@ -49,7 +49,7 @@ fn started_by_swarm(
     spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<Vec<MemberName>, LeadError> {
-    let config = spawn_context.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config().block_on()?;
     let ours = config.teammates().filter(|member| member.swarm.is_some());
     Ok(ours.map(|member| member.name.clone()).collect())
 }

@@ -3,8 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, SpawnId, Task, TaskId, UnixMs};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, process};
+use swarm_store::{Actor, BlockOn as _, TeamStore, process};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
@@ -58,6 +57,7 @@ fn lose_the_lead(world: &World) {
         .store
         .team(&team())
         .set_lead_process(Some(lead))
+        .block_on()
         .unwrap();
 }
 
@@ -69,14 +69,20 @@ fn a_census_changes_nothing() {
     world.task_of("bob", spawn);
     drop(world.live("bob", spawn));
     let left = marked(&world, "bob", spawn, &[]);
-    let before = (world.journal(), world.store.team(&team()).config().unwrap());
+    let before = (
+        world.journal(),
+        world.store.team(&team()).config().block_on().unwrap(),
+    );
 
     // The death is detected even though it is not recorded.
     let standing = see(&world, left.id()).standing;
     assert_eq!(standing, ProcessStatus::Orphan(Orphan::MemberDead));
     assert_eq!(
         before,
-        (world.journal(), world.store.team(&team()).config().unwrap())
+        (
+            world.journal(),
+            world.store.team(&team()).config().block_on().unwrap()
+        )
     );
     assert_eq!(world.unread("team-lead"), 0);
     end(left);
@@ -90,6 +96,7 @@ async fn processes_of_an_aborted_spawn_are_removed_with_the_team() {
         .store
         .team(&team())
         .abort_spawn(&undone, "its time was over")
+        .block_on()
         .unwrap();
     let mut late = marked(&world, "bob", undone, &[]);
     let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
@@ -139,7 +146,12 @@ async fn members_of_a_lost_lead_are_stopped_only_while_it_is_lost() {
     seen.retain(|one| u32::try_from(one.pid) == Ok(child.id()));
 
     // Taken over by a person after the process list was read.
-    world.store.team(&team()).set_lead_process(None).unwrap();
+    world
+        .store
+        .team(&team())
+        .set_lead_process(None)
+        .block_on()
+        .unwrap();
     let reaped = reap(&world.spawn_context, &seen, true).await;
     assert!(
         matches!(reaped[0].error, Some(LeadError::TakenOver { .. })),
@@ -154,6 +166,7 @@ async fn members_of_a_lost_lead_are_stopped_only_while_it_is_lost() {
         .store
         .team(&team())
         .remove_member(&name("bob"), Some(&earlier))
+        .block_on()
         .unwrap();
     let later = world.join("bob");
     let life = world.live("bob", later);
@@ -164,7 +177,7 @@ async fn members_of_a_lost_lead_are_stopped_only_while_it_is_lost() {
     let reaped = reap(&world.spawn_context, &seen, true).await;
     assert!(reaped[0].error.is_none(), "{reaped:?}");
     assert!(!waiter.join().unwrap().success());
-    let bob = world.store.team(&team()).config().unwrap();
+    let bob = world.store.team(&team()).config().block_on().unwrap();
     let bob = bob.member(&name("bob")).unwrap();
     assert_eq!(bob.spawn_id(), Some(later));
     drop(life);
@@ -175,7 +188,7 @@ fn team_of_another_program_is_kept() {
     let world = World::new();
     lose_the_lead(&world);
     let judge = || {
-        let config = world.store.team(&team()).config().unwrap();
+        let config = world.store.team(&team()).config().block_on().unwrap();
         verdict(&*world.store, &config, &[], true).unwrap()
     };
     assert_eq!(judge(), Verdict::InUse);
@@ -199,7 +212,12 @@ async fn restarted_member_gets_its_unclaimed_tasks() {
     let ann = world.join("ann");
     let _life = world.live("ann", ann);
     let as_ann = Actor::member(&team(), name("ann"), Some(ann));
-    world.store.team(&team()).claim(&taken, &as_ann).unwrap();
+    world
+        .store
+        .team(&team())
+        .claim(&taken, &as_ann)
+        .block_on()
+        .unwrap();
 
     let mut spawn_context = world.spawn_context.clone();
     spawn_context.program = "/bin/false".into();
@@ -211,7 +229,7 @@ async fn restarted_member_gets_its_unclaimed_tasks() {
     )
     .await;
     failed.unwrap_err();
-    let task = |id: TaskId| -> Task { world.store.team(&team()).task(&id).unwrap() };
+    let task = |id: TaskId| -> Task { world.store.team(&team()).task(&id).block_on().unwrap() };
     assert_eq!(task(taken).owner.as_deref(), Some("ann"));
     assert_eq!(task(free).owner, None, "given back as the spawn failed");
 }

@@ -12,8 +12,7 @@ use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode, SpawnId,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 use tokio_util::sync::CancellationToken;
 
@@ -74,6 +73,7 @@ impl Stage {
                 store
                     .team(&team())
                     .write_hello(&name("bob"), &hello)
+                    .block_on()
                     .unwrap();
             });
         });
@@ -139,7 +139,7 @@ fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
 }
 
 fn entry(world: &World) -> Option<Member> {
-    let config = world.store.team(&team()).config().unwrap();
+    let config = world.store.team(&team()).config().block_on().unwrap();
     config.member(&name("bob")).cloned()
 }
 
@@ -471,6 +471,7 @@ async fn aborted_spawn_is_not_committed() {
         store
             .team(&team())
             .abort_spawn(&hello.spawn_id, "a test")
+            .block_on()
             .unwrap();
     });
     let was = before(&world);
@@ -498,7 +499,13 @@ fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
 async fn spawner_reports_the_abort_and_not_its_consequences() {
     let world = World::new();
     let undone = ends_after(&world, |store, spawn| {
-        assert!(store.team(&team()).abort_spawn(&spawn, "a test").unwrap());
+        assert!(
+            store
+                .team(&team())
+                .abort_spawn(&spawn, "a test")
+                .block_on()
+                .unwrap()
+        );
     });
     let error = undone.spawn(&world, options(&world)).await.unwrap_err();
     assert!(
@@ -506,7 +513,7 @@ async fn spawner_reports_the_abort_and_not_its_consequences() {
         "{error}"
     );
     let deleted = ends_after(&world, |store, _| {
-        store.team(&team()).delete(true, true).unwrap();
+        store.team(&team()).delete(true, true).block_on().unwrap();
     });
     let error = deleted.spawn(&world, options(&world)).await.unwrap_err();
     assert!(
@@ -526,7 +533,11 @@ async fn failed_spawn_keeps_mail_of_others_and_removes_its_prompt() {
     let (store, backend) = (world.store.clone(), stage.backend.clone());
     stage.backend.on_start(move |pane, _| {
         let draft = Draft::new("team-lead", "by the way");
-        store.team(&team()).send(&name("bob"), draft).unwrap();
+        store
+            .team(&team())
+            .send(&name("bob"), draft)
+            .block_on()
+            .unwrap();
         backend.finish(&pane.id, 1);
     });
     stage.spawn(&world, options(&world)).await.unwrap_err();

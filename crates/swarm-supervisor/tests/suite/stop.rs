@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, LockOptions};
 use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, FileStore, StoreError};
+use swarm_store::{BlockOn as _, Draft, FileStore, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 
 use swarm_supervisor::await_reported_end;
@@ -56,7 +55,7 @@ async fn approved_shutdown_releases_tasks() {
     assert_eq!(stopped.released, [task]);
     assert!(!world.has("bob"));
     assert_eq!(world.stops(), ["approved"]);
-    let free = world.store.team(&team()).task(&task).unwrap();
+    let free = world.store.team(&team()).task(&task).block_on().unwrap();
     assert_eq!((free.owner.as_deref(), free.swarm().attempt), (None, 0));
 }
 
@@ -73,10 +72,15 @@ async fn refused_shutdown_keeps_the_member_running() {
     assert_eq!(stopped.outcome, StopOutcome::Refused { reason });
     let _life = bob.join().unwrap();
     assert!(world.has("bob") && world.stops().is_empty());
-    let held = world.store.team(&team()).task(&task).unwrap();
+    let held = world.store.team(&team()).task(&task).block_on().unwrap();
     assert_eq!(held.owner.as_deref(), Some("bob"));
     assert_eq!(
-        world.store.team(&team()).liveness(&name("bob")).unwrap(),
+        world
+            .store
+            .team(&team())
+            .liveness(&name("bob"))
+            .block_on()
+            .unwrap(),
         Liveness::Alive
     );
 }
@@ -91,12 +95,18 @@ async fn refusal_already_read_by_the_lead_counts() {
         std::thread::spawn(move || {
             let lead = swarm_protocol::MemberName::lead();
             swarm_testkit::wait_for("the refusal", || {
-                let unread = store.team(&team()).take_unread(&lead).unwrap();
+                let unread = store.team(&team()).take_unread(&lead).block_on().unwrap();
                 let ids: Vec<_> = unread
                     .into_iter()
                     .filter_map(|entry| entry.msg_id)
                     .collect();
-                (!store.team(&team()).ack(&lead, &ids).unwrap().is_empty()).then_some(())
+                (!store
+                    .team(&team())
+                    .ack(&lead, &ids)
+                    .block_on()
+                    .unwrap()
+                    .is_empty())
+                .then_some(())
             });
         })
     };
@@ -125,6 +135,7 @@ async fn refusal_is_ignored_with_force() {
         store
             .team(&team())
             .send(&lead, Draft::control("bob", &frame))
+            .block_on()
             .unwrap();
     });
     let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &by_force())
@@ -254,7 +265,14 @@ async fn stop_waits_for_the_lock_of_a_stopping_member() {
     let world = World::new();
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
-    let liveness = || world.store.team(&team()).liveness(&name("bob")).unwrap();
+    let liveness = || {
+        world
+            .store
+            .team(&team())
+            .liveness(&name("bob"))
+            .block_on()
+            .unwrap()
+    };
     world.report("bob", spawn, MemberState::Working);
     await_reported_end(&world.spawn_context, &team(), &name("bob"))
         .await
@@ -284,7 +302,9 @@ async fn member_removed_by_another_process_counts_as_stopped() {
     let team_of_bob = world.store.team(&team());
     let ends = std::thread::spawn(move || {
         let life = bob.join().unwrap();
-        let removed = team_of_bob.remove_member(&name("bob"), Some(&spawn));
+        let removed = team_of_bob
+            .remove_member(&name("bob"), Some(&spawn))
+            .block_on();
         assert!(removed.unwrap().is_some());
         drop(life);
     });
@@ -305,7 +325,8 @@ async fn stop_does_not_wait_for_a_member_that_left_the_roster() {
                 let removed = world
                     .store
                     .team(&team())
-                    .remove_member(&name("bob"), Some(&spawn));
+                    .remove_member(&name("bob"), Some(&spawn))
+                    .block_on();
                 assert!(removed.unwrap().is_some());
             }
         })

@@ -6,8 +6,7 @@ use swarm_protocol::{
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
     SandboxPermissionResponse,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 
 /// Text for the model when a request is denied without a reason.
 pub(super) const DENIED: &str = "Permission denied by the user.";
@@ -86,16 +85,20 @@ fn record_answer(
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
     let id = &shown.id;
-    let record = team.answer_request(id, Some(&shown.request), answer, by)?;
+    let record = team
+        .answer_request(id, Some(&shown.request), answer, by)
+        .block_on()?;
     // The lead only uses the queue, so no mail is needed.
     let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) else {
         return Ok(record);
     };
-    let sent = team.send(&record.from, Draft::control(LEAD_NAME, &frame).urgent());
+    let sent = team
+        .send(&record.from, Draft::control(LEAD_NAME, &frame).urgent())
+        .block_on();
     if record.spawn_id.is_none() {
         // A member of another program does not read the queue: it gets the answer only by mail.
         sent?;
-        team.close_request(id)?;
+        team.close_request(id).block_on()?;
     } else if let Err(error) = sent {
         // The record already holds the answer and the requester reads it at its next check, so a
         // failure to notify a departed member is ignored.

@@ -8,8 +8,7 @@ use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
     RequestRecord, RequestState, UnixMs,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{AnswerLookup, Draft, StoreError};
+use swarm_store::{AnswerLookup, BlockOn as _, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::TIMED_OUT;
@@ -42,24 +41,26 @@ pub fn open_request(
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         UnixMs(now.0.saturating_add(timeout))
     });
-    let record = team.open_request(RequestRecord {
-        id: match request.tool.as_str() {
-            PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
-            _ => RequestId::permission(now.0),
-        },
-        number: None,
-        from: context.name.clone(),
-        spawn_id: Some(context.spawn_id),
-        request: question::kind(context, team, &request)?,
-        description: request.description.clone(),
-        why: request.why.clone(),
-        asked_at: now,
-        deadline,
-        state: RequestState::Open,
-    })?;
+    let record = team
+        .open_request(RequestRecord {
+            id: match request.tool.as_str() {
+                PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
+                _ => RequestId::permission(now.0),
+            },
+            number: None,
+            from: context.name.clone(),
+            spawn_id: Some(context.spawn_id),
+            request: question::kind(context, team, &request)?,
+            description: request.description.clone(),
+            why: request.why.clone(),
+            asked_at: now,
+            deadline,
+            state: RequestState::Open,
+        })
+        .block_on()?;
     if !context.is_lead() {
         let draft = context.control(&question::frame(&record)).urgent();
-        if let Err(error) = team.send(&MemberName::lead(), draft) {
+        if let Err(error) = team.send(&MemberName::lead(), draft).block_on() {
             withdraw(team, &record.id)?;
             return Err(error);
         }
@@ -106,7 +107,7 @@ pub async fn wait_for_answer(
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
                 if record_answer(team, id, Answer::Expired, AnsweredBy::system())? {
-                    team.close_request(id)?;
+                    team.close_request(id).block_on()?;
                     return Ok(PermissionOutcome::unanswered(TIMED_OUT));
                 }
             }
@@ -133,12 +134,12 @@ fn answered(
     loop {
         // An answer is recorded before its copy is mailed, so the mail is read first.
         let response = mailed(context, team, id)?;
-        let why = match team.look_up_answer(&open.record, key.as_ref())? {
+        let why = match team.look_up_answer(&open.record, key.as_ref()).block_on()? {
             AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
-                team.close_request(id)?;
+                team.close_request(id).block_on()?;
                 return Ok(Some(outcome));
             }
             AnswerLookup::Rejected(why) => Some(why),
@@ -149,7 +150,7 @@ fn answered(
             Some(response) if context.takes_mailed_answers(team)? => {
                 let outcome = outcome::mailed(&response, &open.request);
                 if record_answer(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
-                    team.close_request(id)?;
+                    team.close_request(id).block_on()?;
                     return Ok(Some(outcome));
                 }
             }
@@ -181,7 +182,7 @@ fn report_ignored_answer(
         member: name.clone(),
         reason: why.to_owned(),
     };
-    if let Err(error) = team.journal(event) {
+    if let Err(error) = team.journal(event).block_on() {
         tracing::warn!(member = %name, %error, "cannot record an ignored answer in the journal");
     }
     context.emit(AgentEvent::Notice { line: line.clone() });
@@ -193,7 +194,7 @@ fn report_ignored_answer(
          the request still waits (`swarm requests`)"
     );
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
-    if let Err(error) = team.send(&MemberName::lead(), notice) {
+    if let Err(error) = team.send(&MemberName::lead(), notice).block_on() {
         tracing::warn!(member = %name, %error, "cannot report an ignored answer to the lead");
     }
 }
@@ -215,7 +216,7 @@ fn record_answer(
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<bool, StoreError> {
-    match team.answer_request(id, None, answer, by) {
+    match team.answer_request(id, None, answer, by).block_on() {
         Ok(_) => Ok(true),
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -225,7 +226,7 @@ fn record_answer(
 /// Withdraws a request that is no longer needed.
 fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
     record_answer(team, id, Answer::Expired, AnsweredBy::system())?;
-    team.close_request(id)
+    team.close_request(id).block_on()
 }
 
 /// Returns the answer from the mail and marks it as read. A lead's mail is left to its mail
@@ -238,13 +239,13 @@ fn mailed(
     if context.is_lead() {
         return Ok(None);
     }
-    for incoming in sort_mail(team.take_unread(&context.name)?) {
+    for incoming in sort_mail(team.take_unread(&context.name).block_on()?) {
         let Incoming { entry, frame } = incoming;
         let Some(response) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
             continue;
         };
         if let Some(msg_id) = entry.msg_id {
-            team.ack(&context.name, &[msg_id])?;
+            team.ack(&context.name, &[msg_id]).block_on()?;
         }
         return Ok(Some(response));
     }

@@ -4,8 +4,7 @@ use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
     RequestRecord, RequestState, UnixMs, input_digest,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use crate::Incoming;
 
@@ -29,7 +28,7 @@ pub fn adopt_request(
     let Ok(from) = MemberName::teammate(incoming.entry.from.trim()) else {
         return Ok(None);
     };
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let member = config.member(&from);
     if member.is_none_or(|member| member.swarm.is_some()) || !id.is_file_name() {
         return Ok(None);
@@ -46,9 +45,9 @@ pub fn adopt_request(
         deadline: None,
         state: RequestState::Open,
     };
-    match team.open_request(record) {
+    match team.open_request(record).block_on() {
         Ok(record) => Ok(Some(record)),
-        Err(StoreError::RequestExists { id }) => team.request(&id).map(Some),
+        Err(StoreError::RequestExists { id }) => team.request(&id).block_on().map(Some),
         Err(error) => Err(error),
     }
 }
@@ -101,7 +100,7 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
 /// # Errors
 /// Errors of the store.
 pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let has_foreign = config.teammates().any(|member| member.swarm.is_none());
     if !has_foreign {
         return Ok(());
@@ -109,13 +108,13 @@ pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
     let lead = MemberName::lead();
     let mode = config.member(&lead).and_then(Member::known_mode);
     let mut adopted = Vec::new();
-    for incoming in crate::sort_mail(team.take_unread(&lead)?) {
+    for incoming in crate::sort_mail(team.take_unread(&lead).block_on()?) {
         if adopt_request(team, &incoming, mode.unwrap_or_default(), now)?.is_some() {
             adopted.extend(incoming.id().cloned());
         }
     }
     if !adopted.is_empty() {
-        team.ack(&lead, &adopted)?;
+        team.ack(&lead, &adopted).block_on()?;
     }
     Ok(())
 }

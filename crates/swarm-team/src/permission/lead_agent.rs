@@ -4,7 +4,7 @@
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_tools::{CallHost, MemberCall};
 
 use super::answer::{answer, approve, deny};
@@ -83,7 +83,10 @@ fn may_make(
         return Err("it is not a call of a tool".to_owned());
     };
     let host = host.ok_or("your permissions are not known here")?;
-    let config = team.config().map_err(|error| error_for_model(&error))?;
+    let config = team
+        .config()
+        .block_on()
+        .map_err(|error| error_for_model(&error))?;
     let member = config.member(&record.from);
     let member = member.ok_or_else(|| format!("{} has left the team", record.from))?;
     let cwd = &member.cwd;
@@ -100,7 +103,10 @@ fn open_request_of(
         return Err("only the team lead answers requests".to_owned());
     }
     let team = context.team().ok_or("there is no team yet")?;
-    let record = team.request(id).map_err(|error| error_for_model(&error))?;
+    let record = team
+        .request(id)
+        .block_on()
+        .map_err(|error| error_for_model(&error))?;
     if record.from.as_str() != to.trim() {
         return Err(format!(
             "request {id} is from {}, not from {to}",

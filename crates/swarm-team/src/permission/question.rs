@@ -6,8 +6,7 @@ use swarm_protocol::{
     ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
     RequestRecord, SandboxPermissionRequest, input_digest,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use crate::MemberContext;
 
@@ -19,7 +18,9 @@ pub(super) fn kind(
 ) -> Result<RequestKind, StoreError> {
     if request.tool == PLAN_TOOL {
         let plan = plan_of(request);
-        let path = team.write_plan(&context.name, context.spawn_id, plan)?;
+        let path = team
+            .write_plan(&context.name, context.spawn_id, plan)
+            .block_on()?;
         return Ok(RequestKind::Plan {
             plan: plan.to_owned(),
             plan_file_path: path.display().to_string(),

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use swarm_protocol::{CostRecord, MemberName, TaskId, TaskStatus};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::CostSum;
 
@@ -44,7 +43,7 @@ impl TeamSpending {
     /// # Errors
     /// Errors of the store.
     pub fn read_on(&mut self, team: &dyn Team) -> Result<Vec<CostRecord>, StoreError> {
-        let read = team.costs_from(self.next)?;
+        let read = team.costs_from(self.next).block_on()?;
         self.next = read.next;
         for broken in &read.broken {
             tracing::warn!(team = %team.name(), at = broken.at, reason = %broken.reason, "cost record not read");
@@ -81,7 +80,7 @@ impl TeamSpending {
 /// Errors of the store.
 pub fn current_task(team: &dyn Team, name: &MemberName) -> Result<Option<TaskId>, StoreError> {
     let agent = swarm_protocol::AgentId::new(name.clone(), team.name().clone());
-    let tasks = team.tasks()?.tasks;
+    let tasks = team.tasks().block_on()?.tasks;
     let own = tasks
         .iter()
         .filter(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&agent));

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use crate::MemberContext;
 use crate::send::error_for_model;
@@ -18,7 +17,10 @@ pub(super) fn check_owner(
     let Some(owner) = owner else {
         return Ok(String::new());
     };
-    let config = team.config().map_err(|error| error_for_model(&error))?;
+    let config = team
+        .config()
+        .block_on()
+        .map_err(|error| error_for_model(&error))?;
     if config.member(owner).is_some() {
         return Ok(String::new());
     }

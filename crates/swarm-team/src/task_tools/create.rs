@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
@@ -101,6 +100,7 @@ impl TaskCreate {
         };
         let ids = team
             .create_tasks(&[task], &context.actor(team.name()))
+            .block_on()
             .map_err(|error| error.to_string())?;
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
@@ -122,7 +122,7 @@ impl TaskCreate {
 
     fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
         let context = &self.0;
-        let created = team.task(&id)?;
+        let created = team.task(&id).block_on()?;
         announce_assignment(team, &created, &context.name, context.clock.now())
     }
 }

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::{Task, TaskId, ToolKind};
-use swarm_store::StoreError;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::named_task;
@@ -61,6 +60,7 @@ impl Tool for TaskGet {
         };
         match team
             .task(&input.task_id)
+            .block_on()
             .and_then(|task| describe(&*team, &task))
         {
             Ok(text) => ToolOutput::ok(text, "ok"),
@@ -70,7 +70,7 @@ impl Tool for TaskGet {
 }
 
 fn describe(team: &dyn Team, task: &Task) -> Result<String, StoreError> {
-    let list = team.tasks()?;
+    let list = team.tasks().block_on()?;
     let mut lines = vec![
         format!("Task #{}: {}", task.id, task.subject),
         format!("Status: {}", list.state(task).name()),

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
-use swarm_store::blocking::Team;
-use swarm_store::{TaskChange, TaskUpdated};
+use swarm_store::{BlockOn as _, TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::{check_owner, check_subject, named_task};
@@ -131,6 +130,7 @@ impl TaskUpdate {
         };
         let updated = team
             .update_task(&id, change, &context.actor(team.name()))
+            .block_on()
             .map_err(|error| error.to_string())?;
         self.announce(&*team, &updated)?;
         let mut output = answer(context, id, &updated);
@@ -142,7 +142,9 @@ impl TaskUpdate {
     fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
         let context = &self.0;
         let actor = context.actor(team.name());
-        team.claim(&id, &actor).map_err(|error| error.to_string())?;
+        team.claim(&id, &actor)
+            .block_on()
+            .map_err(|error| error.to_string())?;
         let claimed = format!("Task #{id} is yours and in progress");
         let rest = TaskChange {
             status: None,
@@ -153,6 +155,7 @@ impl TaskUpdate {
         }
         let updated = team
             .update_task(&id, rest, &actor)
+            .block_on()
             .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
         self.announce(team, &updated)?;
         let mut output = answer(context, id, &updated);
@@ -164,6 +167,7 @@ impl TaskUpdate {
         let context = &self.0;
         let freed = team
             .delete_task(&id, &context.actor(team.name()))
+            .block_on()
             .map_err(|error| error.to_string())?;
         announce_unblocked(team, &freed, &context.name).map_err(|error| {
             format!("task #{id} was deleted, but the owners of its dependents were not notified: {error}")

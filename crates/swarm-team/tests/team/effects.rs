@@ -1,7 +1,7 @@
 //! Notices about tasks.
 
 use swarm_protocol::TaskStatus;
-use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, StoreLimits, TaskChange};
 use swarm_team::{announce_assignment, announce_unblocked};
 
 use crate::world::{World, id, name, now};
@@ -19,7 +19,7 @@ fn a_failed_notice_to_one_owner_does_not_affect_the_others() {
     // Full even for messages of the program.
     for _ in 0..2 {
         let full = Draft::system("first");
-        world.files().send(&name("alice"), full).unwrap();
+        world.files().send(&name("alice"), full).block_on().unwrap();
     }
     let tasks = [world.task(1), world.task(2)];
     let told = announce_unblocked(&*world.files(), &tasks, &name("team-lead"));
@@ -46,6 +46,10 @@ fn a_finished_task_causes_no_notice() {
         ..TaskChange::default()
     };
     let person = Actor::person(&world.team).forced();
-    world.files().update_task(&id(1), done, &person).unwrap();
+    world
+        .files()
+        .update_task(&id(1), done, &person)
+        .block_on()
+        .unwrap();
     assert_eq!(tell(), 1);
 }

@@ -4,8 +4,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command};
 
 use swarm_protocol::{LifeKind, LifeRecord, SpawnId};
-use swarm_store::blocking::TeamStore;
-use swarm_store::process;
+use swarm_store::{TeamStore, process};
 use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
 
 use crate::world::{World, name};

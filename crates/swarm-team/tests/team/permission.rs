@@ -10,8 +10,7 @@ use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
     PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Draft, StoreError, process};
+use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore, process};
 use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, approve, deny, open_request,
     wait_for_answer,
@@ -51,7 +50,11 @@ fn open(context: &MemberContext, world: &World, timeout: Duration) -> OpenReques
 fn yes(world: &World, open: &OpenRequest, always: bool) {
     let (store, team, by) = (&*world.store, &world.team, AnsweredBy::default());
     // People see the stored record.
-    let shown = store.team(team).request(&open.record.id).unwrap();
+    let shown = store
+        .team(team)
+        .request(&open.record.id)
+        .block_on()
+        .unwrap();
     approve(&*store.team(team), &shown, always, by).unwrap();
 }
 
@@ -117,7 +120,7 @@ fn forge(record: &mut Value, answer: &Value) {
 
 /// Returns the number of ignored answers in the journal.
 fn ignored(world: &World) -> usize {
-    let events = world.files().events().unwrap().entries;
+    let events = world.files().events().block_on().unwrap().entries;
     let is_ignored = |event: &Event| matches!(event, Event::AnswerIgnored { .. });
     events
         .iter()
@@ -129,11 +132,15 @@ fn ignored(world: &World) -> usize {
 fn led_by_another_program(world: &World) {
     let lead = process::as_lead(swarm_protocol::UnixMs(1));
     let (store, team) = (&world.store, &world.team);
-    store.team(team).set_lead_process(Some(lead)).unwrap();
+    store
+        .team(team)
+        .set_lead_process(Some(lead))
+        .block_on()
+        .unwrap();
 }
 
 fn queue(world: &World) -> usize {
-    world.files().requests().unwrap().requests.len()
+    world.files().requests().block_on().unwrap().requests.len()
 }
 
 fn allowed(updates: &[Suggestion]) -> PermissionOutcome {
@@ -147,7 +154,7 @@ fn allowed(updates: &[Suggestion]) -> PermissionOutcome {
 fn mail_response(world: &World, from: &str, response: &PermissionResponse) {
     let frame = ControlFrame::PermissionResponse(response.clone());
     let draft = Draft::control(from, &frame);
-    world.files().send(&name("bob"), draft).unwrap();
+    world.files().send(&name("bob"), draft).block_on().unwrap();
 }
 
 fn success(id: &RequestId, content: Option<Value>) -> PermissionResponse {
@@ -172,7 +179,7 @@ fn a_request_is_in_the_queue_and_mailed_to_the_lead() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let id = open(&bob, &world, LONG).record.id;
-    let record = world.files().request(&id).unwrap();
+    let record = world.files().request(&id).block_on().unwrap();
     let RequestKind::Permission { input, digest, .. } = &record.request else {
         panic!("{record:?}")
     };
@@ -241,7 +248,7 @@ async fn an_answer_without_a_journal_entry_is_ignored_and_the_request_stays_open
     {
         tamper(&world, &open, |record| forge(record, answer));
         assert_eq!(look(bob, &world, &open).await, None);
-        let record = world.files().request(&open.record.id).unwrap();
+        let record = world.files().request(&open.record.id).block_on().unwrap();
         assert_eq!(record, open.record, "as it was asked");
         assert_eq!(ignored(&world), number + 1);
     }
@@ -512,6 +519,7 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     world
         .files()
         .answer_request(id, None, no, AnsweredBy::default())
+        .block_on()
         .unwrap();
     mail_response(&world, "team-lead", &success(id, None));
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
@@ -544,7 +552,7 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
         assert!(early.is_none(), "{early:?}");
     }
     assert_eq!(world.unread("bob").len(), 2);
-    let record = world.files().request(id).unwrap();
+    let record = world.files().request(id).block_on().unwrap();
     assert_eq!(record.state, RequestState::Open);
     yes(&world, &open, false);
     bell.notify_one();
@@ -578,7 +586,7 @@ fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
 async fn a_member_trusts_only_the_key_of_its_spawn_order() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
-    bob.pin_key(world.files().verify_key().unwrap());
+    bob.pin_key(world.files().verify_key().block_on().unwrap());
     let keys = world.files().team_directory().join("swarm/keys");
     let other = World::new();
     let others = other.files().team_directory().join("swarm/keys");
@@ -591,6 +599,6 @@ async fn a_member_trusts_only_the_key_of_its_spawn_order() {
     assert_eq!(ignored(&world), 1);
     // A lead reads the files, since a team of the same name may have been created again.
     let lead = world.lead().context;
-    let key = other.files().verify_key().unwrap();
+    let key = other.files().verify_key().block_on().unwrap();
     assert_eq!(lead.key_of(&*world.files()).unwrap(), key);
 }

@@ -10,7 +10,7 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord,
 };
-use swarm_store::{Draft, StoreError, process};
+use swarm_store::{BlockOn as _, Draft, StoreError, process};
 use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, SendMessageTool, adopt_request,
     adopt_requests, answer, approve, approve_edited, deny, open_request, wait_for_answer,
@@ -161,7 +161,11 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
 async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
     let world = World::new();
     let lead = process::as_lead(now());
-    world.files().set_lead_process(Some(lead)).unwrap();
+    world
+        .files()
+        .set_lead_process(Some(lead))
+        .block_on()
+        .unwrap();
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     let frame = ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
@@ -172,7 +176,7 @@ async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
         permission_mode: Some("default".to_owned()),
     });
     let draft = Draft::control("team-lead", &frame);
-    world.files().send(&name("bob"), draft).unwrap();
+    world.files().send(&name("bob"), draft).block_on().unwrap();
     let granted = PermissionOutcome::Allow {
         updated_input: None,
         grants: vec![Suggestion::SetMode {
@@ -266,7 +270,9 @@ async fn the_leads_model_approves_calls_that_its_own_rules_allow() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let tool = SendMessageTool::for_lead(world.lead().context);
-    let cwd = world.files().config().unwrap().members[1].cwd.clone();
+    let cwd = world.files().config().block_on().unwrap().members[1]
+        .cwd
+        .clone();
     let context = ToolContext {
         host: Some(Arc::new(MakesOnly(cwd))),
         ..ToolContext::new(PathBuf::from("/"), Caller::new(MemberName::lead()))
@@ -334,7 +340,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
         Some(records[0].clone()),
         "read twice"
     );
-    assert_eq!(files.requests().unwrap().requests.len(), 3);
+    assert_eq!(files.requests().block_on().unwrap().requests.len(), 3);
     assert!(
         records
             .iter()
@@ -344,7 +350,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
         approve(&*files, record, false, AnsweredBy::default()).unwrap();
     }
     assert_eq!(
-        files.requests().unwrap().requests.len(),
+        files.requests().block_on().unwrap().requests.len(),
         0,
         "other members do not close them"
     );
@@ -415,7 +421,7 @@ fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
     for _ in 0..2 {
         adopt_requests(&*files, now()).unwrap();
     }
-    let requests = files.requests().unwrap().requests;
+    let requests = files.requests().block_on().unwrap().requests;
     assert_eq!(requests.len(), 1);
     assert_eq!(
         requests[0].request,
@@ -434,6 +440,7 @@ fn a_plan_of_an_earlier_spawn_keeps_its_file() {
         let plan = world
             .files()
             .write_plan(&context.name, context.spawn_id, "x")
+            .block_on()
             .unwrap();
         plan.file_name().unwrap().to_string_lossy().into_owned()
     };

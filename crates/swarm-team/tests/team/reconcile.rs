@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{StoreError, StoreLimits};
+use swarm_store::{BlockOn as _, StoreError, StoreLimits, TeamStore};
 use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 
 use crate::world::{World, name};
@@ -21,6 +20,7 @@ fn an_unexpected_death_is_reported_once_with_the_released_tasks() {
     world
         .files()
         .claim(&crate::world::id(1), &bob.actor(&world.team))
+        .block_on()
         .unwrap();
     assert!(reconcile(&*world.files()).unwrap().died.is_empty());
     drop(life);

@@ -1,7 +1,7 @@
 //! Recipients and results of messages.
 
 use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
-use swarm_store::{Draft, StoreLimits};
+use swarm_store::{BlockOn as _, Draft, StoreLimits};
 use swarm_team::{Prose, ReadTime, Recipient, RecipientError, SendError, send_text};
 
 use crate::world::{World, name};
@@ -114,7 +114,7 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     world.join("alice");
     world.join("bob");
     let full = Draft::new("team-lead", "first");
-    world.files().send(&name("alice"), full).unwrap();
+    world.files().send(&name("alice"), full).block_on().unwrap();
     let error = send_text(&lead.context, "*", prose("news")).unwrap_err();
     let SendError::Partly { queued, failed, .. } = &error else {
         panic!("{error}");
@@ -199,5 +199,5 @@ fn a_lead_without_a_team_gets_one_with_its_first_message() {
     let error = send_text(&lead.context, "bob", prose("hello")).unwrap_err();
     assert!(error.to_string().contains("bob"), "{error}");
     assert_eq!(lead.context.team().unwrap().name(), &world.team);
-    assert!(world.files().config().is_ok());
+    assert!(world.files().config().block_on().is_ok());
 }

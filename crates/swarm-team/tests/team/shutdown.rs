@@ -1,7 +1,7 @@
 //! Both sides of the shutdown handshake.
 
 use swarm_protocol::{BackendType, ControlFrame, IsoTime, PaneId, ShutdownRequest};
-use swarm_store::blocking::wait;
+use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, PendingShutdown, ShutdownAsk, approve_shutdown, request_shutdown};
 
 use crate::world::{World, name, now, request_id};
@@ -15,13 +15,9 @@ fn an_approval_names_request_member_pane_and_backend() {
         by: "person",
         force: false,
     };
-    let id = wait(request_shutdown(
-        &**world.files().asynchronous(),
-        &name("bob"),
-        now(),
-        ask,
-    ))
-    .unwrap();
+    let id = request_shutdown(&*world.files(), &name("bob"), now(), ask)
+        .block_on()
+        .unwrap();
     let mail = world.mail("bob");
     let [
         Incoming {

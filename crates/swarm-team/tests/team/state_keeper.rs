@@ -1,6 +1,7 @@
 //! A member's state report follows what its agent does.
 
 use swarm_protocol::{AgentEvent, ContextUse, MemberState, SpawnId, UnixMs, Usage};
+use swarm_store::BlockOn as _;
 use swarm_team::StateKeeper;
 
 use crate::world::{World, name};
@@ -19,7 +20,7 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
         keeper.follow(event, Some(&*world.files()), UnixMs(at));
-        world.files().state(&name("bob")).unwrap()
+        world.files().state(&name("bob")).block_on().unwrap()
     };
     let delta = AgentEvent::TextDelta {
         text: "hello".to_owned(),
@@ -60,7 +61,7 @@ fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
         keeper.follow(event, Some(&*world.files()), UnixMs(at));
-        let report = world.files().state(&name("bob")).unwrap();
+        let report = world.files().state(&name("bob")).block_on().unwrap();
         report.map(|report| (report.state, report.since, report.detail))
     };
     let working =
@@ -91,7 +92,7 @@ fn without_a_team_the_report_is_kept_until_there_is_one() {
     let world = World::new();
     let keeper = StateKeeper::new(name("team-lead"), SpawnId::random(), UnixMs(1));
     keeper.follow(&state(MemberState::Working), None, UnixMs(2));
-    let written = || world.files().state(&name("team-lead")).unwrap();
+    let written = || world.files().state(&name("team-lead")).block_on().unwrap();
     assert_eq!(written(), None);
     keeper.follow(&state(MemberState::Idle), Some(&*world.files()), UnixMs(3));
     assert_eq!(written().unwrap().state, MemberState::Idle);
@@ -103,7 +104,7 @@ fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
     let spawn = world.join("bob");
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let written = || {
-        let report = world.files().state(&name("bob")).unwrap();
+        let report = world.files().state(&name("bob")).block_on().unwrap();
         report.map(|report| (report.state, report.since))
     };
     keeper.follow_later(&state(MemberState::Working), UnixMs(2));

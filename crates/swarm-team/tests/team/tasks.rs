@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use swarm_hooks::{HookInput, Hooks, HooksParts};
 use swarm_permissions::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
-use swarm_store::StoreLimits;
+use swarm_store::{BlockOn as _, StoreLimits};
 use swarm_team::{Incoming, MemberContext, WorkMerger, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
 
@@ -177,7 +177,11 @@ async fn a_replaced_namesake_works_on_nothing() {
     let former = world.seat_of_new("bob").context;
     world.create("paint", None, &[]);
     ok(&update(&former, start(1)).await);
-    world.files().remove_member(&former.name, None).unwrap();
+    world
+        .files()
+        .remove_member(&former.name, None)
+        .block_on()
+        .unwrap();
     let bob = world.seat_of_new("bob").context;
     ok(&update(&bob, start(1)).await);
     error(&update(&former, complete(1)).await);
@@ -316,7 +320,7 @@ async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
     world.create("second", Some("bob"), &[1]);
     ok(&update(&lead, json!({"taskId": "1", "status": "deleted"})).await);
     assert_eq!(world.unread("bob").len(), 1);
-    assert!(world.files().task(&id(1)).is_err());
+    assert!(world.files().task(&id(1)).block_on().is_err());
 }
 
 #[tokio::test]

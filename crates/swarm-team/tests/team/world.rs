@@ -12,8 +12,10 @@ use swarm_protocol::{
     MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
     SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::blocking::{Team, TeamStore};
-use swarm_store::{Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, process};
+use swarm_store::{
+    Actor, BlockOn as _, FileStore, NewMember, NewTeam, StoreError, StoreLimits, Team, TeamStore,
+    process,
+};
 use swarm_team::{Incoming, MemberContext, TeamCreator, sort_mail};
 use swarm_tools::{Caller, Tool, ToolContext, ToolOutput};
 
@@ -100,7 +102,7 @@ impl World {
 
     pub(crate) fn reserve_as(&self, member: &str, spawn_id: SpawnId, reservation: Reservation) {
         let new = self.new_member(member, spawn_id, reservation);
-        self.store.team(&self.team).reserve(new).unwrap();
+        self.store.team(&self.team).reserve(new).block_on().unwrap();
     }
 
     pub(crate) fn new_member(
@@ -119,6 +121,7 @@ impl World {
         self.store
             .team(&self.team)
             .commit_spawn(&spawn, pane, backend, None)
+            .block_on()
             .unwrap();
         spawn
     }
@@ -183,6 +186,7 @@ impl World {
         self.store
             .team(&self.team)
             .write_state(&name(member), &report)
+            .block_on()
             .unwrap();
     }
 
@@ -234,6 +238,7 @@ impl World {
         self.store
             .team(&self.team)
             .take_unread(&name(member))
+            .block_on()
             .unwrap()
     }
 
@@ -261,11 +266,16 @@ impl World {
         self.store
             .team(&self.team)
             .create_tasks(&[new], &person)
+            .block_on()
             .unwrap()[0]
     }
 
     pub(crate) fn task(&self, number: u64) -> Task {
-        self.store.team(&self.team).task(&id(number)).unwrap()
+        self.store
+            .team(&self.team)
+            .task(&id(number))
+            .block_on()
+            .unwrap()
     }
 
     pub(crate) fn inboxes(&self) -> Vec<PathBuf> {
@@ -277,7 +287,7 @@ impl World {
     }
 
     pub(crate) fn journal(&self) -> Vec<Event> {
-        let events = self.store.team(&self.team).events().unwrap();
+        let events = self.store.team(&self.team).events().block_on().unwrap();
         let entries = events.entries.into_iter();
         entries.map(|entry| entry.event).collect()
     }
@@ -293,7 +303,7 @@ fn found(store: &FileStore, team: &TeamName) -> Result<(), StoreError> {
         lead_model: None,
         created_by: "team-lead".to_owned(),
     };
-    store.create_team(new).map(drop)
+    store.create_team(new).block_on().map(drop)
 }
 
 fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use swarm_protocol::NewTask;
-use swarm_store::Actor;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Actor, BlockOn as _, TeamStore as _};
 
 use super::team::{create, store};
 use crate::bench::figure::Figure;
@@ -32,7 +31,8 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
                 let began = Instant::now();
                 store
                     .team(&team)
-                    .create_tasks(&new, &Actor::person(&team))?;
+                    .create_tasks(&new, &Actor::person(&team))
+                    .block_on()?;
                 times.push(began.elapsed());
             }
         }

@@ -4,8 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::send::text;
 use super::team::{create, member_name, store};
@@ -40,7 +39,11 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
                 let draft = Draft::new("team-lead", text(round));
                 (member_name(name), draft)
             });
-            for outcome in store.team(&team).post_all(&letters.collect::<Vec<_>>())? {
+            for outcome in store
+                .team(&team)
+                .post_all(&letters.collect::<Vec<_>>())
+                .block_on()?
+            {
                 outcome?;
             }
             ours.push(began.elapsed());

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 use swarm_protocol::TeamName;
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{Draft, FileStore};
+use swarm_store::{BlockOn as _, Draft, FileStore, TeamStore as _};
 
 use super::send::text;
 use super::team::{create, member_name, store};
@@ -81,10 +80,14 @@ fn exchange(store: &FileStore, team: &TeamName, number: usize, times: &mut Times
     let began = Instant::now();
     let posted = store
         .team(team)
-        .post(&reader, Draft::new("team-lead", text(number)))?;
+        .post(&reader, Draft::new("team-lead", text(number)))
+        .block_on()?;
     times.send.push(began.elapsed());
     let began = Instant::now();
-    store.team(team).delivered(&reader, &[posted.msg_id])?;
+    store
+        .team(team)
+        .delivered(&reader, &[posted.msg_id])
+        .block_on()?;
     times.ack.push(began.elapsed());
     Ok(())
 }

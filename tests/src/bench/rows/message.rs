@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::Value;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::played::{Played, TEAM, pause};
 use super::send::text;
@@ -133,7 +132,8 @@ fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
     let began = Instant::now();
     store
         .team(&team_name(TEAM))
-        .post(&member_name(name), draft)?;
+        .post(&member_name(name), draft)
+        .block_on()?;
     Ok(played.next_request(name)?.at.duration_since(began))
 }
 

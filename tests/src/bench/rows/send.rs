@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use swarm_os::{DirectoryWatcher, NameFilter};
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::team::{create, member_name, store, team_name};
 use crate::bench::figure::{Figure, Unit};
@@ -178,7 +177,8 @@ pub(crate) fn write(words: &[&str]) -> Result<()> {
         let began = Instant::now();
         store
             .team(&team)
-            .post(&to, Draft::new("team-lead", text(number)))?;
+            .post(&to, Draft::new("team-lead", text(number)))
+            .block_on()?;
         times.push(began.elapsed().as_nanos().to_string());
     }
     say(&times.join(" "))
@@ -204,14 +204,18 @@ pub(crate) fn read(words: &[&str]) -> Result<()> {
     ready()?;
     std::thread::spawn(move || {
         loop {
-            let unread = store.team(&team).take_unread(&name).unwrap_or_default();
+            let unread = store
+                .team(&team)
+                .take_unread(&name)
+                .block_on()
+                .unwrap_or_default();
             let ids: Vec<_> = unread
                 .into_iter()
                 .filter_map(|entry| entry.msg_id)
                 .collect();
             if !ids.is_empty() {
                 // After a lock timeout it is retried in the next pass.
-                store.team(&team).delivered(&name, &ids).ok();
+                store.team(&team).delivered(&name, &ids).block_on().ok();
             }
             inbox.changed_blocking(Duration::from_secs(5));
         }

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::played::{Played, TEAM, pause};
 use super::team::{member_name, store, team_name};
@@ -107,7 +106,10 @@ fn drive(
         let to = member_name(&names[(sent + sent / names.len()) % names.len()]);
         let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
         let began = Instant::now();
-        store.team(&team).post(&to, Draft::new("team-lead", text))?;
+        store
+            .team(&team)
+            .post(&to, Draft::new("team-lead", text))
+            .block_on()?;
         samples.latencies.push(began.elapsed());
         sent += 1;
         if Instant::now() >= next_sample {
@@ -139,12 +141,12 @@ fn drive(
 /// Reads the lead's messages as a person would: an unread inbox would become full.
 fn read_lead_mail(store: &swarm_store::FileStore) -> Result<()> {
     let (team, lead) = (team_name(TEAM), member_name("team-lead"));
-    let unread = store.team(&team).take_unread(&lead)?;
+    let unread = store.team(&team).take_unread(&lead).block_on()?;
     let ids: Vec<_> = unread
         .into_iter()
         .filter_map(|entry| entry.msg_id)
         .collect();
-    store.team(&team).ack(&lead, &ids)?;
+    store.team(&team).ack(&lead, &ids).block_on()?;
     Ok(())
 }
 

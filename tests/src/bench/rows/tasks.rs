@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 use swarm_protocol::{TaskId, TaskStatus, TeamName};
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{FileStore, TaskChange};
+use swarm_store::{BlockOn as _, FileStore, TaskChange, TeamStore as _};
 
 use super::team::{actor, create, store};
 use crate::bench::figure::Figure;
@@ -69,27 +68,27 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     let id = TaskId::new(u64::try_from(number)?);
     let mut took = |kind: usize, began: Instant| list.times[kind].push(began.elapsed());
     let began = Instant::now();
-    store.team(team).claim(&id, &by)?;
+    store.team(team).claim(&id, &by).block_on()?;
     took(0, began);
     let began = Instant::now();
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
         ..TaskChange::default()
     };
-    store.team(team).update_task(&id, done, &by)?;
+    store.team(team).update_task(&id, done, &by).block_on()?;
     took(1, began);
     let began = Instant::now();
-    store.team(team).task(&id)?;
+    store.team(team).task(&id).block_on()?;
     took(2, began);
     write_task(store, team, number)?;
     let began = Instant::now();
-    let next = store.team(team).claim_next(&by)?;
+    let next = store.team(team).claim_next(&by).block_on()?;
     took(3, began);
     if let Some(next) = next {
-        store.team(team).release(&next.id, &by)?;
+        store.team(team).release(&next.id, &by).block_on()?;
     }
     let began = Instant::now();
-    store.team(team).tasks()?;
+    store.team(team).tasks().block_on()?;
     took(4, began);
     Ok(())
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, SystemClock, TeamName};
-use swarm_store::blocking::TeamStore as _;
-use swarm_store::{Actor, FileStore, NewTeam, StoreLimits};
+use swarm_store::{Actor, BlockOn as _, FileStore, NewTeam, StoreLimits, TeamStore as _};
 
 /// A store below `root` that accepts more messages than are read.
 pub(crate) fn store(root: &Path) -> FileStore {
@@ -52,15 +51,17 @@ pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
 /// If it cannot be created.
 pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
     let (store, team) = (store(root), team_name(name));
-    store.create_team(NewTeam {
-        name: team.clone(),
-        description: None,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: root.to_owned(),
-        lead_model: None,
-        created_by: "bench".to_owned(),
-    })?;
+    store
+        .create_team(NewTeam {
+            name: team.clone(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: root.to_owned(),
+            lead_model: None,
+            created_by: "bench".to_owned(),
+        })
+        .block_on()?;
     let path = store.team(&team).team_directory().join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path)?)?;
     let entries = members.iter().map(|member| {

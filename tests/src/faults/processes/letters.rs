@@ -7,8 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_protocol::MemberName;
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
 use super::super::dice::{Dice, Seed};
 use super::super::workers::Programs;
@@ -95,7 +94,8 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
                 let sent = ground
                     .store
                     .team(&ground.team)
-                    .send(&MemberName::lead(), draft);
+                    .send(&MemberName::lead(), draft)
+                    .block_on();
                 sent.expect("sent");
                 pauses.linger(LIFE * 2 / 10);
             }

@@ -9,8 +9,9 @@ use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Member, PaneId, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, TaskId, TaskStatus, UnixMs,
 };
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange};
+use swarm_store::{
+    Actor, BlockOn as _, Draft, FileStore, Result, StoreError, TaskChange, TeamStore,
+};
 
 use crate::faults::ground::{Locking, TeamFixture, name, new_member, new_task};
 use crate::faults::worker::READER;
@@ -119,6 +120,7 @@ impl Operation {
             store
                 .team(team)
                 .delete(true, false)
+                .block_on()
                 .expect("a team to delete");
             return;
         }
@@ -131,6 +133,7 @@ impl Operation {
                     store
                         .team(team)
                         .send(&name(READER), Draft::new("a", text))
+                        .block_on()
                         .expect("sent");
                 }
             }
@@ -149,6 +152,7 @@ impl Operation {
                     store
                         .team(team)
                         .claim(&TaskId::new(1), &owner(ground))
+                        .block_on()
                         .expect("a claim");
                 }
             }
@@ -156,24 +160,33 @@ impl Operation {
             Self::CommitSpawn | Self::AbortSpawn => {
                 let mut new = new_member(OWNER);
                 new.prompt = Some(Draft::new("team-lead", "begin"));
-                store.team(team).reserve(new).expect("a place");
+                store.team(team).reserve(new).block_on().expect("a place");
             }
             Self::Remove | Self::Reconcile => {
                 let spawn = ground.join(OWNER);
                 drop(ground.live(OWNER, spawn).expect("a life"));
                 ground.task("first", &[]);
                 let actor = Actor::member(team, name(OWNER), Some(spawn));
-                store.team(team).claim_next(&actor).expect("a claim");
+                store
+                    .team(team)
+                    .claim_next(&actor)
+                    .block_on()
+                    .expect("a claim");
             }
             Self::Answer => {
                 ground.join(OWNER);
-                store.team(team).open_request(request()).expect("a request");
+                store
+                    .team(team)
+                    .open_request(request())
+                    .block_on()
+                    .expect("a request");
             }
             Self::Delete | Self::Purge => {
                 ground.task("first", &[]);
                 store
                     .team(team)
                     .update_task(&TaskId::new(1), done(), &lead)
+                    .block_on()
                     .expect("done");
             }
             Self::Reserve | Self::CreateTeam => {}
@@ -190,19 +203,29 @@ impl Operation {
             Self::Send => store
                 .team(team)
                 .send(&name(READER), Draft::new("a", "hello"))
+                .block_on()
                 .map(drop),
             Self::Acknowledge | Self::Archive => {
-                let unread = store.team(team).take_unread(&name(READER))?;
+                let unread = store.team(team).take_unread(&name(READER)).block_on()?;
                 let ids: Vec<_> = unread
                     .into_iter()
                     .filter_map(|entry| entry.msg_id)
                     .collect();
-                store.team(team).delivered(&name(READER), &ids).map(drop)
+                store
+                    .team(team)
+                    .delivered(&name(READER), &ids)
+                    .block_on()
+                    .map(drop)
             }
-            Self::Claim => store.team(team).claim_next(&owner(ground)).map(drop),
+            Self::Claim => store
+                .team(team)
+                .claim_next(&owner(ground))
+                .block_on()
+                .map(drop),
             Self::Complete => store
                 .team(team)
                 .update_task(&TaskId::new(1), done(), &owner(ground))
+                .block_on()
                 .map(drop),
             Self::CreateTasks => {
                 let new = [
@@ -213,11 +236,13 @@ impl Operation {
                 store
                     .team(team)
                     .create_tasks(&new, &Actor::person(team))
+                    .block_on()
                     .map(drop)
             }
             Self::DeleteTask => store
                 .team(team)
                 .delete_task(&TaskId::new(1), &Actor::person(team))
+                .block_on()
                 .map(drop),
             Self::CreateTeam => TeamFixture::at(&ground.root, Locking::Both).create_team(),
             Self::Reserve => {
@@ -225,33 +250,43 @@ impl Operation {
                 // Expires immediately: it lapses with its spawner.
                 new.reservation.deadline = UnixMs(1);
                 new.prompt = Some(Draft::new("team-lead", "begin"));
-                store.team(team).reserve(new).map(drop)
+                store.team(team).reserve(new).block_on().map(drop)
             }
             Self::CommitSpawn => {
                 let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
                 store
                     .team(team)
                     .commit_spawn(&spawn_of_owner(store, ground)?, pane, backend, None)
+                    .block_on()
                     .map(drop)
             }
             Self::AbortSpawn => {
                 match spawn_of_owner(store, ground) {
                     // The member is gone: the spawn was undone.
                     Err(StoreError::MemberNotFound { .. }) => Ok(()),
-                    spawn => store.team(team).abort_spawn(&spawn?, "a test").map(drop),
+                    spawn => store
+                        .team(team)
+                        .abort_spawn(&spawn?, "a test")
+                        .block_on()
+                        .map(drop),
                 }
             }
-            Self::Remove => store.team(team).remove_member(&name(OWNER), None).map(drop),
-            Self::Reconcile => store.team(team).reconcile().map(drop),
+            Self::Remove => store
+                .team(team)
+                .remove_member(&name(OWNER), None)
+                .block_on()
+                .map(drop),
+            Self::Reconcile => store.team(team).reconcile().block_on().map(drop),
             Self::Answer => {
                 let answer = Answer::once();
                 store
                     .team(team)
                     .answer_request(&request().id, None, answer, AnsweredBy::default())
+                    .block_on()
                     .map(drop)
             }
-            Self::Delete => store.team(team).delete(false, true).map(drop),
-            Self::Purge => store.team(team).delete(true, true).map(drop),
+            Self::Delete => store.team(team).delete(false, true).block_on().map(drop),
+            Self::Purge => store.team(team).delete(true, true).block_on().map(drop),
         }
     }
 
@@ -263,7 +298,7 @@ impl Operation {
         let store = ground.hurried();
         let team = &ground.team;
         let mut picture = String::new();
-        if let Ok(config) = store.team(team).config() {
+        if let Ok(config) = store.team(team).config().block_on() {
             for member in &config.members {
                 let mark = member.swarm.as_ref();
                 let reserved = mark.is_some_and(|mark| mark.reservation.is_some());
@@ -273,7 +308,11 @@ impl Operation {
                     "member {} reserved {reserved} died {died}",
                     member.name
                 );
-                let inbox = store.team(team).inbox(&member.name).expect("an inbox");
+                let inbox = store
+                    .team(team)
+                    .inbox(&member.name)
+                    .block_on()
+                    .expect("an inbox");
                 for entry in inbox.unread() {
                     let text = entry.text.split('\n').next().unwrap_or_default();
                     let _infallible = writeln!(picture, "  unread {} {text:.40}", entry.from);
@@ -283,7 +322,7 @@ impl Operation {
                 read.extend(archived(ground, member.name.as_str()));
                 let _infallible = writeln!(picture, "  read {}", read.len());
             }
-            let list = store.team(team).tasks().expect("the tasks");
+            let list = store.team(team).tasks().block_on().expect("the tasks");
             assert!(list.broken.is_empty(), "{:?}", list.broken);
             // By title: an interrupted call may have used numbers up.
             let titles = |ids: &[TaskId]| -> Vec<String> {
@@ -302,11 +341,22 @@ impl Operation {
                     task.swarm().attempt,
                 );
             }
-            for request in store.team(team).requests().expect("the requests").requests {
+            for request in store
+                .team(team)
+                .requests()
+                .block_on()
+                .expect("the requests")
+                .requests
+            {
                 let open = request.state == RequestState::Open;
                 let _infallible = writeln!(picture, "request {} open {open}", request.id);
             }
-            let events = store.team(team).events().expect("the journal").entries;
+            let events = store
+                .team(team)
+                .events()
+                .block_on()
+                .expect("the journal")
+                .entries;
             let deaths = events
                 .iter()
                 .filter(|entry| matches!(entry.event, Event::MemberDied { .. }));
@@ -338,7 +388,7 @@ fn owner(ground: &TeamFixture) -> Actor {
 }
 
 fn spawn_of_owner(store: &FileStore, ground: &TeamFixture) -> Result<SpawnId> {
-    let config = store.team(&ground.team).config()?;
+    let config = store.team(&ground.team).config().block_on()?;
     let member = config.member(&name(OWNER)).and_then(Member::spawn_id);
     member.ok_or_else(|| StoreError::MemberNotFound {
         team: ground.team.clone(),

@@ -9,6 +9,7 @@ use super::Operation;
 use super::points::{Outcome, Point, traced};
 use crate::faults::ground::TeamFixture;
 use crate::faults::workers::Programs;
+use swarm_store::BlockOn as _;
 
 /// Number of concurrent trials.
 const AT_A_TIME: usize = 4;
@@ -199,7 +200,7 @@ impl Trial {
         let next = ground.hurried();
         let again = self.operation.perform(&next, ground);
         if self.operation.is_finished_by_sweep() {
-            let swept = swarm_store::blocking::TeamStore::sweep(&next, true);
+            let swept = swarm_store::TeamStore::sweep(&next, true).block_on();
             assert!(swept.is_ok(), "{swept:?}");
         }
         if after == self.before {
@@ -215,7 +216,7 @@ impl Trial {
         ground.assert_whole();
         ground.pass_by(&next);
         ground.age_temporaries();
-        let swept = swarm_store::blocking::TeamStore::sweep(&next, true);
+        let swept = swarm_store::TeamStore::sweep(&next, true).block_on();
         assert!(swept.is_ok(), "{swept:?}");
         let litter = ground.litter();
         assert!(litter.is_empty(), "{litter:?} is left, {}", story());

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use clap_complete::CompletionCandidate;
 use swarm_config::{Environment, Settings, SettingsFiles};
 use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
-use swarm_store::FileStore;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, FileStore, TeamStore};
 
 use crate::commands::requests::is_open;
 
@@ -52,14 +51,14 @@ impl Offer {
         };
         let teams = match &self.asked {
             Some(asked) => TeamName::parse(asked).into_iter().collect(),
-            None => store.teams().unwrap_or_default(),
+            None => store.teams().block_on().unwrap_or_default(),
         };
-        let config = |team: &TeamName| store.team(team).config().ok();
+        let config = |team: &TeamName| store.team(team).config().block_on().ok();
         teams.iter().filter_map(config).collect()
     }
 
     pub(super) fn teams(&self) -> Vec<CompletionCandidate> {
-        let teams = self.store().and_then(|store| store.teams().ok());
+        let teams = self.store().and_then(|store| store.teams().block_on().ok());
         let teams = teams.unwrap_or_default();
         teams
             .iter()
@@ -101,7 +100,7 @@ impl Offer {
         for config in self.configs() {
             let list = self
                 .store()
-                .and_then(|store| store.team(&config.name).tasks().ok());
+                .and_then(|store| store.team(&config.name).tasks().block_on().ok());
             for task in list.map(|list| list.tasks).unwrap_or_default() {
                 let subject = swarm_ui::clean_text(&task.subject);
                 found
@@ -116,7 +115,7 @@ impl Offer {
         for config in self.configs() {
             let list = self
                 .store()
-                .and_then(|store| store.team(&config.name).requests().ok());
+                .and_then(|store| store.team(&config.name).requests().block_on().ok());
             let requests = list.map(|list| list.requests).unwrap_or_default();
             for request in requests.iter().filter(|request| is_open(request)) {
                 let help = format!("{}: {}", request.from, request.description);

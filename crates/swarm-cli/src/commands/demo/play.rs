@@ -11,8 +11,7 @@ use swarm_member::RunReport;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
-use swarm_store::FileStore;
-use swarm_store::blocking::TeamStore as _;
+use swarm_store::{BlockOn as _, FileStore, TeamStore as _};
 use swarm_ui::picture::{self as drawing, Window};
 
 use super::account::{is_moment, line};
@@ -148,7 +147,11 @@ impl Audience<'_> {
                     .map(|directory| watcher.subscribe(directory, name));
             }
             if journal.exists() {
-                let news = self.store.team(&self.team).events_from(position)?;
+                let news = self
+                    .store
+                    .team(&self.team)
+                    .events_from(position)
+                    .block_on()?;
                 position = news.next;
                 if news.entries.iter().any(|entry| is_moment(&entry.event)) {
                     self.take_picture(&mut pictures).await;

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
-use swarm_store::FileStore;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, FileStore, TeamStore};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -83,7 +82,7 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
 
 fn teams(root: &Path) -> Vec<Finding> {
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
-    let (names, remains) = match store.teams_and_remains() {
+    let (names, remains) = match store.teams_and_remains().block_on() {
         Ok(found) => found,
         Err(error) => {
             return vec![Finding::warning(
@@ -95,7 +94,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for team in &names {
-        match store.team(team).view() {
+        match store.team(team).view().block_on() {
             // swarm cannot clean up members of another program's team.
             Ok(seen) if seen.is_foreign => {}
             Ok(seen) => {
@@ -115,7 +114,7 @@ fn teams(root: &Path) -> Vec<Finding> {
         }
     }
     for team in remains {
-        if let Some(damage) = store.team(&team).damage() {
+        if let Some(damage) = store.team(&team).damage().block_on() {
             let failure = without_roster(&team, damage);
             let hint = failure.hint.unwrap_or_default();
             findings.push(Finding::warning(NAME, failure.message, hint));

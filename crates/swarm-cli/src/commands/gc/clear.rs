@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{
     LeftPane, SeenProcess, SpawnContext, Verdict, clear_dead, left_panes, orphaned_panes,
     process_list, verdict,
@@ -38,7 +38,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
     let finds = runtime.block_on(async {
-        let teams = app.store.teams()?;
+        let teams = app.store.teams().block_on()?;
         if !args.dry_run {
             for team in &teams {
                 record_deaths(app, team);
@@ -102,10 +102,10 @@ async fn team_and_panes(
 ) -> Result<(), Failure> {
     let store = &*spawn_context.store;
     // Only the program that created the team can repair it.
-    if store.team(team).is_foreign() {
+    if store.team(team).is_foreign().block_on() {
         return Ok(());
     }
-    let config = match store.team(team).config() {
+    let config = match store.team(team).config().block_on() {
         Ok(config) => config,
         // The team was deleted after the names were listed.
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
@@ -157,12 +157,16 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 /// The store checks again under its lock and refuses if a member or lead is running.
 async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
     clear_dead(spawn_context, team).await?;
-    spawn_context.store.team(team).delete(false, false)?;
+    spawn_context
+        .store
+        .team(team)
+        .delete(false, false)
+        .block_on()?;
     Ok(())
 }
 
 fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failure> {
-    let swept = spawn_context.store.sweep(!args.dry_run)?;
+    let swept = spawn_context.store.sweep(!args.dry_run).block_on()?;
     let finds = swept.into_iter().map(|(left, removed)| Find {
         failure: removed.err().map(Failure::from),
         ..find(

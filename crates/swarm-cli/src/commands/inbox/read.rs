@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamName};
-use swarm_store::{Inbox, StoreError};
+use swarm_store::{BlockOn as _, Inbox, StoreError};
 
 use super::seen::Seen;
 use super::text::{self, MessageState};
@@ -101,8 +101,8 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
 
 /// Refuses to acknowledge messages that a running member has not read; it would lose them.
 fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> Result<(), Failure> {
-    members::known(&app.store.team(team).config()?, name)?;
-    if app.store.team(team).liveness(name)? != Liveness::Alive {
+    members::known(&app.store.team(team).config().block_on()?, name)?;
+    if app.store.team(team).liveness(name).block_on()? != Liveness::Alive {
         return Ok(());
     }
     Err(StoreError::ReadByProgram { name: name.clone() }.into())
@@ -125,7 +125,8 @@ impl Reading<'_> {
                 .app
                 .store
                 .team(&self.team)
-                .archived_mail(&self.args.name)?;
+                .archived_mail(&self.args.name)
+                .block_on()?;
         }
         entries.extend(inbox.entries);
         let mut entries = self.seen.take_new(entries);
@@ -179,9 +180,9 @@ impl Reading<'_> {
         if self.args.ack {
             // Assigns ids to entries without one and moves invalid elements aside, so that all can
             // be acknowledged.
-            store.team(&self.team).take_unread(name)?;
+            store.team(&self.team).take_unread(name).block_on()?;
         }
-        let mut inbox = store.team(&self.team).inbox(name)?;
+        let mut inbox = store.team(&self.team).inbox(name).block_on()?;
         if self.args.ack {
             // Entries that another program added since have no id yet; that write triggers another
             // read.
@@ -221,7 +222,7 @@ impl Reading<'_> {
 
     fn past(&self) -> Result<Past, Failure> {
         let mut past = Past::default();
-        for entry in self.app.store.team(&self.team).events()?.entries {
+        for entry in self.app.store.team(&self.team).events().block_on()?.entries {
             match entry.event {
                 Event::Delivered { msg_id, to } if to == self.args.name => {
                     past.delivered.insert(msg_id);
@@ -264,7 +265,8 @@ impl Reading<'_> {
         let store = &self.app.store;
         let acked = store
             .team(&self.team)
-            .ack_on_behalf(&self.args.name, &ids)?;
+            .ack_on_behalf(&self.args.name, &ids)
+            .block_on()?;
         if !acked.is_empty() {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use swarm_permissions::nearest;
 use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
-use swarm_store::Events;
+use swarm_store::{BlockOn as _, Events};
 
 use super::text;
 use crate::app::App;
@@ -45,12 +45,12 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Fa
     let mut watch = Watch::new()?;
     watch.file(&app.store.team(&team).journal_path());
     refuse_unknown_type(args.kind.as_deref())?;
-    let events = app.store.team(&team).events()?;
+    let events = app.store.team(&team).events().block_on()?;
     let mut position = events.next;
     begin(app, args, &team, events)?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
-        let events = app.store.team(&team).events_from(position)?;
+        let events = app.store.team(&team).events_from(position).block_on()?;
         position = events.next;
         warn_of_broken(app, &team, &events);
         let (shown, _) = select(events, args)?;
@@ -176,7 +176,7 @@ fn refuse_unknown_names(
     team: &TeamName,
     mut known: BTreeSet<String>,
 ) -> Result<(), Failure> {
-    let members = app.store.team(team).config()?.names();
+    let members = app.store.team(team).config().block_on()?.names();
     known.extend(members.iter().map(ToString::to_string));
     let mut asked = args.from.iter().chain(&args.to);
     let Some(unknown) = asked.find(|name| !known.contains(*name)) else {

@@ -7,7 +7,7 @@ use swarm_agent::LeadSession;
 use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::flags::LeadFlags;
 use super::parts::Ready;
@@ -114,7 +114,7 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     let Some(team) = app.asked_team()? else {
         return Ok(None);
     };
-    match app.store.team(&team).config() {
+    match app.store.team(&team).config().block_on() {
         Ok(_) => Ok(Some(team)),
         Err(StoreError::TeamNotFound { .. }) => Ok(None),
         Err(error) => Err(error.into()),

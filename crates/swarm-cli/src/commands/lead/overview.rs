@@ -6,8 +6,7 @@ use std::time::Duration;
 use futures::future::select_all;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{Clock, MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{MemberView, StoreError, TaskList, TeamView};
+use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, TeamStore, TeamView};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
@@ -75,7 +74,13 @@ impl Overview {
             (store.team(team).team_directory(), json()),
             (store.team(team).tasks_directory(), json()),
         ];
-        for name in store.team(team).config().iter().flat_map(TeamConfig::names) {
+        for name in store
+            .team(team)
+            .config()
+            .block_on()
+            .iter()
+            .flat_map(TeamConfig::names)
+        {
             let state = NameFilter::Exact(vec!["state.json".into(), "paused".into()]);
             directories.push((store.team(team).member_dir(&name), state));
         }
@@ -86,8 +91,8 @@ impl Overview {
     }
 
     fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
-        let view = self.store.team(team).view()?;
-        let tasks = self.store.team(team).tasks()?;
+        let view = self.store.team(team).view().block_on()?;
+        let tasks = self.store.team(team).tasks().block_on()?;
         let now = self.clock.now();
         self.console.set_team(team_content(&view, &tasks, now));
         Ok(line(&view, &tasks))

@@ -9,8 +9,7 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
@@ -116,7 +115,7 @@ impl Questions {
     /// Returns the oldest pending request that was not dismissed.
     fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let put_off = self.put_off.lock();
-        let mut open = self.store.team(team).requests()?.requests;
+        let mut open = self.store.team(team).requests().block_on()?.requests;
         open.retain(is_open);
         let all = open.len();
         open.retain(|request| !put_off.contains(&request.id));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use swarm_agent::{LeadSession, all_lead_sessions};
 use swarm_protocol::SessionId;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_ui::{PaneInput, Picker, PickerItem};
 use tokio::signal::ctrl_c;
 use tokio::sync::mpsc::unbounded_channel;
@@ -79,9 +79,9 @@ pub(super) fn session_picker(
 
 /// Returns the team of each conversation that leads one.
 fn teams_of_leads(store: &dyn TeamStore) -> HashMap<SessionId, String> {
-    let teams = store.teams().unwrap_or_default().into_iter();
+    let teams = store.teams().block_on().unwrap_or_default().into_iter();
     let leads = teams.filter_map(|team| {
-        let config = store.team(&team).config().ok()?;
+        let config = store.team(&team).config().block_on().ok()?;
         let session = config.lead_session_id?.parse().ok()?;
         Some((session, format!("team {team}")))
     });

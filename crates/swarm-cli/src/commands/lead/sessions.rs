@@ -3,8 +3,7 @@
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_ui::print::short_duration;
 
 use crate::app::App;
@@ -148,9 +147,9 @@ pub(super) fn age(session: &LeadSession) -> String {
 /// Returns the team of the lead of a conversation.
 pub(super) fn team_of(store: &dyn TeamStore, session: SessionId) -> Option<TeamName> {
     let session = session.to_string();
-    let teams = store.teams().ok()?;
+    let teams = store.teams().block_on().ok()?;
     teams.into_iter().find(|team| {
-        let config = store.team(team).config();
+        let config = store.team(team).config().block_on();
         config.is_ok_and(|config| config.lead_session_id.as_deref() == Some(&session))
     })
 }

@@ -14,7 +14,7 @@ use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{
     AgentEvent, ErrorKind, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
 };
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
@@ -338,7 +338,7 @@ impl TerminalCommands {
     }
 
     fn config(&self) -> Option<TeamConfig> {
-        self.store.team(&self.team()?).config().ok()
+        self.store.team(&self.team()?).config().block_on().ok()
     }
 
     /// Runs a line if it is a command.
@@ -457,7 +457,7 @@ impl PanelHost for TerminalCommands {
     fn is_paused(&self, name: &MemberName) -> bool {
         let views = self
             .team()
-            .and_then(|team| self.store.team(&team).member_view().ok());
+            .and_then(|team| self.store.team(&team).member_view().block_on().ok());
         let mut views = views.into_iter().flatten();
         views.any(|view| view.member.name == *name && view.pause.is_some())
     }

@@ -16,6 +16,7 @@ use crate::commands::{acting, members, runtime};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::spawn_context::VERSION;
+use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -87,7 +88,7 @@ fn role(app: &App, args: &McpArgs) -> Result<ClientRole, Failure> {
     if name.is_lead() {
         return Ok(ClientRole::Lead);
     }
-    let config = app.store.team(&app.team()?).config()?;
+    let config = app.store.team(&app.team()?).config().block_on()?;
     let member = members::known(&config, name)?;
     if member.swarm.is_some() {
         let message = format!("{name} is run by swarm, which reads its inbox");

@@ -14,6 +14,7 @@ use super::place::pane_of;
 use crate::app::App;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
+use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,7 +28,7 @@ pub(crate) struct AttachArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let config = app.store.team(&team).config()?;
+    let config = app.store.team(&team).config().block_on()?;
     let (member, words) = match &args.name {
         Some(name) => {
             let member = members::known(&config, name)?;

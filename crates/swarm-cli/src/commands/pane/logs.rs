@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_os::Liveness;
 use swarm_protocol::{Event, MemberName, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::output;
 use super::tail::Tail;
@@ -37,7 +37,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     let path = output::path(app, &team, name)?;
     if !path.exists() {
         // A member's output is kept after it leaves the roster.
-        members::known(&app.store.team(&team).config()?, name)?;
+        members::known(&app.store.team(&team).config().block_on()?, name)?;
     }
     if args.follow {
         return follow(app, &team, name, &path);
@@ -62,7 +62,7 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
     if !has_ended(app, team, name)? {
         return Ok(None);
     }
-    let events = app.store.team(team).events()?.entries;
+    let events = app.store.team(team).events().block_on()?.entries;
     Ok(events.iter().rev().find_map(|entry| match &entry.event {
         Event::MemberStopped { member, how, .. } if member == name => {
             let words = match how.as_str() {
@@ -121,7 +121,7 @@ fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Res
 }
 
 fn has_ended(app: &App, team: &TeamName, name: &MemberName) -> Result<bool, Failure> {
-    match app.store.team(team).liveness(name) {
+    match app.store.team(team).liveness(name).block_on() {
         Ok(liveness) => Ok(liveness == Liveness::Dead),
         Err(StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. }) => Ok(true),
         Err(error) => Err(error.into()),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_agent::transcript_path;
 use swarm_protocol::{ErrorKind, MemberName, SessionId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::seen::seen;
 use crate::app::App;
@@ -25,7 +25,7 @@ pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> Result<Path
     if !name.is_lead() {
         return Ok(files.member_dir(name).join("output.log"));
     }
-    let config = files.config()?;
+    let config = files.config().block_on()?;
     let session = config.lead_session_id.as_deref().unwrap_or_default();
     let lead = config.member(name);
     let log = session.parse().ok().zip(lead);

@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
+use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,7 +35,7 @@ const SCREEN_LINES: usize = 50;
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let path = output::path(app, &team, &args.name)?;
-    let config = app.store.team(&team).config()?;
+    let config = app.store.team(&team).config().block_on()?;
     let captured = match config.member(&args.name) {
         // A member's output is kept after it leaves the roster.
         None if path.exists() => None,

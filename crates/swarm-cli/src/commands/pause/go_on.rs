@@ -13,6 +13,7 @@ use crate::commands::acting::require_person;
 use crate::commands::cost::budget_record;
 use crate::commands::stop::MemberWord;
 use crate::failure::Failure;
+use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -52,7 +53,8 @@ pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCod
     let before = app
         .store
         .team(&subject.team)
-        .set_paused(&subject.name, None)?;
+        .set_paused(&subject.name, None)
+        .block_on()?;
     let end = Instant::now() + PROMPTLY;
     let mut view = subject.view(app)?;
     while matches!(view.state, MemberState::Paused)

@@ -1,6 +1,7 @@
 //! Changing the budgets that hold a member.
 
 use swarm_protocol::{Budget, BudgetChange, BudgetScope, ErrorKind, MemberName, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_team::{BudgetUse, TeamSpending, current_task, uses_of};
 
 use crate::app::App;
@@ -16,12 +17,12 @@ pub(super) fn raise(
     change: BudgetChange,
 ) -> Result<Vec<BudgetUse>, Failure> {
     let team = app.store.team(team);
-    known(&team.config()?, name)?;
+    known(&team.config().block_on()?, name)?;
     let defaults = app.settings.default_budgets();
     let spending = TeamSpending::of(&*team)?;
     let task = current_task(&*team, name)?;
     let current = || -> Result<Vec<BudgetUse>, Failure> {
-        let budgets = team.budgets()?;
+        let budgets = team.budgets().block_on()?;
         Ok(uses_of(name, task, &spending, &budgets, &defaults))
     };
     let own = BudgetScope::Member(name.clone());
@@ -42,7 +43,7 @@ pub(super) fn raise(
         changed.push((own, budget));
     }
     for (scope, budget) in &changed {
-        team.set_budget(scope, *budget)?;
+        team.set_budget(scope, *budget).block_on()?;
     }
     let mut now = current()?;
     now.retain(|used| changed.iter().any(|(scope, _)| *scope == used.scope));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use swarm_protocol::{ErrorKind, MemberState, PERSON, PauseMark};
-use swarm_store::MemberView;
+use swarm_store::{BlockOn as _, MemberView};
 
 use super::subject::{PROMPTLY, Subject};
 use crate::app::App;
@@ -48,7 +48,8 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, F
     let before = app
         .store
         .team(&subject.team)
-        .set_paused(&subject.name, Some(&mark))?;
+        .set_paused(&subject.name, Some(&mark))
+        .block_on()?;
     if before.is_some() {
         app.out
             .say(&format!("swarm: {} was paused already", subject.name));

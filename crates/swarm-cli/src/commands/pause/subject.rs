@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
-use swarm_store::MemberView;
+use swarm_store::{BlockOn as _, MemberView};
 
 use crate::app::App;
 use crate::commands::members::{is_over, known};
@@ -31,7 +31,7 @@ impl Subject {
     pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
         let team = app.team_of_id(word.team.clone())?;
         let name = &word.name;
-        let config = app.store.team(&team).config()?;
+        let config = app.store.team(&team).config().block_on()?;
         let member = known(&config, name)?;
         if name.is_lead() {
             let message = format!("`swarm {verb}` is for teammates, not for the team lead");
@@ -58,7 +58,7 @@ impl Subject {
 
     /// Reads the current state of the member.
     pub(super) fn view(&self, app: &App) -> Result<MemberView, Failure> {
-        let views = app.store.team(&self.team).member_view()?;
+        let views = app.store.team(&self.team).member_view().block_on()?;
         let view = views.into_iter().find(|view| {
             view.member.name == self.name && view.member.spawn_id() == Some(self.spawn_id)
         });

@@ -7,7 +7,7 @@ use swarm_protocol::{
     AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
     UnixMs,
 };
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::edit::edited;
 use super::text::{self, granted, what};
@@ -126,7 +126,7 @@ fn each(
     team: &TeamName,
     answer: impl Fn(&RequestRecord) -> Result<(), Failure>,
 ) -> Result<ExitCode, Failure> {
-    let mut open = app.store.team(team).requests()?.requests;
+    let mut open = app.store.team(team).requests().block_on()?.requests;
     open.retain(is_open);
     if open.is_empty() {
         app.out.say("no pending requests");
@@ -210,6 +210,7 @@ fn shown(
             .store
             .team(team)
             .request(&id)
+            .block_on()
             .map_err(|error| explained(app, team, error)),
     }
 }
@@ -246,7 +247,7 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
 
 /// Returns the answer that won, and when it was given.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
-    let events = app.store.team(team).events().ok()?.entries;
+    let events = app.store.team(team).events().block_on().ok()?.entries;
     let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
     let numbered = events.iter().find_map(|entry| match &entry.event {
         Event::RequestOpened {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_protocol::RequestRecord;
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;
@@ -38,7 +38,7 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<ExitCod
     let team = app.in_line(team)?;
     let files = app.store.team(&team);
     adopt(app, &*files)?;
-    let list = files.requests()?;
+    let list = files.requests().block_on()?;
     let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
     if app.out.json {
         app.out.json(&open)?;
@@ -67,7 +67,7 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
     let mut damaged = Vec::new();
     for team in &teams {
         let files = app.store.team(team);
-        let list = match adopt(app, &*files).and_then(|()| Ok(files.requests()?)) {
+        let list = match adopt(app, &*files).and_then(|()| Ok(files.requests().block_on()?)) {
             Ok(list) => list,
             Err(failure) => {
                 damaged.push(failure);
@@ -94,7 +94,9 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
 
 /// Adds requests of other programs' members to the queue if no lead process does.
 pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
-    if !team.is_foreign() && lead_standing(&*app.store, &team.config()?)? == LeadStanding::ByHand {
+    if !team.is_foreign().block_on()
+        && lead_standing(&*app.store, &team.config().block_on()?)? == LeadStanding::ByHand
+    {
         swarm_team::adopt_requests(team, app.clock.now())?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, Member, MemberName, RightsReport, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -24,12 +25,12 @@ pub(crate) struct PermissionsArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let views = app.store.team(&team).member_view()?;
+    let views = app.store.team(&team).member_view().block_on()?;
     let Some(view) = views.iter().find(|view| view.member.name == args.name) else {
-        members::known(&app.store.team(&team).config()?, &args.name)?;
+        members::known(&app.store.team(&team).config().block_on()?, &args.name)?;
         return Err(not_known(&team, args));
     };
-    let rights = app.store.team(&team).rights(&args.name)?;
+    let rights = app.store.team(&team).rights(&args.name).block_on()?;
     let Some(rights) = rights.filter(|rights| is_of(rights, &view.member)) else {
         return Err(not_known(&team, args));
     };

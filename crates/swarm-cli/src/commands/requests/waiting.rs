@@ -1,7 +1,7 @@
 //! Pending requests of several teams.
 
 use swarm_protocol::{RequestRecord, RequestState, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use crate::app::App;
 
@@ -15,7 +15,7 @@ pub(in crate::commands) fn pending(
     app: &App,
     team: &TeamName,
 ) -> Result<Vec<RequestRecord>, StoreError> {
-    let mut requests = app.store.team(team).requests()?.requests;
+    let mut requests = app.store.team(team).requests().block_on()?.requests;
     requests.retain(is_open);
     Ok(requests)
 }

@@ -7,6 +7,7 @@ use super::text::what;
 use super::waiting::is_open;
 use crate::app::App;
 use crate::failure::Failure;
+use swarm_store::BlockOn as _;
 
 /// The result of the selection.
 pub(super) enum Named {
@@ -27,7 +28,7 @@ pub(super) fn named(
 ) -> Result<Named, Failure> {
     let files = app.store.team(team);
     adopt(app, &*files)?;
-    let mut open = files.requests()?.requests;
+    let mut open = files.requests().block_on()?.requests;
     open.retain(is_open);
     let meant: Vec<&RequestRecord> = match word {
         None => open.iter().collect(),
@@ -50,7 +51,7 @@ pub(super) fn named(
 }
 
 fn is_member(app: &App, team: &TeamName, word: &str) -> Result<bool, Failure> {
-    let members = app.store.team(team).config()?.members;
+    let members = app.store.team(team).config().block_on()?.members;
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 

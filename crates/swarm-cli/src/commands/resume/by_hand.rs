@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use futures::future::join_all;
 use swarm_permissions::same_agent_type;
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
 use tokio_util::sync::CancellationToken;
 
@@ -24,12 +25,12 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
         team,
     ))?;
     if let Some(lost) = &config.lead_process {
-        app.store.team(team).clear_lost_lead(lost)?;
+        app.store.team(team).clear_lost_lead(lost).block_on()?;
         let taken = Event::LeadTaken {
             by: PERSON.to_owned(),
             pid: None,
         };
-        app.store.team(team).journal(taken)?;
+        app.store.team(team).journal(taken).block_on()?;
     }
     let mut found = handover(&*app.store.team(team))?;
     let mut failures = Vec::new();

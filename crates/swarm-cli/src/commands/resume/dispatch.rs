@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use swarm_member::RunReport;
 use swarm_protocol::{TeamConfig, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::headless::ResumeArgs;
@@ -42,7 +42,7 @@ pub(in crate::commands) fn carry_on(
 fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
     let team = app.store.team(team);
     swarm_team::reconcile(&*team)?;
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     refuse_if_led(app, &config)?;
     Ok(config)
 }
@@ -67,7 +67,7 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint("another program leads it; stop that program first"))
         }
-        LeadStanding::Foreign { pid: None } => Ok(app.store.team(&team).adopt()?),
+        LeadStanding::Foreign { pid: None } => Ok(app.store.team(&team).adopt().block_on()?),
         LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),
     }
 }

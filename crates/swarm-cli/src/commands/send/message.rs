@@ -6,7 +6,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, MarkKind, MemberName, SwarmMark, TeamConfig, TeamName,
 };
-use swarm_store::Draft;
+use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post, summary_of};
 use swarm_ui::print::counted;
 
@@ -50,7 +50,7 @@ pub(crate) struct SendArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
     let command_actor = party_in(app, "send", team_named_by(&args.to))?;
-    let config = app.store.team(&command_actor.team).config()?;
+    let config = app.store.team(&command_actor.team).config().block_on()?;
     let sender = sender(&command_actor, &config, args)?;
     let receivers = receivers(app, &config, &command_actor, &sender, args)?;
     let text = text(&args.text, app.settings.max_message_bytes)?;
@@ -129,7 +129,7 @@ fn receivers(
             // A person writes as the lead, and the lead may be a program that reads its inbox.
             let to_program = command_actor.is_person
                 && name.is_lead()
-                && app.store.team(&config.name).liveness(&name)? != Liveness::Foreign;
+                && app.store.team(&config.name).liveness(&name).block_on()? != Liveness::Foreign;
             if to_program {
                 return Ok(vec![name]);
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
-use swarm_store::Inbox;
+use swarm_store::{BlockOn as _, Inbox};
 
 use swarm_team::Sent;
 
@@ -54,7 +54,7 @@ impl Waiting {
         );
         watch.file(&app.store.team(team).journal_path());
         Ok(Self {
-            position: app.store.team(team).events()?.next,
+            position: app.store.team(team).events().block_on()?.next,
             team: team.clone(),
             goal: match goal {
                 WaitFor::Delivered => DeliveryState::Delivered,
@@ -108,7 +108,7 @@ impl Waiting {
             if *reached >= self.goal || reached.is_gone() {
                 continue;
             }
-            let inbox = match app.store.team(&self.team).inbox(&sent.to) {
+            let inbox = match app.store.team(&self.team).inbox(&sent.to).block_on() {
                 Ok(inbox) => inbox,
                 // The next writer moves the inbox aside, and the message counts as lost.
                 Err(error) if error.kind() == ErrorKind::Damaged => continue,
@@ -145,7 +145,12 @@ impl Waiting {
     ) -> Result<DeliveryState, Failure> {
         // Another program may be writing. Removals are recorded in the journal before the inbox is
         // unlocked.
-        let inbox = match app.store.team(&self.team).inbox_at_rest(&sent.to) {
+        let inbox = match app
+            .store
+            .team(&self.team)
+            .inbox_at_rest(&sent.to)
+            .block_on()
+        {
             Ok(inbox) => inbox,
             Err(error) if error.kind() == ErrorKind::Damaged => return Ok(reached),
             Err(error) => return Err(error.into()),
@@ -168,7 +173,11 @@ impl Waiting {
     }
 
     fn follow_journal(&mut self, app: &App) -> Result<(), Failure> {
-        let events = app.store.team(&self.team).events_from(self.position)?;
+        let events = app
+            .store
+            .team(&self.team)
+            .events_from(self.position)
+            .block_on()?;
         self.position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -187,7 +196,7 @@ impl Waiting {
 
     /// Returns the names of all members that have stopped.
     fn ended(&self, app: &App) -> Result<HashSet<MemberName>, Failure> {
-        let views = app.store.team(&self.team).member_view()?;
+        let views = app.store.team(&self.team).member_view().block_on()?;
         let over = views.into_iter().filter(|view| is_over(view.state));
         Ok(over.map(|view| view.member.name).collect())
     }

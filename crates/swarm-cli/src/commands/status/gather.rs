@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 use swarm_protocol::{
     MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
 };
-use swarm_store::blocking::Team;
-use swarm_store::{MemberView, StoreError, TaskList, TeamView};
+use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team, TeamView};
 use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
 
 use super::past::Past;
@@ -55,7 +54,7 @@ impl Status {
     /// Reconciles the team and reads everything once; of the journal only events after `past`.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
         let (seen, tasks, unentered) = members_and_tasks(&*app.store.team(team))?;
-        let mut requests = app.store.team(team).requests()?;
+        let mut requests = app.store.team(team).requests().block_on()?;
         requests.requests.retain(is_open);
         past.read_on(&*app.store, &seen.config)?;
         let inboxes = seen
@@ -74,7 +73,7 @@ impl Status {
             deaths: past.deaths.clone(),
             budgets: budget_uses(
                 &past.spending,
-                &app.store.team(team).budgets()?,
+                &app.store.team(team).budgets().block_on()?,
                 &app.settings.default_budgets(),
             ),
             spending: past.spending.clone(),
@@ -161,8 +160,8 @@ fn members_and_tasks(
     team: &dyn Team,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
     let (seen, tasks) = thread::scope(|scope| {
-        let tasks = scope.spawn(|| team.tasks());
-        let seen = team.view();
+        let tasks = scope.spawn(|| team.tasks().block_on());
+        let seen = team.view().block_on();
         (
             seen,
             tasks.join().unwrap_or_else(|cause| resume_unwind(cause)),
@@ -173,5 +172,5 @@ fn members_and_tasks(
         return Ok((seen, tasks?, None));
     }
     let (seen, unentered) = swarm_team::reconcile_and_view(team)?;
-    Ok((seen, team.tasks()?, unentered))
+    Ok((seen, team.tasks().block_on()?, unentered))
 }

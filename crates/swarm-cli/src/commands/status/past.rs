@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Events, StoreError};
+use swarm_store::{BlockOn as _, Events, StoreError, TeamStore};
 use swarm_team::TeamSpending;
 
 /// Data of files that only grow. Kept between updates, so that each event is read once.
@@ -37,7 +36,7 @@ impl Past {
             };
         }
         let team = store.team(&config.name);
-        self.add(team.events_from(self.next)?);
+        self.add(team.events_from(self.next).block_on()?);
         for record in self.spending.read_on(&*team)? {
             self.spending.add(&record);
         }
@@ -102,8 +101,12 @@ mod tests {
             lead_model: None,
             created_by: PERSON.to_owned(),
         };
-        let config = store.create_team(new).unwrap();
-        store.team(&team).journal(damaged("first")).unwrap();
+        let config = store.create_team(new).block_on().unwrap();
+        store
+            .team(&team)
+            .journal(damaged("first"))
+            .block_on()
+            .unwrap();
         let mut past = Past::default();
         past.read_on(&store, &config).unwrap();
         // The second read finds no new event.
@@ -113,7 +116,11 @@ mod tests {
             .unwrap();
         let read = usize::try_from(past.next).unwrap();
         journal.write_all_at(&vec![b'x'; read - 1], 0).unwrap();
-        store.team(&team).journal(damaged("second")).unwrap();
+        store
+            .team(&team)
+            .journal(damaged("second"))
+            .block_on()
+            .unwrap();
         past.read_on(&store, &config).unwrap();
         let told: Vec<String> = past.set_aside().collect();
         assert_eq!(told.len(), 2, "{told:?}");

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 use swarm_os::{Liveness, NameFilter};
 use swarm_protocol::{SandboxUse, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_tools::sandbox::landlock_works;
 use swarm_ui::Theme;
 
@@ -121,7 +122,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut last = Value::Null;
     let mut past = Past::default();
     while app.out.is_wanted() {
-        for name in store.team(team).config()?.names() {
+        for name in store.team(team).config().block_on()?.names() {
             let names = vec!["state.json".into(), "paused".into()];
             watch.also(
                 &store.team(team).member_dir(&name),
@@ -131,7 +132,11 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         let status = Status::gather(app, team, &mut past)?;
         for view in &status.members {
             if view.liveness == Liveness::Alive
-                && store.team(team).life_record(&view.member.name).is_some()
+                && store
+                    .team(team)
+                    .life_record(&view.member.name)
+                    .block_on()
+                    .is_some()
             {
                 watch.death(store.team(team).life_path(&view.member.name));
             }

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use swarm_os::process::Process;
 use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
 use crate::app::App;
@@ -71,7 +72,7 @@ async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOut
 /// Returns the running process that leads a team on this machine.
 fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
     let files = app.store.team(team);
-    let pid = match lead_standing(&*app.store, &files.config()?)? {
+    let pid = match lead_standing(&*app.store, &files.config().block_on()?)? {
         LeadStanding::Led { pid } => pid,
         LeadStanding::Unknown { pid } => {
             let message =
@@ -87,6 +88,7 @@ fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
     // The record names the process that holds the lead's lock.
     let record = files
         .life_record(&MemberName::lead())
+        .block_on()
         .filter(|record| Some(record.pid) == pid);
     let process = record.and_then(|record| {
         let start: u64 = record.proc_start.parse().ok()?;

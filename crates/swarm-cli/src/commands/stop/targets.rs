@@ -7,6 +7,7 @@ use swarm_protocol::{AgentId, Member, MemberName, NameError, TeamName};
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
+use swarm_store::BlockOn as _;
 
 /// A member argument: `NAME`, or an agent id `NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub(super) fn targets(
         return Ok((team, members));
     }
     let team = app.team_of_id(team_in(&targets.names)?)?;
-    let config = app.store.team(&team).config()?;
+    let config = app.store.team(&team).config().block_on()?;
     let mut members = Vec::new();
     for MemberWord { name, .. } in &targets.names {
         let name = &members::known(&config, name)?.name;
@@ -103,7 +104,7 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
 }
 
 fn all_of(app: &App, team: &TeamName, with_foreign: bool) -> Result<Vec<MemberName>, Failure> {
-    let config = app.store.team(team).config()?;
+    let config = app.store.team(team).config().block_on()?;
     let is_target = |member: &&Member| with_foreign || member.swarm.is_some();
     let (chosen, others): (Vec<_>, Vec<_>) = config.teammates().partition(is_target);
     for other in others {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamName};
-use swarm_store::process::is_stopped;
+use swarm_store::{BlockOn as _, process::is_stopped};
 
 use crate::app::App;
 
@@ -61,14 +61,18 @@ pub(in crate::commands) fn who_lives(
 /// Describes a running member and its activity.
 fn alive(app: &App, team: &TeamName, name: &MemberName) -> Option<String> {
     // Only informational: the command itself reports read errors.
-    if !matches!(app.store.team(team).liveness(name), Ok(Liveness::Alive)) {
+    if !matches!(
+        app.store.team(team).liveness(name).block_on(),
+        Ok(Liveness::Alive)
+    ) {
         return None;
     }
-    let state = app.store.team(team).state(name).ok().flatten();
+    let state = app.store.team(team).state(name).block_on().ok().flatten();
     let frozen = app
         .store
         .team(team)
         .life_record(name)
+        .block_on()
         .is_some_and(|life| is_stopped(life.pid, &life.proc_start));
     let words: Vec<&str> = state
         .map(|report| report.state.name())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{MemberName, TaskId, TaskStatus};
-use swarm_store::blocking::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_tools::{Caller, Confinement, ToolContext};
 
 use crate::app::App;
@@ -18,11 +18,11 @@ pub(super) fn check_shell(
     team: &dyn Team,
     id: TaskId,
 ) -> Result<Option<ToolContext>, Failure> {
-    let task = team.task(&id)?;
+    let task = team.task(&id).block_on()?;
     if task.swarm().checks.is_empty() || task.status == TaskStatus::Completed {
         return Ok(None);
     }
-    let config = team.config()?;
+    let config = team.config().block_on()?;
     let owner = config
         .members
         .iter()

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_protocol::{ErrorKind, MemberName, Task, TaskId, TaskState};
-use swarm_store::Actor;
+use swarm_store::{Actor, BlockOn as _};
 
 use super::{notify, record};
 use crate::app::App;
@@ -31,13 +31,18 @@ pub(crate) struct TaskClaimArgs {
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let command_actor = command_actor(app, "task claim")?;
     let actor = claimant(app, &command_actor, args.member.as_ref())?;
-    let before = app.store.team(&command_actor.team).tasks()?;
+    let before = app.store.team(&command_actor.team).tasks().block_on()?;
     let claimed = match args.id {
-        Some(id) => app.store.team(&command_actor.team).claim(&id, &actor)?,
+        Some(id) => app
+            .store
+            .team(&command_actor.team)
+            .claim(&id, &actor)
+            .block_on()?,
         None => app
             .store
             .team(&command_actor.team)
-            .claim_next(&actor)?
+            .claim_next(&actor)
+            .block_on()?
             .ok_or_else(|| nothing_free(&actor))?,
     };
     if app.out.json {
@@ -47,7 +52,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
-    let config = app.store.team(&command_actor.team).config()?;
+    let config = app.store.team(&command_actor.team).config().block_on()?;
     let had_it = before
         .get(claimed.id)
         .is_some_and(|task| task.is_owned_by(&actor.agent_id));
@@ -71,7 +76,10 @@ pub(super) fn claimant(
     match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
-            members::actor(&app.store.team(&command_actor.team).config()?, name)
+            members::actor(
+                &app.store.team(&command_actor.team).config().block_on()?,
+                name,
+            )
         }
         _ => Ok(command_actor.actor()),
     }
@@ -88,8 +96,9 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let task = app
         .store
         .team(&command_actor.team)
-        .release(&id, &command_actor.actor())?;
-    let list = app.store.team(&command_actor.team).tasks()?;
+        .release(&id, &command_actor.actor())
+        .block_on()?;
+    let list = app.store.team(&command_actor.team).tasks().block_on()?;
     if app.out.json {
         show(app, &command_actor, &task)?;
     } else {
@@ -104,6 +113,6 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
 }
 
 fn show(app: &App, command_actor: &CommandActor, task: &Task) -> Result<(), Failure> {
-    let list = app.store.team(&command_actor.team).tasks()?;
+    let list = app.store.team(&command_actor.team).tasks().block_on()?;
     app.out.json(&record::record(task, &list)?)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{Budget, BudgetScope, ErrorKind, MemberName, NewTask, TaskId};
+use swarm_store::BlockOn as _;
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
@@ -86,17 +87,19 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         );
     }
     check_checks(&command_actor, &new)?;
-    let config = app.store.team(&command_actor.team).config()?;
+    let config = app.store.team(&command_actor.team).config().block_on()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
         members::known(&config, owner)?;
     }
     let ids = app
         .store
         .team(&command_actor.team)
-        .create_tasks(&new, &command_actor.actor())?;
+        .create_tasks(&new, &command_actor.actor())
+        .block_on()?;
     if let (Some(budget), Some(id)) = (budget, ids.first()) {
         let team = app.store.team(&command_actor.team);
-        team.set_budget(&BudgetScope::Task(*id), budget)?;
+        team.set_budget(&BudgetScope::Task(*id), budget)
+            .block_on()?;
     }
     let hooks = task_hooks(app, &command_actor)?;
     let cancel = CancellationToken::new();
@@ -105,7 +108,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
     let looked_at = created_hooks(&*team, &ids, &hooks, &actor, &cancel);
     runtime()?.block_on(looked_at).map_err(refused)?;
     show(app, &command_actor, &ids, refs.as_deref())?;
-    let list = app.store.team(&command_actor.team).tasks()?;
+    let list = app.store.team(&command_actor.team).tasks().block_on()?;
     for task in ids.iter().filter_map(|id| list.get(*id)) {
         notify::notify_owner(app, &command_actor, task)?;
     }
@@ -161,7 +164,7 @@ fn show(
         let lines: Vec<String> = ids.iter().enumerate().map(line).collect();
         return app.out.data(&lines.join("\n"));
     }
-    let list = app.store.team(&command_actor.team).tasks()?;
+    let list = app.store.team(&command_actor.team).tasks().block_on()?;
     let mut records = Vec::with_capacity(ids.len());
     for (place, id) in ids.iter().enumerate() {
         let Some(task) = list.get(*id) else { continue };

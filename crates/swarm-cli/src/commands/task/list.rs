@@ -9,6 +9,7 @@ use super::record;
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
+use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -54,13 +55,13 @@ impl From<StateWord> for TaskState {
 
 pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let list = app.store.team(&team).tasks()?;
+    let list = app.store.team(&team).tasks().block_on()?;
     let owner = args.owner.as_ref();
     let owner = owner.map(|name| AgentId::new(name.clone(), team.clone()));
     if let Some(owner) = owner.as_ref()
         && !list.tasks.iter().any(|task| task.is_owned_by(owner))
     {
-        members::known(&app.store.team(&team).config()?, &owner.name)?;
+        members::known(&app.store.team(&team).config().block_on()?, &owner.name)?;
     }
     let is_wanted = |task: &&Task| {
         let state = list.state(task);

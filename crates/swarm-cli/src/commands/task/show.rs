@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_protocol::{Task, TaskId, UnixMs};
-use swarm_store::TaskList;
+use swarm_store::{BlockOn as _, TaskList};
 use swarm_team::check_line;
 
 use super::record;
@@ -13,8 +13,8 @@ use crate::failure::Failure;
 
 pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let task = app.store.team(&team).task(&id)?;
-    let list = app.store.team(&team).tasks()?;
+    let task = app.store.team(&team).task(&id).block_on()?;
+    let list = app.store.team(&team).tasks().block_on()?;
     if app.out.json {
         app.out.json(&record::record(&task, &list)?)?;
     } else {

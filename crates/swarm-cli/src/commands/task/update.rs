@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 use swarm_protocol::{CheckRun, ErrorKind, MemberName, TaskId, TaskStatus};
-use swarm_store::{Actor, TaskChange, TaskUpdated};
+use swarm_store::{Actor, BlockOn as _, TaskChange, TaskUpdated};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,10 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         );
     }
     if let Some(owner) = &owner {
-        members::known(&app.store.team(&command_actor.team).config()?, owner)?;
+        members::known(
+            &app.store.team(&command_actor.team).config().block_on()?,
+            owner,
+        )?;
     }
     require_result(app, &command_actor, id, &change)?;
     let check_runs = clear(app, &command_actor, &actor, id, &change)?;
@@ -112,7 +115,8 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     let updated = app
         .store
         .team(&command_actor.team)
-        .update_task(&id, change, &actor)?;
+        .update_task(&id, change, &actor)
+        .block_on()?;
     show(app, &command_actor, &updated)?;
     if updated.changed_fields.contains(&"owner") {
         notify::notify_owner(app, &command_actor, &updated.task)?;
@@ -169,7 +173,8 @@ fn require_result(
     if app
         .store
         .team(&command_actor.team)
-        .task(&id)?
+        .task(&id)
+        .block_on()?
         .swarm()
         .result
         .is_some()
@@ -198,7 +203,7 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
 fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Result<(), Failure> {
     let task = &updated.task;
     if app.out.json {
-        let list = app.store.team(&command_actor.team).tasks()?;
+        let list = app.store.team(&command_actor.team).tasks().block_on()?;
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {

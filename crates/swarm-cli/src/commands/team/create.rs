@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
-use swarm_store::{NewTeam, StoreError};
+use swarm_store::{BlockOn as _, NewTeam, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
@@ -30,15 +30,18 @@ pub(crate) struct TeamCreateArgs {
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
     let name = TeamName::parse(&args.name)?;
     config_directory::make(&app.root)?;
-    let made = app.store.create_team(NewTeam {
-        name,
-        description: args.description,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: app.env.cwd.clone(),
-        lead_model: None,
-        created_by: PERSON.to_owned(),
-    });
+    let made = app
+        .store
+        .create_team(NewTeam {
+            name,
+            description: args.description,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: app.env.cwd.clone(),
+            lead_model: None,
+            created_by: PERSON.to_owned(),
+        })
+        .block_on();
     let config = match made {
         Err(StoreError::TeamExists { team, state }) => {
             let hint = how_to_use(app, &team);
@@ -48,11 +51,11 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     };
     if let Some(budget) = args.budget {
         let team = app.store.team(&config.name);
-        team.set_budget(&BudgetScope::Team, budget)?;
+        team.set_budget(&BudgetScope::Team, budget).block_on()?;
     }
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
-        record["state"] = json!(state_in(&app.store.team(&config.name).view()?));
+        record["state"] = json!(state_in(&app.store.team(&config.name).view().block_on()?));
         app.out.json(&record)?;
     } else {
         app.out.data(config.name.as_str())?;
@@ -65,7 +68,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
 
 /// Suggests what to do with an existing team.
 fn how_to_use(app: &App, team: &TeamName) -> String {
-    let config = app.store.team(team).config();
+    let config = app.store.team(team).config().block_on();
     let standing = config.and_then(|config| lead_standing(&*app.store, &config));
     let first = match standing {
         Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),

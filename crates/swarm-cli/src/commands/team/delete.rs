@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
 use swarm_ui::clean_line;
 
@@ -45,8 +45,8 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         named => named?,
     };
     // Checked before any change: a team is deleted completely or not at all.
-    app.store.team(&team).may_delete(args.force)?;
-    app.store.team(&team).adopt()?;
+    app.store.team(&team).may_delete(args.force).block_on()?;
+    app.store.team(&team).adopt().block_on()?;
     let mut stopped = Vec::new();
     let archive = if args.force {
         match delete_by_force(app, args.purge, &team, &mut stopped) {
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         }
     } else {
         clear(app, &team, &mut stopped)?;
-        app.store.team(&team).delete(args.purge, false)?
+        app.store.team(&team).delete(args.purge, false).block_on()?
     };
     let left = stopped.iter().filter_map(|one| {
         let why = one.pane_left.as_ref()?;
@@ -134,7 +134,7 @@ fn delete_damaged(
     for pane in &left.panes {
         app.out.warn(pane);
     }
-    let archive = app.store.team(&team).delete(args.purge, true)?;
+    let archive = app.store.team(&team).delete(args.purge, true).block_on()?;
     let panes = left.panes.iter().map(|why| json!({ "reason": why }));
     show(app, &team, archive.as_deref(), &[], &panes.collect())?;
     Ok(ExitCode::SUCCESS)
@@ -155,10 +155,10 @@ fn delete_by_force(
     loop {
         stopped.extend(end_members(app, team)?);
         clear(app, team, stopped)?;
-        match app.store.team(team).delete(purge, false) {
+        match app.store.team(team).delete(purge, false).block_on() {
             Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
                 // Their state is unknown, and swarm did not start them.
-                return Ok(app.store.team(team).delete(purge, true)?);
+                return Ok(app.store.team(team).delete(purge, true).block_on()?);
             }
             Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
             done => return Ok(done?),
@@ -168,7 +168,7 @@ fn delete_by_force(
 
 /// Returns whether all remaining members belong to other programs.
 fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<bool, Failure> {
-    let config = app.store.team(team).config()?;
+    let config = app.store.team(team).config().block_on()?;
     let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
     Ok(members.iter().all(is_other))
 }
@@ -193,7 +193,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let runtime = runtime()?;
-    let names = app.store.team(team).config()?.names();
+    let names = app.store.team(team).config().block_on()?.names();
     let ending = end_team(&spawn_context, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_config::TEAM_TEMPLATES;
 use swarm_protocol::TeamName;
-use swarm_store::StoreError;
+use swarm_store::{BlockOn as _, StoreError};
 
 use super::delete::{self, TeamDeleteArgs};
 use super::up::template;
@@ -36,7 +36,7 @@ pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<ExitCode, Failure> {
         (None, Some(word)) => named(app, word)?,
         (None, None) => app.team_to_end()?,
     };
-    let views = match app.store.team(&name).member_view() {
+    let views = match app.store.team(&name).member_view().block_on() {
         Err(StoreError::TeamNotFound { .. }) => {
             report(app, &name, "was not up")?;
             return Ok(ExitCode::SUCCESS);

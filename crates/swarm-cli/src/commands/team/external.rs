@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_protocol::{ErrorKind, MemberName};
+use swarm_store::BlockOn as _;
 use swarm_ui::print::counted;
 
 use crate::app::App;
@@ -35,7 +36,7 @@ pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<ExitCode, Failure> {
     let team = app.team_to_change()?;
     let cwd = args.cwd.as_ref();
     let cwd = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let member = app.store.team(&team).add_external(&name, &cwd)?;
+    let member = app.store.team(&team).add_external(&name, &cwd).block_on()?;
     if app.out.json {
         app.out.json(&member)?;
     } else {
@@ -49,13 +50,13 @@ pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<ExitCode, Failure> {
 
 pub(super) fn remove(app: &App, name: &MemberName) -> Result<ExitCode, Failure> {
     let team = app.team_to_change()?;
-    let member = members::known(&app.store.team(&team).config()?, name)?.clone();
+    let member = members::known(&app.store.team(&team).config().block_on()?, name)?.clone();
     if name.is_lead() || member.swarm.is_some() {
         let message = format!("{name} is not a member of another program");
         return Err(Failure::new(ErrorKind::Refused, message)
             .with_hint("stop members that swarm runs with `swarm shutdown` or `swarm kill`"));
     }
-    let removed = app.store.team(&team).remove_member(name, None)?;
+    let removed = app.store.team(&team).remove_member(name, None).block_on()?;
     let released = removed.map(|removed| removed.released).unwrap_or_default();
     if app.out.json {
         app.out

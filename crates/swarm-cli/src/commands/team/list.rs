@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::{TeamConfig, TeamName};
-use swarm_store::{MemberView, StoreError, TaskList, TeamView};
+use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, TeamView};
 use swarm_supervisor::LeadStanding;
 use swarm_ui::print::{Cell, Table};
 
@@ -40,7 +40,7 @@ pub(crate) struct TeamListArgs {
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
-    let (mut teams, remains) = app.store.teams_and_remains()?;
+    let (mut teams, remains) = app.store.teams_and_remains().block_on()?;
     app.here_first(&mut teams);
     for team in teams {
         match read_team(app, &team) {
@@ -51,7 +51,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         }
     }
     for team in remains {
-        let damage = app.store.team(&team).damage();
+        let damage = app.store.team(&team).damage().block_on();
         damaged.extend(damage.map(|damage| without_roster(&team, damage)));
     }
     if app.out.json {
@@ -83,7 +83,7 @@ fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     Ok(Line {
         waiting,
         state: state_in(&seen),
-        tasks: app.store.team(team).tasks()?,
+        tasks: app.store.team(team).tasks().block_on()?,
         config: seen.config,
         members: seen.members,
     })

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use swarm_panes::backend_kind;
 use swarm_protocol::TeamConfig;
-use swarm_store::MemberView;
+use swarm_store::{BlockOn as _, MemberView};
 use swarm_ui::print::{Cell, Table};
 
 use super::list::state_in;
@@ -16,11 +16,11 @@ use crate::output::plain;
 
 pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
     let team = app.named_team(name)?;
-    let seen = app.store.team(&team).view()?;
+    let seen = app.store.team(&team).view().block_on()?;
     let state = state_in(&seen);
     let (config, views) = (seen.config, seen.members);
     if app.out.json {
-        let tasks = app.store.team(&team).tasks()?.tasks;
+        let tasks = app.store.team(&team).tasks().block_on()?.tasks;
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
         record["state"] = json!(state);
         record["members"] = views

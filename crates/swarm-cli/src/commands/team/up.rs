@@ -7,8 +7,7 @@ use clap::Parser as _;
 use serde_json::json;
 use swarm_config::{TEAM_TEMPLATES, TEMPLATE_KEY, TeamTemplate, TemplateMember, TemplateWorktree};
 use swarm_protocol::{BudgetScope, PERSON, TaskId, TeamName};
-use swarm_store::blocking::Team;
-use swarm_store::{Actor, NewTeam, StoreError};
+use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 
 use crate::app::App;
 use crate::commands::acting::{CommandActor, require_person};
@@ -44,7 +43,7 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
     let is_new = create(app, &name, &template)?;
     let team = app.store.team(&name);
     if let Some(budget) = template.budget.filter(|_| is_new) {
-        team.set_budget(&BudgetScope::Team, budget)?;
+        team.set_budget(&BudgetScope::Team, budget).block_on()?;
     }
     let created = add_tasks(&*team, &template)?;
     let mut started = Vec::new();
@@ -53,7 +52,7 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
             started.push(member.name.get_ref().clone());
         }
     }
-    let list = team.tasks()?;
+    let list = team.tasks().block_on()?;
     let actor = CommandActor {
         team: name.clone(),
         name: swarm_protocol::MemberName::lead(),
@@ -111,7 +110,7 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, F
         lead_model: None,
         created_by: PERSON.to_owned(),
     };
-    match app.store.create_team(new) {
+    match app.store.create_team(new).block_on() {
         Ok(_) => Ok(true),
         Err(StoreError::TeamExists { .. }) => Ok(false),
         Err(error) => Err(error.into()),
@@ -120,17 +119,20 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, F
 
 /// Creates the tasks that the template has not created before.
 fn add_tasks(team: &dyn Team, template: &TeamTemplate) -> Result<Vec<TaskId>, Failure> {
-    let list = team.tasks()?;
+    let list = team.tasks().block_on()?;
     let created = list.tasks.iter().filter_map(|task| {
         let key = task.metadata.as_ref()?.get(TEMPLATE_KEY)?.as_str()?;
         Some((key.to_owned(), task.id))
     });
     let existing: BTreeMap<String, TaskId> = created.collect();
     let (places, new): (Vec<usize>, Vec<_>) = template.new_tasks(&existing).into_iter().unzip();
-    let ids = team.create_tasks(&new, &Actor::person(team.name()))?;
+    let ids = team
+        .create_tasks(&new, &Actor::person(team.name()))
+        .block_on()?;
     for (id, place) in ids.iter().zip(places) {
         if let Some(budget) = template.tasks[place].budget {
-            team.set_budget(&BudgetScope::Task(*id), budget)?;
+            team.set_budget(&BudgetScope::Task(*id), budget)
+                .block_on()?;
         }
     }
     Ok(ids)
@@ -144,12 +146,12 @@ fn start(
     backend: Option<&str>,
 ) -> Result<bool, Failure> {
     let name = member.name.get_ref();
-    let views = team.member_view()?;
+    let views = team.member_view().block_on()?;
     let view = views.iter().find(|view| view.member.name == *name);
     if view.is_some_and(|view| !is_over(view.state)) {
         return Ok(false);
     }
-    let has_budget = team.budgets()?.members.contains_key(name);
+    let has_budget = team.budgets().block_on()?.members.contains_key(name);
     let words = spawn_words(member, backend, !has_budget);
     let args = Spawning::try_parse_from(&words).map_err(|error| {
         let error = error.render().to_string();

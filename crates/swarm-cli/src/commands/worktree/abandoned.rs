@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
 /// Returns this repository's unused worktrees whose team no longer exists; empty outside a
@@ -12,7 +12,7 @@ pub(in crate::commands) fn abandoned(
     store: &dyn TeamStore,
     directory: &Path,
 ) -> Vec<ListedWorktree> {
-    let (Ok((listed, _)), Ok(there)) = (worktrees.list(directory), store.teams()) else {
+    let (Ok((listed, _)), Ok(there)) = (worktrees.list(directory), store.teams().block_on()) else {
         return Vec::new();
     };
     let is_left = |listed: &ListedWorktree| {

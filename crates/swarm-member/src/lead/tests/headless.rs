@@ -10,8 +10,7 @@ use swarm_permissions::RuleSet;
 use swarm_protocol::{
     AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
 };
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::LeadError;
@@ -110,7 +109,7 @@ async fn a_run_without_a_team_ends_with_the_leads_last_words() {
         (Outcome::Completed, "done")
     );
     assert_eq!(report.team, None);
-    assert_eq!(world.store.teams().unwrap(), []);
+    assert_eq!(world.store.teams().block_on().unwrap(), []);
 }
 
 #[tokio::test]
@@ -165,6 +164,7 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
                     .store
                     .team(&team())
                     .state(&name("team-lead"))
+                    .block_on()
                     .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
@@ -229,6 +229,7 @@ async fn l6_a_death_is_reported_to_the_lead_once() {
                     .store
                     .team(&team())
                     .state(&name("team-lead"))
+                    .block_on()
                     .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
@@ -267,7 +268,7 @@ async fn a_lead_that_fails_ends_its_members() {
     };
     assert!(why.contains("bad key"), "{why}");
     assert!(!world.has("bob"));
-    let views = world.store.team(&team()).member_view().unwrap();
+    let views = world.store.team(&team()).member_view().block_on().unwrap();
     let lead = &views[0];
     assert_eq!(lead.state, MemberState::Failed, "{lead:?}");
     let last = lead.report.as_ref().and_then(|last| last.detail.clone());
@@ -288,7 +289,7 @@ async fn a_lead_whose_conversation_has_no_room_left_is_exhausted() {
         matches!(report.outcome, Outcome::LeadFailed(_)),
         "{report:?}"
     );
-    let views = world.store.team(&team()).member_view().unwrap();
+    let views = world.store.team(&team()).member_view().block_on().unwrap();
     assert_eq!(views[0].state, MemberState::Exhausted, "{:?}", views[0]);
 }
 
@@ -314,7 +315,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert!(matches!(error, LeadError::Store(_)), "{error}");
     let mut child: Child = told.recv().unwrap();
     until("the end of the process", || child.has_ended().then_some(())).await;
-    assert_eq!(world.store.teams().unwrap(), [team()]);
+    assert_eq!(world.store.teams().block_on().unwrap(), [team()]);
 }
 
 /// Replaces the transcript by a directory when the lead is told that a member could not be
@@ -358,6 +359,7 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
             .store
             .team(&team())
             .config()
+            .block_on()
             .unwrap()
             .lead_process
             .is_none()
@@ -422,7 +424,7 @@ async fn a_team_is_removed_at_the_end_when_that_was_asked_for() {
     let world = run.world.clone();
     let report = run.go().await.unwrap();
     assert_eq!(report.team, Some(team()));
-    assert_eq!(world.store.teams().unwrap(), []);
+    assert_eq!(world.store.teams().block_on().unwrap(), []);
 }
 
 #[tokio::test]
@@ -431,7 +433,7 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
     run.model.then(say("done"));
     let world = run.world.clone();
     run.go().await.unwrap();
-    let config = world.store.team(&team()).config().unwrap();
+    let config = world.store.team(&team()).config().block_on().unwrap();
     assert_eq!(config.lead_process, None);
     let again = Run::with_team();
     again.model.then(say("done"));
@@ -463,7 +465,7 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
         let world = run.world.clone();
         std::thread::spawn(move || {
             let request = swarm_testkit::wait_for("a request", || {
-                let list = world.store.team(&team()).requests().ok()?;
+                let list = world.store.team(&team()).requests().block_on().ok()?;
                 list.requests.into_iter().next()
             });
             swarm_team::approve(
@@ -485,6 +487,7 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
             .store
             .team(&team())
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .is_empty()
@@ -526,7 +529,7 @@ async fn a_lead_waits_for_a_shutdown_and_deletes_the_team() {
     assert_eq!(report.outcome, Outcome::Completed);
     let last = heard(model.requests().last().unwrap());
     assert_eq!(
-        (report.team, world.store.teams().unwrap()),
+        (report.team, world.store.teams().block_on().unwrap()),
         (None, vec![]),
         "{last}"
     );
@@ -599,7 +602,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         report.team.as_ref().map(swarm_protocol::TeamName::as_str),
         Some("crew-2")
     );
-    assert_eq!(world.store.teams().unwrap().len(), 2);
+    assert_eq!(world.store.teams().block_on().unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -632,7 +635,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
         };
         assert_eq!(report.outcome, expected);
         let _life = told.recv().unwrap();
-        let config = world.store.team(&team()).config().unwrap();
+        let config = world.store.team(&team()).config().block_on().unwrap();
         let bob = config.member(&name("bob")).unwrap();
         assert!(bob.session_id.is_some() && world.stops().is_empty());
         // The lock is released with the lead: this makes members park.
@@ -642,6 +645,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
                 .store
                 .team(&team())
                 .liveness(&name("team-lead"))
+                .block_on()
                 .unwrap(),
             swarm_os::Liveness::Dead
         );

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_protocol::MemberName;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::unbounded_channel;
@@ -102,6 +102,7 @@ async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_per
         .store
         .team(&team())
         .inbox(&MemberName::lead())
+        .block_on()
         .unwrap();
     assert!(inbox.entries[0].read && inbox.entries[0].text == "by the way");
 }
@@ -193,7 +194,7 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     model.then(say("welcome back"));
     let running = tokio::spawn(run_lead(run.parts, None));
     until("the wait for a prompt", || {
-        let members = world.store.team(&team()).member_view().ok()?;
+        let members = world.store.team(&team()).member_view().block_on().ok()?;
         let lead = members.first()?.report.as_ref()?;
         (lead.detail.as_deref() == Some("waiting for a prompt")).then_some(())
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_protocol::MemberState;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use tokio::sync::Notify;
 
 use super::world::{World, bob, until};
@@ -20,10 +20,11 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
         let (store, team) = (Arc::clone(&world.store), world.team.clone());
         let (seen, let_go) = (Arc::clone(&seen), Arc::clone(&let_go));
         move |_| {
-            let report = store.team(&team).state(&bob()).unwrap().unwrap();
+            let report = store.team(&team).state(&bob()).block_on().unwrap().unwrap();
             let active = store
                 .team(&team)
                 .config()
+                .block_on()
                 .unwrap()
                 .member(&bob())
                 .unwrap()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 
 use super::world::{World, bob};
 use crate::broker::PermissionBroker;
@@ -30,8 +30,13 @@ fn reading_inbox_and_queue_does_not_wake_the_waiter() {
     // The sweep may run once in this time; a check that wakes itself would wake every time.
     let mut wakes = 0;
     for _ in 0..20 {
-        world.store.team(&world.team).take_unread(&bob()).unwrap();
-        world.store.team(&world.team).requests().unwrap();
+        world
+            .store
+            .team(&world.team)
+            .take_unread(&bob())
+            .block_on()
+            .unwrap();
+        world.store.team(&world.team).requests().block_on().unwrap();
         wakes += usize::from(wake.inbox.changed_blocking(QUIET));
         wakes += usize::from(wake.requests.changed_blocking(QUIET));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_team::approve;
 use swarm_testkit::{FakeModel, fake_acp_agent};
 
@@ -55,6 +55,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .pop()
@@ -109,7 +110,7 @@ async fn an_agent_that_dies_fails_the_turn_and_the_next_turn_has_a_new_one() {
 async fn answer(world: &World, answer: impl Fn(&swarm_protocol::RequestRecord)) {
     let request = until("the question", || {
         let team = world.store.team(&world.team);
-        team.requests().unwrap().requests.pop()
+        team.requests().block_on().unwrap().requests.pop()
     })
     .await;
     answer(&request);

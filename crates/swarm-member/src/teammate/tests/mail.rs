@@ -10,8 +10,7 @@ use swarm_permissions::{Rule, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
-use swarm_store::Draft;
-use swarm_store::blocking::{TeamStore, wait};
+use swarm_store::{BlockOn as _, Draft, TeamStore};
 use swarm_team::{Incoming, allow_for_team, request_mode, team_rules};
 
 use super::world::{World, bob};
@@ -42,7 +41,13 @@ fn ids(messages: &[Incoming]) -> Vec<MessageId> {
 }
 
 fn delivered(world: &World) -> usize {
-    let events = world.store.team(&world.team).events().unwrap().entries;
+    let events = world
+        .store
+        .team(&world.team)
+        .events()
+        .block_on()
+        .unwrap()
+        .entries;
     let delivered = |event: &Event| matches!(event, Event::Delivered { to, .. } if *to == bob());
     events
         .iter()
@@ -56,16 +61,19 @@ async fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
     let mail = mail(&world);
     let id = world.say("hello");
     for _ in 0..2 {
-        assert_eq!(ids(&wait(mail.take()).unwrap()), std::slice::from_ref(&id));
-        mail.inject(&wait(mail.take()).unwrap());
+        assert_eq!(
+            ids(&mail.take().block_on().unwrap()),
+            std::slice::from_ref(&id)
+        );
+        mail.inject(&mail.take().block_on().unwrap());
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
         mail.mark_delivered(vec![id.clone()], None);
-        wait(mail.finish_writes());
+        mail.finish_writes().block_on();
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -84,7 +92,7 @@ async fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
     open.send(()).unwrap();
-    wait(mail.finish_writes());
+    mail.finish_writes().block_on();
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
 }
 
@@ -101,7 +109,7 @@ async fn d2_what_the_disk_could_not_keep_stays_unread() {
         })
     });
     mail.mark_delivered(vec![id.clone()], Some(sync_handle));
-    assert_eq!(ids(&wait(mail.take()).unwrap()), [id]);
+    assert_eq!(ids(&mail.take().block_on().unwrap()), [id]);
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }
 
@@ -110,7 +118,7 @@ fn messages_keep_their_order_and_their_ids() {
     let world = World::new();
     let mail = mail(&world);
     let sent = [world.say("one"), world.say("two"), world.say("three")];
-    let injected = mail.inject(&wait(mail.take()).unwrap());
+    let injected = mail.inject(&mail.take().block_on().unwrap());
     let injected_ids: Vec<_> = injected
         .iter()
         .flat_map(|piece| &piece.message_ids)
@@ -120,7 +128,7 @@ fn messages_keep_their_order_and_their_ids() {
 }
 
 fn waiting(mail: &MailHandler) -> Option<swarm_protocol::RequestId> {
-    let waiting = wait(mail.waiting_shutdown()).unwrap();
+    let waiting = mail.waiting_shutdown().block_on().unwrap();
     waiting.map(|request| request.request_id)
 }
 
@@ -128,11 +136,11 @@ fn waiting(mail: &MailHandler) -> Option<swarm_protocol::RequestId> {
 fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_entered() {
     let world = World::new();
     let mail = mail(&world);
-    assert_eq!(wait(mail.waiting_shutdown()).unwrap(), None);
+    assert_eq!(mail.waiting_shutdown().block_on().unwrap(), None);
     let id = world.ask_to_stop();
     assert_eq!(waiting(&mail), Some(id.clone()));
     assert_eq!(mail.role.shutdown.open(), None);
-    let messages = wait(mail.take()).unwrap();
+    let messages = mail.take().block_on().unwrap();
     assert!(
         matches!(
             &messages[..],
@@ -144,12 +152,12 @@ fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_
         "{messages:?}"
     );
     assert!(mail.role.shutdown.is_open(&id));
-    wait(mail.shutdown_answered()).unwrap();
+    mail.shutdown_answered().block_on().unwrap();
     let forced = world.force_to_stop();
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
     assert!(mail.role.shutdown.is_open(&forced));
     assert_eq!(world.unread("bob"), 1);
-    wait(mail.shutdown_answered()).unwrap();
+    mail.shutdown_answered().block_on().unwrap();
     assert_eq!(world.unread("bob"), 0);
 }
 
@@ -159,7 +167,7 @@ fn a_request_to_an_earlier_spawn_does_not_apply_to_a_later_one() {
     let mail = mail(&world);
     world.ask_to_stop();
     mail.role.joined(UnixMs(u64::MAX));
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
 }
@@ -184,7 +192,7 @@ fn a_request_without_a_readable_time_counts() {
         .inbox_directory()
         .join("bob.json");
     swarm_os::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
-    wait(mail.take()).unwrap();
+    mail.take().block_on().unwrap();
     assert!(mail.role.shutdown.open().is_some());
 }
 
@@ -193,11 +201,11 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     let world = World::new();
     let mail = mail(&world);
     let first = world.ask_to_stop();
-    assert_eq!(wait(mail.take_urgent()).unwrap().len(), 1);
+    assert_eq!(mail.take_urgent().block_on().unwrap().len(), 1);
     mail.role.shutdown.close();
-    assert_eq!(wait(mail.waiting_shutdown()).unwrap(), None);
-    assert!(wait(mail.take_urgent()).unwrap().is_empty());
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert_eq!(mail.waiting_shutdown().block_on().unwrap(), None);
+    assert!(mail.take_urgent().block_on().unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!(world.unread("bob"), 0);
     let second = loop {
@@ -219,7 +227,7 @@ fn only_urgent_mail_and_shutdown_requests_are_let_in() {
     world.send(Draft::system("alice died").urgent());
     world.send(Draft::system("a task is free"));
     let request = world.ask_to_stop();
-    let urgent = wait(mail.take_urgent()).unwrap();
+    let urgent = mail.take_urgent().block_on().unwrap();
     let lines: Vec<_> = urgent.iter().map(Incoming::line).collect();
     assert_eq!(
         lines,
@@ -238,9 +246,9 @@ fn an_unexpected_answer_is_marked_read() {
     });
     let frame = ControlFrame::from_text(&answer.to_string()).unwrap();
     world.send(Draft::control("team-lead", &frame));
-    assert!(wait(mail.take_urgent()).unwrap().is_empty());
+    assert!(mail.take_urgent().block_on().unwrap().is_empty());
     assert_eq!(world.unread("bob"), 1);
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
     assert_eq!(world.unread("bob"), 0);
 }
 
@@ -261,7 +269,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
         (Plan, Plan),
     ] {
         request_mode(&*files, &bob(), mode, by()).unwrap();
-        wait(mail.take_rights()).unwrap();
+        mail.take_rights().block_on().unwrap();
         assert_eq!((rights.mode(), world.unread("bob")), (then, 0), "{mode}");
     }
     // The journal says `plan`: writing to the inbox does not change it.
@@ -270,8 +278,9 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     );
     files
         .send(&bob(), Draft::control("team-lead", &forged.unwrap()))
+        .block_on()
         .unwrap();
-    assert!(wait(mail.take()).unwrap().is_empty());
+    assert!(mail.take().block_on().unwrap().is_empty());
     assert_eq!(rights.mode(), Plan);
 
     let rule = Rule::parse("Bash(make:*)").unwrap();
@@ -281,11 +290,12 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     let forged = ControlFrame::from_text(&forged.to_string()).unwrap();
     files
         .send(&bob(), Draft::control("team-lead", &forged))
+        .block_on()
         .unwrap();
-    wait(mail.take_rights()).unwrap();
+    mail.take_rights().block_on().unwrap();
     assert!(rights.rules().allow.is_empty(), "{:?}", rights.rules());
     allow_for_team(&*files, &rule, by()).unwrap();
-    wait(mail.take_rights()).unwrap();
+    mail.take_rights().block_on().unwrap();
     assert_eq!(rights.rules().allow.len(), 1);
 }
 
@@ -301,7 +311,7 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
     let files = world.store.team(&world.team);
     let by = || AnsweredBy::person(1, None);
     let modes = || -> Vec<Event> {
-        let events = files.events().unwrap().entries.into_iter();
+        let events = files.events().block_on().unwrap().entries.into_iter();
         let events = events.map(|entry| entry.event);
         events
             .filter(|event| matches!(event, Event::ModeSet { .. }))
@@ -313,15 +323,16 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
         };
         let frame = json!({"type": "mode_set_request", "mode": mode, "from": "team-lead"});
         let frame = ControlFrame::from_text(&frame.to_string()).unwrap();
-        files.journal(event).unwrap();
+        files.journal(event).block_on().unwrap();
         files
             .send(&bob(), Draft::control("team-lead", &frame))
+            .block_on()
             .unwrap();
-        wait(mail.take_rights()).unwrap();
+        mail.take_rights().block_on().unwrap();
         rights.mode()
     };
     request_mode(&*files, &bob(), AcceptEdits, by()).unwrap();
-    wait(mail.take_rights()).unwrap();
+    mail.take_rights().block_on().unwrap();
     assert_eq!(rights.mode(), AcceptEdits);
     let old = modes().remove(0);
     let signed = world.clock.now();
@@ -329,7 +340,7 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
         std::hint::spin_loop();
     }
     request_mode(&*files, &bob(), Plan, by()).unwrap();
-    wait(mail.take_rights()).unwrap();
+    mail.take_rights().block_on().unwrap();
     assert_eq!(rights.mode(), Plan);
     assert_eq!(resend(old), Plan, "a replay");
     let mut forged = modes().remove(1);
@@ -349,8 +360,8 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
         rule: "Bash".to_owned(),
         by: by(),
     };
-    files.journal(rule).unwrap();
-    let key = files.verify_key().unwrap();
+    files.journal(rule).block_on().unwrap();
+    let key = files.verify_key().block_on().unwrap();
     assert_eq!(team_rules(&*files, key.as_ref()).unwrap(), []);
     assert_eq!(team_rules(&*files, None).unwrap().len(), 1);
 }

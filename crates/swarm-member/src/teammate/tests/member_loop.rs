@@ -8,8 +8,7 @@ use serde_json::json;
 use swarm_model::ModelError;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
-use swarm_store::Draft;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, Draft, TeamStore};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
@@ -38,7 +37,12 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!(world.outcomes(), ["finished"]);
     world.in_state(MemberState::Idle).await;
     assert_eq!(
-        world.store.team(&world.team).liveness(&bob()).unwrap(),
+        world
+            .store
+            .team(&world.team)
+            .liveness(&bob())
+            .block_on()
+            .unwrap(),
         Liveness::Alive
     );
 
@@ -56,12 +60,23 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));
     assert_eq!(world.state(), Some(MemberState::Stopped));
     assert_eq!(
-        world.store.team(&world.team).liveness(&bob()).unwrap(),
+        world
+            .store
+            .team(&world.team)
+            .liveness(&bob())
+            .block_on()
+            .unwrap(),
         Liveness::Dead
     );
     assert_eq!(world.unread("bob"), 0);
     assert_eq!(model.asked(), 2);
-    let delivered = world.store.team(&world.team).events().unwrap().entries;
+    let delivered = world
+        .store
+        .team(&world.team)
+        .events()
+        .block_on()
+        .unwrap()
+        .entries;
     let delivered = delivered
         .iter()
         .filter(|entry| matches!(&entry.event, Event::Delivered { to, .. } if *to == bob()));
@@ -71,6 +86,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
             .store
             .team(&world.team)
             .config()
+            .block_on()
             .unwrap()
             .member(&bob())
             .unwrap()
@@ -162,6 +178,7 @@ async fn a_failed_turn_is_reported_and_the_member_continues() {
         .store
         .team(&world.team)
         .state(&bob())
+        .block_on()
         .unwrap()
         .unwrap();
     assert!(report.detail.unwrap().contains("bad key"));
@@ -180,13 +197,23 @@ async fn no_model_is_asked_before_the_commit() {
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
     let hello = until("hello", || {
-        world.store.team(&world.team).hello(&bob()).unwrap()
+        world
+            .store
+            .team(&world.team)
+            .hello(&bob())
+            .block_on()
+            .unwrap()
     })
     .await;
     assert_eq!(hello.spawn_id, spawn);
     assert!(hello.tools.iter().any(|tool| tool == "SendMessage"));
     assert_eq!(
-        world.store.team(&world.team).liveness(&bob()).unwrap(),
+        world
+            .store
+            .team(&world.team)
+            .liveness(&bob())
+            .block_on()
+            .unwrap(),
         Liveness::Alive
     );
     assert_eq!(model.asked(), 0);
@@ -202,7 +229,12 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
     until("hello", || {
-        world.store.team(&world.team).hello(&bob()).unwrap()
+        world
+            .store
+            .team(&world.team)
+            .hello(&bob())
+            .block_on()
+            .unwrap()
     })
     .await;
     assert!(
@@ -210,6 +242,7 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
             .store
             .team(&world.team)
             .abort_spawn(&spawn, "a test")
+            .block_on()
             .unwrap()
     );
     assert_eq!(running.ending().await, Ending::NotWanted);
@@ -225,6 +258,7 @@ async fn a_spawn_whose_name_went_to_another_is_not_wanted() {
         .store
         .team(&world.team)
         .abort_spawn(&spawn, "a test")
+        .block_on()
         .unwrap();
     world.reserve("bob", Some("for the other"));
     let running = world.start(spawn, &model);
@@ -238,9 +272,14 @@ async fn without_its_team_a_member_leaves() {
     let model = FakeModel::saying("hello");
     let running = world.run(None, &model);
     world.in_state(MemberState::Idle).await;
-    world.store.team(&world.team).delete(true, true).unwrap();
+    world
+        .store
+        .team(&world.team)
+        .delete(true, true)
+        .block_on()
+        .unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
-    assert_eq!(world.store.teams().unwrap(), []);
+    assert_eq!(world.store.teams().block_on().unwrap(), []);
 }
 
 #[tokio::test]
@@ -253,6 +292,7 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
         .store
         .team(&world.team)
         .remove_member(&bob(), None)
+        .block_on()
         .unwrap();
     world.reserve("alice", None);
     let inbox = world
@@ -312,7 +352,7 @@ async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
             if !sent.load(Ordering::SeqCst) || answered.load(Ordering::SeqCst) {
                 return;
             }
-            let views = store.team(&team).member_view().unwrap();
+            let views = store.team(&team).member_view().block_on().unwrap();
             let view = views.iter().find(|view| view.member.name == bob()).unwrap();
             looks.lock().push((view.state, view.unread));
         }
@@ -365,6 +405,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .pop()
@@ -386,6 +427,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .is_empty()
@@ -406,6 +448,7 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .pop()
@@ -418,6 +461,7 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .is_empty()
@@ -449,7 +493,7 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
     let running = world.run(Some("go"), &model);
     until("the request", || (model.asked() == 1).then_some(())).await;
     let active = || {
-        let config = world.store.team(&world.team).config().unwrap();
+        let config = world.store.team(&world.team).config().block_on().unwrap();
         config.member(&bob()).unwrap().is_active
     };
     // Written during the model request.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{Event, MemberState, PauseMark, SpawnId, UnixMs};
-use swarm_store::StoreError;
-use swarm_store::blocking::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use tokio::sync::Notify;
 
 use super::world::{World, bob, delivers, until};
@@ -22,6 +21,7 @@ fn pause(world: &World, spawn_id: SpawnId) -> Result<Option<PauseMark>, StoreErr
         .store
         .team(&world.team)
         .set_paused(&bob(), Some(&mark))
+        .block_on()
 }
 
 #[tokio::test]
@@ -37,6 +37,7 @@ async fn l5_a_paused_member_takes_no_turn_until_it_is_let_go_on() {
         .store
         .team(&world.team)
         .state(&bob())
+        .block_on()
         .unwrap()
         .unwrap();
     assert_eq!(report.detail.as_deref(), Some("by person: lunch"));
@@ -45,6 +46,7 @@ async fn l5_a_paused_member_takes_no_turn_until_it_is_let_go_on() {
         .store
         .team(&world.team)
         .set_paused(&bob(), None)
+        .block_on()
         .unwrap();
     assert_eq!(before.unwrap().reason.as_deref(), Some("lunch"));
     world.idle(2).await;
@@ -94,6 +96,14 @@ async fn a_pause_is_for_one_spawn_and_not_for_the_next_of_the_name() {
     world.idle(1).await;
     let refused = pause(&world, first).unwrap_err();
     assert!(matches!(refused, StoreError::SpawnGone { .. }), "{refused}");
-    assert_eq!(world.store.team(&world.team).paused(&bob()).unwrap(), None);
+    assert_eq!(
+        world
+            .store
+            .team(&world.team)
+            .paused(&bob())
+            .block_on()
+            .unwrap(),
+        None
+    );
     running.crash().await;
 }

@@ -6,8 +6,7 @@ use serde_json::json;
 use swarm_agent::Rights;
 use swarm_permissions::RuleSet;
 use swarm_protocol::{IdleReason, MemberState, PermissionMode, SystemClock};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{FileStore, StoreLimits};
+use swarm_store::{BlockOn as _, FileStore, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
 
 use super::world::{Screen, World, bob, until};
@@ -36,7 +35,12 @@ async fn a_typed_line_is_a_message_of_the_lead_and_esc_at_rest_does_nothing() {
         told.contains("teammate_id=\"team-lead\"") && told.contains("hello\nthere"),
         "{told}"
     );
-    let inbox = world.store.team(&world.team).inbox(&bob()).unwrap();
+    let inbox = world
+        .store
+        .team(&world.team)
+        .inbox(&bob())
+        .block_on()
+        .unwrap();
     assert!(inbox.entries[0].is_urgent() && inbox.entries[0].read);
     person.send(PaneInput::Shutdown).unwrap();
     assert_eq!(running.ending().await, Ending::ShutDown);
@@ -136,7 +140,7 @@ fn a_line_that_is_too_long_is_dropped_once_and_blocks_nothing() {
     person.take(line("longer than ten bytes"), None);
     person.take(line("short"), None);
     person.post();
-    let inbox = store.team(&world.team).inbox(&bob()).unwrap();
+    let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
     let texts: Vec<&str> = inbox.entries.iter().map(|entry| &*entry.text).collect();
     assert_eq!(texts, ["short"]);
     assert_eq!(screen.count("dropped"), 1);
@@ -156,7 +160,7 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     person.take(PaneInput::Shutdown, None);
     person.post();
     let unread = || {
-        let inbox = store.team(&world.team).inbox(&bob()).unwrap();
+        let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
         let unread: Vec<_> = inbox.unread().cloned().collect();
         unread
     };
@@ -167,7 +171,11 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     assert_eq!(screen.count("not in the inbox yet"), 1);
 
     let ids: Vec<_> = waiting.iter().filter_map(|e| e.msg_id.clone()).collect();
-    store.team(&world.team).ack(&bob(), &ids).unwrap();
+    store
+        .team(&world.team)
+        .ack(&bob(), &ids)
+        .block_on()
+        .unwrap();
     person.post();
     let waiting = unread();
     assert_eq!(waiting.len(), 1);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_protocol::{MemberState, NewTask, OnLost, PermissionMode, TaskId, TaskStatus};
-use swarm_store::blocking::TeamStore;
-use swarm_store::{Actor, TaskChange};
+use swarm_store::{Actor, BlockOn as _, TaskChange, TeamStore};
 
 use super::world::{World, bob, until};
 use crate::teammate::Ending;
@@ -24,6 +23,7 @@ fn with_task() -> World {
         .store
         .team(&world.team)
         .create_tasks(&[new], &by)
+        .block_on()
         .unwrap();
     world
 }
@@ -66,6 +66,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
         .store
         .team(&world.team)
         .state(&bob())
+        .block_on()
         .unwrap()
         .unwrap();
     assert_eq!(report.detail.as_deref(), Some("#1 in progress"));
@@ -83,6 +84,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
         .store
         .team(&world.team)
         .release(&TaskId::new(1), &by)
+        .block_on()
         .unwrap();
     world.in_state(MemberState::Idle).await;
     running.crash().await;
@@ -101,7 +103,12 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
     assert!(notices.iter().all(|notice| notice.open_tasks.is_empty()));
     let result = notices[0].result.as_deref();
     assert_eq!(result, Some("The loop ended one too early."));
-    let task = world.store.team(&world.team).task(&TaskId::new(1)).unwrap();
+    let task = world
+        .store
+        .team(&world.team)
+        .task(&TaskId::new(1))
+        .block_on()
+        .unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result.as_deref(), Some("Fixed in src/lib.rs."));
     world.in_state(MemberState::Idle).await;
@@ -184,10 +191,16 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
         .store
         .team(&world.team)
         .update_task(&TaskId::new(1), change, &by)
+        .block_on()
         .unwrap();
     world.say("Hello");
     world.idle(3).await;
-    let task = world.store.team(&world.team).task(&TaskId::new(1)).unwrap();
+    let task = world
+        .store
+        .team(&world.team)
+        .task(&TaskId::new(1))
+        .block_on()
+        .unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result, None);
     running.crash().await;
@@ -222,7 +235,12 @@ async fn a_failed_report_to_the_lead_is_retried_and_the_member_continues() {
     std::fs::create_dir(&inbox).unwrap();
     let running = world.run(Some("go"), &model);
     let detail = until("the trouble is told", || {
-        let report = world.store.team(&world.team).state(&bob()).unwrap()?;
+        let report = world
+            .store
+            .team(&world.team)
+            .state(&bob())
+            .block_on()
+            .unwrap()?;
         report
             .detail
             .filter(|detail| detail.contains("could not be notified"))
@@ -255,6 +273,7 @@ async fn a_question_is_withdrawn_when_the_member_is_asked_to_shut_down() {
             .store
             .team(&world.team)
             .requests()
+            .block_on()
             .unwrap()
             .requests
             .is_empty()

@@ -15,8 +15,7 @@ use swarm_protocol::{
     MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
     SystemClock, TeamName, UnixMs,
 };
-use swarm_store::blocking::{TeamStore, wait};
-use swarm_store::{Draft, FileStore, process};
+use swarm_store::{BlockOn as _, Draft, FileStore, TeamStore, process};
 use swarm_team::{
     Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
     sort_mail,
@@ -210,7 +209,7 @@ impl World {
             ]),
             provider: BTreeMap::new(),
             limits: self.limits,
-            verify_key: self.store.team(&self.team).verify_key().unwrap(),
+            verify_key: self.store.team(&self.team).verify_key().block_on().unwrap(),
             color_output: false,
             pace: 0.0,
             version: "0.0.0".to_owned(),
@@ -243,6 +242,7 @@ impl World {
         self.store
             .team(&self.team)
             .set_lead_process(Some(lead))
+            .block_on()
             .unwrap();
         let life = self.store.team(&self.team).life_path(&MemberName::lead());
         LifeHolder::take(&life, b"{}").unwrap()
@@ -254,6 +254,7 @@ impl World {
             .store
             .team(&self.team)
             .events()
+            .block_on()
             .unwrap()
             .entries
             .into_iter();
@@ -262,7 +263,13 @@ impl World {
 
     /// Returns the index of the first event of a kind in the journal.
     pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self.store.team(&self.team).events().unwrap().entries;
+        let events = self
+            .store
+            .team(&self.team)
+            .events()
+            .block_on()
+            .unwrap()
+            .entries;
         let found = events.iter().position(|entry| is_meant(&entry.event));
         found.expect("the event is in the journal")
     }
@@ -284,7 +291,11 @@ impl World {
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
-        self.store.team(&self.team).send(&bob(), draft).unwrap()
+        self.store
+            .team(&self.team)
+            .send(&bob(), draft)
+            .block_on()
+            .unwrap()
     }
 
     pub(crate) fn say(&self, text: &str) -> swarm_protocol::MessageId {
@@ -307,17 +318,18 @@ impl World {
             force,
         };
         let team = self.store.team(&self.team);
-        wait(request_shutdown(
-            &**team.asynchronous(),
-            &bob(),
-            SystemClock.now(),
-            ask,
-        ))
-        .unwrap()
+        request_shutdown(&*team, &bob(), SystemClock.now(), ask)
+            .block_on()
+            .unwrap()
     }
 
     pub(crate) fn unread(&self, member: &str) -> usize {
-        let inbox = self.store.team(&self.team).inbox(&name(member)).unwrap();
+        let inbox = self
+            .store
+            .team(&self.team)
+            .inbox(&name(member))
+            .block_on()
+            .unwrap();
         inbox.unread().count()
     }
 
@@ -327,6 +339,7 @@ impl World {
             .store
             .team(&self.team)
             .inbox(&MemberName::lead())
+            .block_on()
             .unwrap();
         sort_mail(inbox.entries)
     }
@@ -354,7 +367,12 @@ impl World {
     }
 
     pub(crate) fn state(&self) -> Option<MemberState> {
-        let report = self.store.team(&self.team).state(&bob()).unwrap();
+        let report = self
+            .store
+            .team(&self.team)
+            .state(&bob())
+            .block_on()
+            .unwrap();
         report.map(|report| report.state)
     }
 
@@ -373,6 +391,7 @@ impl World {
             .store
             .team(&self.team)
             .events()
+            .block_on()
             .unwrap()
             .entries
             .into_iter();
