@@ -205,13 +205,14 @@ fn output_dialogs_and_text_wait_until_the_pager_is_closed() {
         "meanwhile",
         "▲ bob asks: Bash make",
         "  1: yes",
+        "empty the line (Ctrl-C) to answer with…",
         "bob > draft",
     ];
-    assert_eq!(terminal.rows()[..5], rows);
+    assert_eq!(terminal.rows()[..6], rows);
     console.clear_line();
     press(&console, "1");
     assert_eq!(
-        terminal.rows()[4],
+        terminal.rows()[5],
         "bob > 1",
         "it was not answered too early"
     );

@@ -463,8 +463,28 @@ impl Inner {
                     .join(" "),
             );
         }
+        lines.extend(self.commands());
+        lines.extend(self.blocked_dialog());
         lines.extend(self.note.clone());
         lines
+    }
+
+    /// Returns the commands that begin with the typed word. Files and members are looked up only on
+    /// Tab.
+    fn commands(&self) -> Option<String> {
+        let typed = self.line.to_complete()?;
+        if !typed.starts_with('/') || typed.contains(char::is_whitespace) {
+            return None;
+        }
+        let (_, words) = self.complete.as_ref()?(typed);
+        let names: Vec<_> = words.iter().map(|word| word.trim_end()).collect();
+        (!names.is_empty()).then(|| format!("Tab: {}", names.join(" ")))
+    }
+
+    /// Returns why the keys of the dialog are typed into the input line.
+    fn blocked_dialog(&self) -> Option<String> {
+        (self.dialog.is_some() && !self.line.is_empty())
+            .then(|| "empty the line (Ctrl-C) to answer with a key".to_owned())
     }
 
     /// A single write avoids flicker. A terminal that cannot be written to must not stop an agent.

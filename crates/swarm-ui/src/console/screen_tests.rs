@@ -173,7 +173,10 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     }
     assert!(shown(&screen).ends_with("bob > xy"));
     console.set_status(vec!["crew: bob working".to_owned()]);
-    assert!(shown(&screen).ends_with("  n: no\ncrew: bob working\nbob > xy"));
+    assert!(
+        shown(&screen)
+            .ends_with("crew: bob working\nempty the line (Ctrl-C) to answer with…\nbob > xy")
+    );
     console.set_status(Vec::new());
     console.clear_line();
     let answer = console.key(Key::Text("Y".to_owned()));
@@ -223,7 +226,11 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     let console = console(&screen, &Shared::default());
     console.ask(Some(question()), Duration::from_hours(1));
     assert_eq!(console.key(Key::Text("y".to_owned())), None);
-    assert!(shown(&screen).ends_with("bob > y"));
+    assert!(
+        shown(&screen).ends_with("empty the line (Ctrl-C) to answer with…\nbob > y"),
+        "{}",
+        shown(&screen)
+    );
     // Esc dismisses it, and a dialog that was answered elsewhere disappears.
     console.clear_line();
     let dialog = "perm-1".to_owned();
@@ -278,6 +285,27 @@ fn searches_completions_and_truncated_pastes_are_shown_above_the_line() {
     assert!(shown(&screen).starts_with("4 bytes of the paste were dropped"));
     console.key(Key::End);
     assert!(!shown(&screen).contains("dropped"));
+}
+
+#[test]
+fn commands_are_listed_while_their_name_is_typed() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    console.complete_with(Box::new(|text| {
+        let all = ["/resume ", "/requests ", "/status "].map(str::to_owned);
+        (
+            0,
+            all.into_iter()
+                .filter(|command| command.starts_with(text))
+                .collect(),
+        )
+    }));
+    console.key(Key::Text("/re".to_owned()));
+    assert_eq!(shown(&screen), "Tab: /resume /requests\nbob > /re");
+    console.key(Key::Text("view".to_owned()));
+    assert_eq!(shown(&screen), "bob > /review");
+    console.set_text("/resume it");
+    assert_eq!(shown(&screen), "bob > /resume it");
 }
 
 /// Keys of all kinds; the caller distinguishes the letters.

@@ -15,11 +15,12 @@ use crate::width::{columns, fit};
 /// Rows of a panel besides its entries: the heading and the keys.
 const FRAME_ROWS: usize = 2;
 
-/// The keys for members, the most important ones first.
-const MEMBER_KEYS: &str = "Enter look  m write  i interrupt  p pause  c mode  x shut down  a attach  t tasks  Tab type  Esc close";
-
-/// The keys for members in a narrow terminal; `/help` explains them.
-const SHORT_MEMBER_KEYS: &str = "Enter look  m write  i p c x a (see /help)  t tasks  Esc";
+/// The keys for members, for wide, usual and narrow terminals; `/help` lists all.
+const MEMBER_KEYS: [&str; 3] = [
+    "Enter look  m write  i interrupt  p pause  c mode  x shut down  a attach  t tasks  Tab type  Esc close",
+    "Enter look  m write  i interrupt  p pause  c mode  x stop  a attach  t tasks",
+    "Enter look  m write  i interrupt  p pause  x stop  (/help)",
+];
 
 /// The keys for tasks.
 const TASK_KEYS: &str = "Enter show  t members  Tab type  Esc close";
@@ -277,8 +278,10 @@ impl TeamPanel {
         match (self.is_focused, self.shows_tasks) {
             (false, _) => UNFOCUSED_KEYS,
             (true, true) => TASK_KEYS,
-            (true, false) if room < columns(MEMBER_KEYS) => SHORT_MEMBER_KEYS,
-            (true, false) => MEMBER_KEYS,
+            (true, false) => {
+                let fitting = MEMBER_KEYS.iter().find(|keys| columns(keys) <= room);
+                fitting.unwrap_or(&MEMBER_KEYS[2])
+            }
         }
     }
 }

@@ -175,6 +175,7 @@ pub(super) fn outcome_words(ok: bool, line: &str) -> String {
     match (ok, line) {
         (true, "") => "ok".to_owned(),
         (false, "") => "failed".to_owned(),
+        (false, line) if line.starts_with("failed") => line.to_owned(),
         (true, line) => line.to_owned(),
         (false, line) => format!("failed: {line}"),
     }
