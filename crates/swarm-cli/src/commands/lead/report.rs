@@ -63,10 +63,13 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
         lines.push(format!("  {}", left.sentence()));
     }
     for member in &report.members {
+        let end = match member.end.as_str() {
+            "approved" => "shut down",
+            other => other,
+        };
         lines.push(format!(
-            "  {}: {}, {}{}",
+            "  {}: {end}, {}{}",
             member.name,
-            member.end,
             swarm_ui::print::counted(member.turns, "turn"),
             tokens(member.usage)
         ));
