@@ -6,7 +6,10 @@ pub(super) const MODES: &str = "change modes, times or attributes of files outsi
 pub(super) const READ: &str = "read hidden files";
 pub(super) const NAMES: &str = "list names of hidden files";
 pub(super) const GIT: &str = "write git's `config` and `hooks` in a worktree";
+pub(super) const REDIRECT: &str =
+    "point a worktree's git to another configuration (`.git`, `commondir`)";
 pub(super) const MAIN_GIT: &str = "write git's `config` and `hooks` in the main checkout";
+pub(super) const PROJECT: &str = "create or change the project's `.claude` and `.mcp.json`";
 pub(super) const SEE: &str = "see other processes";
 pub(super) const INSPECT: &str = "read memory or environment of other processes, attach a debugger";
 pub(super) const SIGNAL: &str = "signal other processes";
@@ -101,6 +104,21 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         MAIN_GIT,
         "mv .git old && cp -r old .git && echo '[core]' >> .git/config",
     ),
+    (MAIN_GIT, "echo ../evil > .git/commondir"),
+    (
+        MAIN_GIT,
+        "rm -f .git/commondir && echo ../evil > .git/commondir",
+    ),
+    (PROJECT, "echo '{}' > .mcp.json"),
+    (
+        PROJECT,
+        "mkdir -p .claude && echo '{}' > .claude/settings.json",
+    ),
+    (PROJECT, "rmdir .mcp.json && echo '{}' > .mcp.json"),
+    (PROJECT, "rm -rf .mcp.json && echo '{}' > .mcp.json"),
+    (PROJECT, "mv .claude old && mkdir .claude"),
+    (PROJECT, "echo '{}' > new && mv -fT new .mcp.json"),
+    (PROJECT, "ln -sfnT /tmp .claude"),
     (SEE, "test -d /proc/$VICTIM"),
     (SEE, "ps -p $VICTIM"),
     (
@@ -211,6 +229,15 @@ pub(super) const IN_WORKTREE: &[Attempt] = &[
     (GIT, "printf '#!/bin/sh\\n' > $COMMON/hooks/pre-commit"),
     (GIT, "mv $COMMON/hooks $COMMON/old"),
     (GIT, "echo 'ref: refs/heads/x' > $COMMON/HEAD"),
+    (
+        REDIRECT,
+        "echo /tmp > \"$(git rev-parse --absolute-git-dir)/commondir\"",
+    ),
+    (REDIRECT, "rm -f .git && git init -q"),
+    (
+        PROJECT,
+        "mkdir -p .claude/agents && echo x > .claude/agents/a.md",
+    ),
     (WRITE, "echo x > $COMMON/../a.txt"),
     (WRITE, "rm $COMMON/../a.txt"),
     (

@@ -198,7 +198,8 @@ async fn i2_directories_replaced_by_links_are_no_escape() {
         write: vec![tree.join("cache")],
         ..(*ctx.guards).clone()
     });
-    let command = "mkdir -p .claude/agent-memory && for at in .claude/agent-memory/x scratch cache; do ln -s $HOME $at; done";
+    std::fs::create_dir_all(tree.join(".claude/agent-memory")).unwrap();
+    let command = "for at in .claude/agent-memory/x scratch cache; do ln -s $HOME $at; done";
     let made = bash(command, &ctx).await;
     assert!(!made.is_error, "{}", made.content);
     // What was resolved when the agent began, and what would be if it began now.

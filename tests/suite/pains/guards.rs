@@ -34,6 +34,11 @@ impl Repository {
         Self { world }
     }
 
+    /// Runs git in the main checkout, outside any sandbox.
+    pub(super) fn git(&self, words: &[&str]) -> String {
+        git(&self.world, &self.main(), words)
+    }
+
     fn main(&self) -> PathBuf {
         self.world.project().canonicalize().unwrap()
     }

@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use swarm_protocol::{SandboxKind, SandboxNetwork};
+use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
 use swarm_tests::escapes::{disagreements, stated_rows, try_escapes, working_backends};
+use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash};
 use crate::scene::world;
@@ -22,6 +23,96 @@ async fn the_guide_says_what_each_sandbox_stops() {
         let differing = disagreements(&stated_rows(GUIDE), backend, &report);
         assert!(differing.is_empty(), "{}: {differing:#?}", backend.name());
     }
+}
+
+/// Context of an agent in the main checkout, or `None` where no namespaces work.
+fn in_main_checkout(repository: &Repository) -> Option<ToolContext> {
+    let program = repository.world.program("swarm-teammate");
+    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+        return None;
+    }
+    let mut ctx = repository.context("one");
+    ctx.cwd = repository.world.project().canonicalize().unwrap();
+    ctx.confine = None;
+    let guards = Arc::make_mut(&mut ctx.guards);
+    // Without the wrapper of git, which refuses some of its commands.
+    (guards.sandbox, guards.shims) = (SandboxUse::Always, None);
+    Some(ctx)
+}
+
+#[tokio::test]
+async fn placeholders_of_settings_are_invisible_to_git_and_removed() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    let project = ctx.cwd.clone();
+    std::fs::remove_dir_all(project.join(".claude")).unwrap();
+    // Everything that walks the checkout works.
+    let work = "echo x > new && git add -A && git status --porcelain && git reset -q && git stash -q -u \
+        && test ! -e new && git stash pop -q > /dev/null && git clean -fdq && test ! -e new && git rebase -q HEAD && git worktree prune";
+    let worked = bash(work, &ctx).await;
+    assert_eq!(worked.content, "A  new", "{}", worked.content);
+    let reserved = [".claude", ".mcp.json", ".git/commondir"].map(|name| project.join(name));
+    assert!(reserved.iter().all(|path| path.exists()));
+    let status = repository.git(&["status", "--porcelain"]);
+    assert_eq!(status, "");
+    let other = in_main_checkout(&repository).unwrap();
+    assert!(!bash("true", &other).await.is_error);
+    drop(ctx);
+    let write = "echo '{}' > .mcp.json || echo '{}' > .claude/settings.json";
+    assert!(bash(write, &other).await.is_error);
+    drop(other);
+    let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn later_commands_cannot_change_a_repository_that_an_earlier_one_created() {
+    let repository = Repository::new();
+    let Some(mut ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    ctx.cwd = ctx.cwd.join("inner");
+    std::fs::create_dir(&ctx.cwd).unwrap();
+    let created = bash("sleep 999 > /dev/null 2>&1 & git init -q .", &ctx).await;
+    assert!(!created.is_error, "{}", created.content);
+    for change in [
+        "git config core.fsmonitor x",
+        "touch .git/hooks/post-commit",
+        "echo x > .git/commondir",
+        "mv .git old",
+        "touch .claude/x",
+        "touch .mcp.json/x",
+    ] {
+        assert!(bash(change, &ctx).await.is_error, "{change}");
+    }
+    // The earlier command still runs, and the work continues.
+    let continued = bash(
+        "pgrep -f 'sleep 999' > /dev/null && touch a && git add a && git commit -qm a",
+        &ctx,
+    )
+    .await;
+    assert!(!continued.is_error, "{}", continued.content);
+    // What was replaced from outside is protected again.
+    std::fs::remove_dir(ctx.cwd.join(".claude")).unwrap();
+    std::fs::create_dir(ctx.cwd.join(".claude")).unwrap();
+    assert!(bash("touch .claude/settings.json", &ctx).await.is_error);
+}
+
+#[tokio::test]
+async fn an_agent_that_moves_to_a_worktree_writes_only_there() {
+    let repository = Repository::new();
+    let Some(mut ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    assert!(!bash("echo x > a.txt", &ctx).await.is_error);
+    let main = ctx.cwd.clone();
+    let moved = repository.context("two");
+    (ctx.cwd, ctx.confine) = (moved.cwd, moved.confine);
+    assert!(!bash("echo x > a.txt", &ctx).await.is_error);
+    let outside = format!("echo y > {}/a.txt", main.display());
+    assert!(bash(&outside, &ctx).await.is_error);
 }
 
 #[tokio::test]

@@ -82,10 +82,13 @@ pub fn repository_items(top: &Path) -> RepositoryItems {
 
 /// Reads a JSON file; `None` also for an empty one.
 fn read(path: &Path, found: &mut RepositoryItems) -> Option<Value> {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
+    use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
+        // A directory is a placeholder of a sandbox.
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
+            return None;
+        }
         Err(error) => {
             found.wrong(path, format_args!("cannot read the file: {error}"));
             return None;

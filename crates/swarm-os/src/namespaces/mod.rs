@@ -2,16 +2,22 @@
 //! processes outside and, on request, no network. One process creates them, its child becomes the
 //! first process inside, and later processes join. All of them must have one thread.
 
+mod bind;
 mod enter;
+mod fixed;
 mod handover;
 mod ids;
 mod loopback;
 mod mount_table;
 mod mounts;
+mod placeholders;
 mod privileges;
 
+pub use bind::MountError;
 pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
+pub use fixed::{FixedEntry, FixedKind};
 pub use handover::{receive_socket, send_socket};
 pub use loopback::start_loopback;
-pub use mounts::{MountError, MountView};
+pub use mounts::MountView;
+pub use placeholders::Placeholders;
 pub use privileges::{drop_all_privileges, drop_system_privileges};

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
 
+use super::bind::{MountError, at, lock};
+use super::fixed::{FixedEntry, RESERVED};
 use super::mount_table::mount_table;
 
 /// Devices in the sandbox's own `/dev`, besides terminals and shared memory.
@@ -31,26 +33,8 @@ pub struct MountView {
     pub hidden: Vec<PathBuf>,
     /// Exceptions below hidden directories: readable, and writable if they are also in `writable`.
     pub shown: Vec<PathBuf>,
-    /// Files and directories that are read-only below writable ones.
-    pub read_only: Vec<PathBuf>,
-}
-
-/// A part of a [`MountView`] that could not be mounted.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {source}", .path.display())]
-pub struct MountError {
-    action: &'static str,
-    path: PathBuf,
-    source: io::Error,
-}
-
-/// Adds what failed to an error.
-fn at<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> MountError {
-    move |source| MountError {
-        action,
-        path: path.to_owned(),
-        source: source.into(),
-    }
+    /// Entries of writable directories that cannot be changed, in the order in which they are mounted.
+    pub fixed: Vec<FixedEntry>,
 }
 
 impl MountView {
@@ -73,9 +57,7 @@ impl MountView {
             }
         }
         lock_others(&writable)?;
-        for path in self.read_only.iter().filter(|path| path.exists()) {
-            bind_read_only(path)?;
-        }
+        self.fixed.iter().try_for_each(FixedEntry::mount)?;
         // Opened now, because they are not reachable once their directory is hidden.
         let exceptions = self.shown.iter().chain(&self.writable);
         let exceptions: Vec<(&Path, OwnedFd)> = exceptions
@@ -112,26 +94,6 @@ fn bind(source: &OwnedFd, target: &Path) -> io::Result<()> {
     Ok(mount_bind_recursive(link(source), target)?)
 }
 
-fn bind_read_only(path: &Path) -> Result<(), MountError> {
-    mount_bind_recursive(path, path).map_err(at("mount", path))?;
-    lock(path, MountFlags::empty()).map_err(at("write-protect", path))
-}
-
-/// Makes a mount read-only. Flags that the kernel requires are those that it already has.
-fn lock(path: &Path, flags: MountFlags) -> io::Result<()> {
-    let all = MountFlags::BIND | MountFlags::RDONLY | flags;
-    match mount_remount(path, all, c"") {
-        // Options of the original mount cannot be removed, and these are the usual ones.
-        Err(rustix::io::Errno::PERM) => {
-            let inherited = mount_table()?;
-            let inherited = inherited.iter().rfind(|mounted| mounted.path == path);
-            let inherited = inherited.map_or(MountFlags::empty(), |mounted| mounted.flags);
-            Ok(mount_remount(path, all | inherited, c"")?)
-        }
-        done => Ok(done?),
-    }
-}
-
 /// Makes every mount read-only that is not at or below a writable path.
 fn lock_others(writable: &[&Path]) -> Result<(), MountError> {
     let table = mount_table().map_err(at("read", Path::new("/proc/self/mountinfo")))?;
@@ -166,7 +128,7 @@ fn mount_proc() -> Result<(), MountError> {
         let inner = path.join(name);
         if inner.exists() {
             mount_bind_recursive(&inner, &inner).map_err(at("mount", &inner))?;
-            lock(&inner, flags).map_err(at("write-protect", &inner))?;
+            lock(&inner, flags)?;
         }
     }
     Ok(())
@@ -208,7 +170,17 @@ fn mount_dev(additional: &[&Path]) -> Result<(), MountError> {
     let shared = MountFlags::NOSUID | MountFlags::NODEV;
     mount_memory(&path.join("shm"), shared, c"mode=1777")?;
     fs::File::create_new(EMPTY).map_err(at("create", Path::new(EMPTY)))?;
-    lock(path, nosuid).map_err(at("write-protect", path))
+    create_reserved().map_err(at("create", Path::new(RESERVED)))?;
+    lock(path, nosuid)
+}
+
+/// Creates the directory that covers reserved ones. Git treats it as ignored, so `git clean` and
+/// `git stash` leave it alone.
+fn create_reserved() -> io::Result<()> {
+    let directory = Path::new(RESERVED);
+    fs::create_dir(directory)?;
+    let mut file = fs::File::create_new(directory.join(".gitignore"))?;
+    file.write_all(b"*\n")
 }
 
 fn mount_memory(path: &Path, flags: MountFlags, options: &CStr) -> Result<(), MountError> {
@@ -245,5 +217,5 @@ fn hide(path: &Path, exceptions: &[(&Path, OwnedFd)]) -> Result<(), MountError> 
             place(file, shown)?;
         }
     }
-    lock(path, MountFlags::NOSUID | MountFlags::NODEV).map_err(at("write-protect", path))
+    lock(path, MountFlags::NOSUID | MountFlags::NODEV)
 }

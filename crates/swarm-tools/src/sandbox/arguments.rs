@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use swarm_os::namespaces::{MountView, NamespaceMember};
+use swarm_os::namespaces::{FixedEntry, FixedKind, MountView, NamespaceMember};
 use swarm_protocol::SandboxNetwork;
 
 use super::error::SandboxError;
 use super::words::{
-    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PROXY, READ_ONLY, SHOW, UNIX_SOCKETS,
-    WRITE,
+    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, READ_ONLY, RESERVE,
+    RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
 };
 
 /// What the helper does.
@@ -61,17 +61,15 @@ impl HelperArguments {
             writable,
             hidden,
             shown,
-            read_only,
+            fixed,
         } = &self.view;
-        for (word, paths) in [
-            (WRITE, writable),
-            (HIDE, hidden),
-            (SHOW, shown),
-            (READ_ONLY, read_only),
-        ] {
+        for (word, paths) in [(WRITE, writable), (HIDE, hidden), (SHOW, shown)] {
             for path in paths {
                 words.extend([word.into(), path.into()]);
             }
+        }
+        for entry in fixed {
+            words.extend([fixed_word(entry.kind).into(), entry.path.clone().into()]);
         }
         words.push(COMMAND.into());
         words
@@ -122,13 +120,43 @@ impl HelperArguments {
                 Some(WRITE) => &mut view.writable,
                 Some(HIDE) => &mut view.hidden,
                 Some(SHOW) => &mut view.shown,
-                Some(READ_ONLY) => &mut view.read_only,
-                _ => return Err(SandboxError::Arguments(word)),
+                other => {
+                    let kind = other.and_then(fixed_kind);
+                    let kind = kind.ok_or_else(|| SandboxError::Arguments(word.clone()))?;
+                    let path = next_path(arguments, word)?;
+                    view.fixed.push(FixedEntry { path, kind });
+                    continue;
+                }
             };
-            let path = arguments.next().map(PathBuf::from);
-            paths.push(path.ok_or(SandboxError::Arguments(word))?);
+            paths.push(next_path(arguments, word)?);
         }
     }
+}
+
+fn next_path(
+    arguments: &mut impl Iterator<Item = OsString>,
+    word: OsString,
+) -> Result<PathBuf, SandboxError> {
+    let path = arguments.next().map(PathBuf::from);
+    path.ok_or(SandboxError::Arguments(word))
+}
+
+/// The words for entries that cannot be changed.
+const FIXED: [(FixedKind, &str); 4] = [
+    (FixedKind::Pinned, PIN),
+    (FixedKind::ReadOnly, READ_ONLY),
+    (FixedKind::ReservedDirectory, RESERVE),
+    (FixedKind::ReservedCommonDirectory, RESERVE_COMMON),
+];
+
+fn fixed_word(kind: FixedKind) -> &'static str {
+    let found = FIXED.iter().find(|(known, _)| *known == kind);
+    found.map_or(READ_ONLY, |(_, word)| word)
+}
+
+fn fixed_kind(word: &str) -> Option<FixedKind> {
+    let found = FIXED.iter().find(|(_, known)| *known == word);
+    found.map(|(kind, _)| *kind)
 }
 
 fn member(arguments: &mut impl Iterator<Item = OsString>) -> Option<NamespaceMember> {
@@ -162,7 +190,12 @@ mod tests {
                     writable: paths(&["/a", "--"]),
                     hidden: paths(&["/b"]),
                     shown: paths(&["/b/c"]),
-                    read_only: paths(&["/a/x"]),
+                    fixed: FIXED
+                        .map(|(kind, word)| FixedEntry {
+                            path: word.into(),
+                            kind,
+                        })
+                        .into(),
                 },
                 unix_sockets: true,
                 network: SandboxNetwork::Proxy,

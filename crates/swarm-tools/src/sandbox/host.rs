@@ -1,37 +1,54 @@
 //! The namespaces of an agent, as seen by the agent: they exist as long as this value.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use swarm_os::namespaces::{NamespaceMember, receive_socket};
+use rustix::fd::AsFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use swarm_os::namespaces::{FixedEntry, NamespaceMember, receive_socket};
 use swarm_protocol::SandboxNetwork;
 use tokio::task::JoinHandle;
 
 use super::arguments::{HelperArguments, HelperTask};
-use super::init::{PID, READY};
+use super::init::{FAILED, PID, READY, send_request};
 use super::proxy::{NetworkAccess, serve};
 
 /// How long the start may take, for a machine under load.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// How long the end may take. The helper only stops processes and removes placeholders.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Namespaces in which commands run. Dropping this value terminates every process inside; so does the
-/// end of this process, which closes the standard input of the first process.
+/// end of this process, which closes the channel.
 #[derive(Debug)]
 pub(crate) struct SandboxHost {
     child: Child,
-    /// The other end is the standard input of the first process.
+    /// The helper's standard output.
+    answers: BufReader<ChildStdout>,
+    /// The other end is the helper's standard input.
     channel: UnixStream,
+    /// What it was created with.
+    arguments: HelperArguments,
+    /// Entries that cannot be changed, with the file that was found there.
+    fixed: BTreeMap<PathBuf, Option<FileId>>,
     first: NamespaceMember,
     proxy: Option<Proxy>,
 }
+
+/// Device and number of a file.
+type FileId = (u64, u64);
 
 /// The proxy of an agent's commands.
 #[derive(Debug)]
@@ -53,7 +70,7 @@ impl SandboxHost {
         let (program, words) = helper.split_first().ok_or("there is no helper program")?;
         arguments.task = HelperTask::Host;
         let (channel, input) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let child = Command::new(program)
+        let mut child = Command::new(program)
             .args(words)
             .args(arguments.words())
             .env_clear()
@@ -63,10 +80,14 @@ impl SandboxHost {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("cannot start {program}: {error}"))?;
+        let answers = BufReader::new(child.stdout.take().ok_or("it has no output")?);
         // Terminates the child if it is not ready.
         let mut starting = Self {
             child,
+            answers,
             channel,
+            fixed: BTreeMap::new(),
+            arguments,
             first: NamespaceMember {
                 pid: 0,
                 mounts: String::new(),
@@ -74,12 +95,58 @@ impl SandboxHost {
             proxy: None,
         };
         starting.first = starting.wait_until_ready()?;
-        if arguments.network == SandboxNetwork::Proxy {
+        let fixed = starting.arguments.view.fixed.clone();
+        starting.remember(&fixed);
+        if starting.arguments.network == SandboxNetwork::Proxy {
             let proxy = starting.start_proxy(access);
             starting.proxy =
                 Some(proxy.map_err(|error| format!("cannot start the proxy: {error}"))?);
         }
         Ok(starting)
+    }
+
+    /// Whether its commands see and reach the same, except for entries that cannot be changed.
+    fn suits(&self, arguments: &HelperArguments) -> bool {
+        let (own, other) = (&self.arguments.view, &arguments.view);
+        let network = self.arguments.network == arguments.network;
+        network
+            && own.writable == other.writable
+            && own.hidden == other.hidden
+            && own.shown == other.shown
+    }
+
+    /// Makes entries unchangeable that are not yet, or have been replaced from outside.
+    ///
+    /// # Errors
+    /// Returns the reason as text.
+    fn fix(&mut self, fixed: &[FixedEntry]) -> Result<(), String> {
+        let missing = fixed.iter().filter(|entry| {
+            let known = self.fixed.get(&entry.path);
+            known.is_none_or(|known| known.is_none() || *known != file_id(&entry.path))
+        });
+        let missing: Vec<FixedEntry> = missing.cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let sent = send_request(&mut self.channel, missing.clone());
+        sent.map_err(|error| error.to_string())?;
+        let mut line = String::new();
+        if !is_readable(&self.answers)?
+            || self.answers.read_line(&mut line).unwrap_or_default() == 0
+        {
+            return Err(self.reason());
+        }
+        if let Some(why) = line.strip_prefix(FAILED) {
+            return Err(why.trim_end().to_owned());
+        }
+        self.remember(&missing);
+        Ok(())
+    }
+
+    fn remember(&mut self, fixed: &[FixedEntry]) {
+        let known = fixed.iter().map(|entry| &entry.path);
+        let known = known.map(|path| (path.clone(), file_id(path)));
+        self.fixed.extend(known);
     }
 
     /// Whether commands can join.
@@ -97,9 +164,11 @@ impl SandboxHost {
         .words()
     }
 
-    /// Returns the port of the proxy on the loopback address inside, if there is one.
-    fn proxy_port(&self) -> Option<u16> {
-        self.proxy.as_ref().map(|proxy| proxy.port)
+    fn joining(&self, unix_sockets: bool) -> Joining {
+        Joining {
+            words: self.join(unix_sockets),
+            proxy: self.proxy.as_ref().map(|proxy| proxy.port),
+        }
     }
 
     fn start_proxy(&self, access: &Arc<NetworkAccess>) -> io::Result<Proxy> {
@@ -112,14 +181,16 @@ impl SandboxHost {
     }
 
     fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
-        let output = self.child.stdout.take().ok_or("it has no output")?;
-        let mut output = BufReader::new(output);
         let (mut pid, mut line) = (None, String::new());
-        while line.trim_end() != READY {
+        // Two processes write these lines, in any order.
+        let mut is_ready = false;
+        while !is_ready || pid.is_none() {
             line.clear();
-            if !is_readable(&output)? || output.read_line(&mut line).unwrap_or_default() == 0 {
+            let output = &mut self.answers;
+            if !is_readable(output)? || output.read_line(&mut line).unwrap_or_default() == 0 {
                 return Err(self.reason());
             }
+            is_ready |= line.trim_end() == READY;
             let number = line.strip_prefix(PID).map(str::trim);
             pid = pid.or_else(|| number?.parse().ok());
         }
@@ -142,9 +213,16 @@ impl SandboxHost {
         }
     }
 
+    /// Lets the helper end, which removes its placeholders, and waits for that.
     fn end(&mut self) {
-        // It fails only if the process has ended.
-        self.child.kill().unwrap_or_default();
+        self.channel.shutdown(Shutdown::Both).unwrap_or_default();
+        let process = Pid::from_child(&self.child);
+        let process = pidfd_open(process, PidfdFlags::empty());
+        let has_ended =
+            process.is_ok_and(|process| matches!(wait_for(&process, END_TIMEOUT), Ok(true)));
+        if !has_ended {
+            self.child.kill().unwrap_or_default();
+        }
         self.child.wait().map(drop).unwrap_or_default();
     }
 }
@@ -158,10 +236,11 @@ impl Drop for SandboxHost {
     }
 }
 
-/// The namespaces of an agent, created for its first command.
+/// The namespaces of an agent, created for its first command. A command that sees something else, for
+/// example after the agent has entered a worktree, gets others; earlier commands keep theirs.
 #[derive(Debug, Default)]
 pub(crate) struct HostSlot {
-    host: Mutex<Option<SandboxHost>>,
+    hosts: Mutex<Vec<SandboxHost>>,
     access: OnceLock<Arc<NetworkAccess>>,
 }
 
@@ -169,30 +248,33 @@ pub(crate) struct HostSlot {
 pub(super) struct Joining {
     /// Arguments of the helper.
     pub(super) words: Vec<OsString>,
-    /// Port of the proxy.
+    /// Port of the proxy on the loopback address inside, if there is one.
     pub(super) proxy: Option<u16>,
 }
 
 impl HostSlot {
-    /// Returns how a command joins the namespaces, after creating them if there are none.
+    /// Returns how a command joins namespaces in which all of `arguments` holds, after creating them
+    /// if there are none. Blocks for some milliseconds in that case.
     ///
     /// # Errors
     /// Returns the reason why they could not be created.
     pub(super) fn join(
         &self,
-        unix_sockets: bool,
-        start: impl FnOnce() -> Result<SandboxHost, String>,
+        helper: &[String],
+        arguments: HelperArguments,
+        access: &Arc<NetworkAccess>,
     ) -> Result<Joining, String> {
-        let mut slot = self.host.lock();
-        let mut running = slot.take();
-        let host = match running.take_if(SandboxHost::is_running) {
-            Some(host) => slot.insert(host),
-            None => slot.insert(start()?),
-        };
-        Ok(Joining {
-            words: host.join(unix_sockets),
-            proxy: host.proxy_port(),
-        })
+        let unix_sockets = arguments.unix_sockets;
+        let mut hosts = self.hosts.lock();
+        hosts.retain_mut(SandboxHost::is_running);
+        if let Some(host) = hosts.iter_mut().find(|host| host.suits(&arguments)) {
+            host.fix(&arguments.view.fixed)?;
+            return Ok(host.joining(unix_sockets));
+        }
+        let host = SandboxHost::start(helper, arguments, access)?;
+        let joining = host.joining(unix_sockets);
+        hosts.push(host);
+        Ok(joining)
     }
 
     /// Returns the decisions about hosts, which permit these patterns from the start.
@@ -208,13 +290,22 @@ impl HostSlot {
     }
 }
 
+fn file_id(path: &Path) -> Option<FileId> {
+    let found = path.symlink_metadata().ok()?;
+    Some((found.dev(), found.ino()))
+}
+
 /// Waits for a line or the end of the output. `false` on timeout.
 fn is_readable(output: &BufReader<ChildStdout>) -> Result<bool, String> {
     if !output.buffer().is_empty() {
         return Ok(true);
     }
-    let mut polled = [PollFd::new(output.get_ref(), PollFlags::IN)];
-    let timeout = Timespec::try_from(START_TIMEOUT).map_err(|error| error.to_string())?;
+    wait_for(output.get_ref(), START_TIMEOUT)
+}
+
+fn wait_for(file: impl AsFd, timeout: Duration) -> Result<bool, String> {
+    let mut polled = [PollFd::new(&file, PollFlags::IN)];
+    let timeout = Timespec::try_from(timeout).map_err(|error| error.to_string())?;
     match poll(&mut polled, Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),
         Err(error) => Err(format!("cannot wait for the helper: {error}")),

@@ -1,16 +1,24 @@
 //! The namespaces of one agent: the process that creates them and their first process.
 
-use std::io::Write as _;
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 
-use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, wait,
+};
 use swarm_os::namespaces::{
-    drop_all_privileges, enter_new_namespaces, send_socket, start_loopback,
+    FixedEntry, Placeholders, drop_all_privileges, enter_new_namespaces, send_socket,
+    start_loopback,
 };
 use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
 use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::{HelperArguments, HelperTask};
@@ -22,42 +30,141 @@ pub(super) const PID: &str = "pid ";
 /// Line on standard output once commands can join.
 pub(super) const READY: &str = "ready";
 
-/// Creates namespaces, starts their first process and waits for its end. Every process inside ends
-/// with it.
-pub(super) fn host_namespaces(mut arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
-    let program = std::env::current_exe().map_err(SandboxError::Namespaces)?;
-    enter_new_namespaces(arguments.network != SandboxNetwork::Open)
-        .map_err(SandboxError::Namespaces)?;
-    arguments.task = HelperTask::Init;
-    let started = Command::new(program)
-        .arg(SANDBOX_HELPER)
-        .args(arguments.words())
-        .spawn();
-    let mut first = started.map_err(SandboxError::Namespaces)?;
-    tell(&format!("{PID}{}", first.id())).map_err(SandboxError::Namespaces)?;
-    let status = first.wait().map_err(SandboxError::Namespaces)?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+/// Line on standard output before the reason why entries could not be mounted.
+pub(super) const FAILED: &str = "failed ";
+
+/// Most bytes of a request.
+const MAX_REQUEST: u32 = 1 << 20;
+
+/// Creates namespaces, starts their first process, and mounts more entries on request, until the
+/// agent ends. Every process inside ends with the first one.
+pub(super) fn host_namespaces(arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
+    let mut placeholders = Placeholders::default();
+    let fixed = &arguments.view.fixed;
+    fixed
+        .iter()
+        .try_for_each(|entry| placeholders.create(entry))?;
+    let served = serve_agent(arguments, &mut placeholders);
+    placeholders.remove();
+    served
+}
+
+fn serve_agent(
+    arguments: HelperArguments,
+    placeholders: &mut Placeholders,
+) -> Result<ExitCode, SandboxError> {
+    let error = SandboxError::Namespaces;
+    let channel = io::stdin().lock();
+    let mut channel = UnixStream::from(rustix::io::dup(&channel).map_err(|e| error(e.into()))?);
+    let mut first = start_first(arguments, &channel)?;
+    let served = serve_requests(&mut channel, &first, placeholders);
+    // It has ended if the requests ended with an error.
+    first.kill().unwrap_or_default();
+    let status = first.wait().map_err(error)?;
+    served.map_err(error)?;
+    // A signal is the usual end.
+    Ok(match status.code() {
+        None | Some(0) => ExitCode::SUCCESS,
+        Some(_) => ExitCode::FAILURE,
     })
 }
 
-/// Sets up the mounts, then waits for the end of standard input: the agent has ended. Collects
-/// processes whose parents have ended.
+/// Enters new namespaces and starts their first process.
+fn start_first(
+    mut arguments: HelperArguments,
+    channel: &UnixStream,
+) -> Result<Child, SandboxError> {
+    let error = SandboxError::Namespaces;
+    let program = std::env::current_exe().map_err(error)?;
+    let network = arguments.network;
+    enter_new_namespaces(network != SandboxNetwork::Open).map_err(error)?;
+    if network != SandboxNetwork::Open {
+        start_loopback().map_err(error)?;
+    }
+    if network == SandboxNetwork::Proxy {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(error)?;
+        send_socket(channel, &listener).map_err(error)?;
+    }
+    arguments.task = HelperTask::Init;
+    let first = Command::new(program)
+        .arg(SANDBOX_HELPER)
+        .args(arguments.words())
+        // Its end is the end of this process.
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(error)?;
+    tell(&format!("{PID}{}", first.id())).map_err(error)?;
+    Ok(first)
+}
+
+/// Mounts what the agent requests, until it closes the channel or the first process ends.
+fn serve_requests(
+    channel: &mut UnixStream,
+    first: &Child,
+    placeholders: &mut Placeholders,
+) -> io::Result<()> {
+    let first = pidfd_open(Pid::from_child(first), PidfdFlags::empty())?;
+    loop {
+        let mut polled = [
+            PollFd::new(&first, PollFlags::IN),
+            PollFd::new(channel, PollFlags::IN),
+        ];
+        poll(&mut polled, None)?;
+        if !polled[0].revents().is_empty() {
+            return Ok(());
+        }
+        let Some(fixed) = receive_request(channel)? else {
+            return Ok(());
+        };
+        let mounted = fixed.iter().try_for_each(|entry| {
+            placeholders.create(entry)?;
+            entry.mount()
+        });
+        match mounted {
+            Ok(()) => tell(READY)?,
+            Err(error) => tell(&format!("{FAILED}{error}").replace('\n', " "))?,
+        }
+    }
+}
+
+/// Sends entries to the process that holds the namespaces: the length, and arguments of the helper,
+/// each of which ends with a zero byte.
+pub(super) fn send_request(channel: &mut UnixStream, fixed: Vec<FixedEntry>) -> io::Result<()> {
+    let mut arguments = HelperArguments::default();
+    arguments.view.fixed = fixed;
+    let mut text = Vec::new();
+    for word in arguments.words() {
+        text.extend(word.into_vec());
+        text.push(0);
+    }
+    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    channel.write_all(&length.to_ne_bytes())?;
+    channel.write_all(&text)
+}
+
+/// Receives entries. `None` if the agent has ended.
+fn receive_request(channel: &mut UnixStream) -> io::Result<Option<Vec<FixedEntry>>> {
+    let mut length = [0; 4];
+    if channel.read(&mut length[..1])? == 0 {
+        return Ok(None);
+    }
+    channel.read_exact(&mut length[1..])?;
+    let length = u32::from_ne_bytes(length).min(MAX_REQUEST);
+    let mut text = vec![0; length.try_into().unwrap_or_default()];
+    channel.read_exact(&mut text)?;
+    let words = text.split(|byte| *byte == 0);
+    let mut words = words.map(|word| OsString::from_vec(word.to_vec()));
+    let arguments = HelperArguments::parse(&mut words).map_err(io::Error::other)?;
+    Ok(Some(arguments.view.fixed))
+}
+
+/// Sets up the mounts, then waits for the end of standard input: the process that holds the
+/// namespaces has ended. Collects processes whose parents have ended.
 pub(super) fn be_first_process(given: &HelperArguments) -> Result<ExitCode, SandboxError> {
     // The parent has one thread, so the signal means its end.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| SandboxError::Namespaces(error.into()))?;
     given.view.apply()?;
-    let error = SandboxError::Namespaces;
-    if given.network != SandboxNetwork::Open {
-        start_loopback().map_err(error)?;
-    }
-    if given.network == SandboxNetwork::Proxy {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(error)?;
-        send_socket(std::io::stdin(), &listener).map_err(error)?;
-    }
     drop_all_privileges().map_err(SandboxError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -69,11 +176,10 @@ pub(super) fn be_first_process(given: &HelperArguments) -> Result<ExitCode, Sand
     Ok(ExitCode::SUCCESS)
 }
 
-async fn attend() -> std::io::Result<()> {
+async fn attend() -> io::Result<()> {
     let mut children = signal(SignalKind::child())?;
-    let input = UnixStream::from(rustix::io::dup(std::io::stdin())?);
-    input.set_nonblocking(true)?;
-    let mut input = tokio::net::UnixStream::from_std(input)?;
+    let input: OwnedFd = rustix::io::dup(io::stdin())?;
+    let mut input = pipe::Receiver::from_owned_fd(input)?;
     tell(READY)?;
     let mut byte = [0];
     loop {
@@ -85,8 +191,8 @@ async fn attend() -> std::io::Result<()> {
 }
 
 /// Writes one line to standard output, which the agent reads.
-fn tell(line: &str) -> std::io::Result<()> {
-    let mut output = std::io::stdout();
+fn tell(line: &str) -> io::Result<()> {
+    let mut output = io::stdout();
     output.write_all(format!("{line}\n").as_bytes())?;
     output.flush()
 }

@@ -44,7 +44,7 @@ pub(super) fn landlock_level() -> LandlockLevel {
 /// Restricts the current thread, and every program that it executes or starts, to writing to the
 /// writable paths, reading what is not hidden, and signals and abstract sockets of its descendants.
 /// Missing paths are skipped; a writable path with a symbolic link is refused, since an agent may
-/// have created the link. `read_only` paths cannot be enforced.
+/// have created the link. `fixed` entries cannot be enforced.
 pub(super) fn restrict(view: &MountView) -> Result<(), SandboxError> {
     match enforce(view)? {
         LandlockLevel::Absent => Err(SandboxError::Absent),
@@ -214,7 +214,7 @@ mod tests {
                 writable: vec![inside.clone(), inside.join("no such directory")],
                 shown: vec![hidden.join("shown")],
                 hidden: vec![hidden.clone()],
-                read_only: Vec::new(),
+                fixed: Vec::new(),
             })
             .unwrap();
             fs::read(hidden.join("shown/public")).unwrap();

@@ -8,6 +8,7 @@ mod arguments;
 mod backend;
 mod entry;
 mod error;
+mod fixed;
 mod host;
 mod init;
 mod landlock;

@@ -7,7 +7,8 @@ use swarm_os::namespaces::MountView;
 use swarm_protocol::{SandboxKind, SandboxUse};
 
 use super::arguments::{HelperArguments, HelperTask};
-use super::host::{Joining, SandboxHost};
+use super::fixed::fixed_entries;
+use super::host::Joining;
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
@@ -35,20 +36,6 @@ const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 /// Directory for temporary files in the git directory of one worktree, removed with the worktree, or
 /// in the agent's directory for long output.
 const OWN_TEMPORARY: &str = "swarm-tmp";
-
-/// Files of a repository that make git run programs.
-const GIT_CONFIGURATION: [&str; 2] = ["config", "hooks"];
-
-/// Files and directories of a project that make swarm or Claude Code run programs.
-const PROJECT_CONFIGURATION: [&str; 7] = [
-    ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/swarm.toml",
-    ".claude/agents",
-    ".claude/skills",
-    ".claude/commands",
-];
 
 /// How to start a command through the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,8 +118,7 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
         SandboxKind::Namespaces => {
             let access = ctx.shell.sandbox().access(&guards.hosts);
             access.set_call(ctx.host.clone());
-            let start = || SandboxHost::start(&guards.helper, arguments, access);
-            let joined = ctx.shell.sandbox().join(guards.unix_sockets, start);
+            let joined = ctx.shell.sandbox().join(&guards.helper, arguments, access);
             joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
         }
     }
@@ -204,33 +190,12 @@ impl WritablePaths {
             writable: self.writable,
             hidden: guards.hide.clone(),
             shown: guards.show.clone(),
-            read_only: Vec::new(),
+            fixed: fixed_entries(confine),
         };
         view.shown
             .extend(ctx.scratch.as_deref().map(Path::to_owned));
-        if confine.git().is_none()
-            && let Some(git) = own_repository(confine.root())
-        {
-            let configuration = GIT_CONFIGURATION.map(|name| git.join(name));
-            view.read_only.extend(configuration);
-            // As a mount it cannot be renamed and replaced.
-            view.writable.push(git);
-        }
-        let project = PROJECT_CONFIGURATION.map(|name| confine.root().join(name));
-        view.read_only.extend(project);
-        let own = confine.root().join(".claude");
-        if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            view.writable.push(own);
-        }
         view
     }
-}
-
-/// Returns the git directory below a writable directory.
-fn own_repository(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    let metadata = git.symlink_metadata().ok()?;
-    metadata.is_dir().then_some(git)
 }
 
 /// Returns paths that must not be writable: a temporary directory that contains one of them is not

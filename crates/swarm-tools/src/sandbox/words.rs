@@ -19,6 +19,14 @@ pub(super) const SHOW: &str = "--show";
 
 pub(super) const READ_ONLY: &str = "--read-only";
 
+pub(super) const PIN: &str = "--pin";
+
+/// Nothing can be created there.
+pub(super) const RESERVE: &str = "--reserve";
+
+/// The same for git's `commondir`.
+pub(super) const RESERVE_COMMON: &str = "--reserve-commondir";
+
 pub(super) const UNIX_SOCKETS: &str = "--unix-sockets";
 
 pub(super) const NO_NETWORK: &str = "--no-network";

@@ -1,0 +1,189 @@
+//! Files and directories that exist only so that something can be mounted on them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+
+use super::bind::{MountError, at};
+use super::fixed::{FixedEntry, FixedKind, is_empty_directory};
+
+/// Content of a placeholder for `commondir`.
+const ITSELF: &str = ".\n";
+
+/// How often to try again if another process removes the placeholder.
+const ATTEMPTS: usize = 10;
+
+/// The placeholders of one sandbox. Several sandboxes may use the same ones: each holds a shared lock,
+/// and only the last removes them.
+#[derive(Debug, Default)]
+pub struct Placeholders {
+    held: Vec<(FixedEntry, fs::File)>,
+}
+
+impl Placeholders {
+    /// Creates and locks the placeholder of a reserved entry. Does nothing for other entries, if
+    /// something else exists there, and in a directory in which this user cannot create files.
+    ///
+    /// # Errors
+    /// [`MountError`] if it cannot be created for another reason.
+    pub fn create(&mut self, entry: &FixedEntry) -> Result<(), MountError> {
+        if !entry.is_reserved() {
+            return Ok(());
+        }
+        for _ in 0..ATTEMPTS {
+            let acquired = match acquire(entry) {
+                Err(error) if is_unwritable(&error) => return Ok(()),
+                acquired => acquired.map_err(at("reserve", &entry.path))?,
+            };
+            if let Some(file) = acquired {
+                let is_known = self
+                    .held
+                    .iter()
+                    .any(|(_, known)| is_same(known.metadata(), file.metadata()));
+                if !is_known && is_placeholder(entry) {
+                    self.held.push((entry.clone(), file));
+                }
+                return Ok(());
+            }
+        }
+        let busy = io::Error::from(io::ErrorKind::ResourceBusy);
+        Err(at("reserve", &entry.path)(busy))
+    }
+
+    /// Removes the placeholders that no other sandbox uses, unless something was created in them. Call
+    /// it in the mount namespace after every other process in it has ended.
+    pub fn remove(self) {
+        for (entry, file) in self.held {
+            let path = entry.path.as_path();
+            while unmount(path, UnmountFlags::DETACH).is_ok() {}
+            let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            let is_unchanged = is_at(&file, path) && is_placeholder(&entry);
+            if !alone || !is_unchanged {
+                continue;
+            }
+            let removed = match entry.kind {
+                FixedKind::ReservedDirectory => fs::remove_dir(path),
+                _ => fs::remove_file(path),
+            };
+            if let Err(error) = removed {
+                tracing::warn!(%error, path = %path.display(), "cannot remove a placeholder");
+            }
+        }
+    }
+}
+
+fn is_unwritable(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(
+        error.kind(),
+        NotFound | PermissionDenied | ReadOnlyFilesystem
+    )
+}
+
+/// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was removed
+/// in the meantime.
+fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
+    let path = entry.path.as_path();
+    let created = match entry.kind {
+        FixedKind::ReservedDirectory => fs::create_dir(path),
+        _ => create_complete(path),
+    };
+    match created {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // A pipe would be opened without waiting for its other end.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(CWD, path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        opened => fs::File::from(opened?),
+    };
+    flock(&file, FlockOperation::LockShared)?;
+    Ok(is_at(&file, path).then_some(file))
+}
+
+/// Creates the file with its content, since git reads it at any time.
+fn create_complete(path: &Path) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+    file.write_all(ITSELF.as_bytes())?;
+    file.persist_noclobber(path)?;
+    Ok(())
+}
+
+fn is_placeholder(entry: &FixedEntry) -> bool {
+    match entry.kind {
+        FixedKind::ReservedDirectory => is_empty_directory(&entry.path),
+        _ => fs::read_to_string(&entry.path).is_ok_and(|text| text == ITSELF),
+    }
+}
+
+fn is_at(file: &fs::File, path: &Path) -> bool {
+    is_same(file.metadata(), path.symlink_metadata())
+}
+
+fn is_same(one: io::Result<fs::Metadata>, other: io::Result<fs::Metadata>) -> bool {
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    matches!((one.map(identity), other.map(identity)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &Path, kind: FixedKind) -> FixedEntry {
+        let path = path.to_owned();
+        FixedEntry { path, kind }
+    }
+
+    #[test]
+    fn the_last_sandbox_removes_a_placeholder() {
+        let base = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            (".claude", FixedKind::ReservedDirectory),
+            ("commondir", FixedKind::ReservedCommonDirectory),
+        ] {
+            let reserved = entry(&base.path().join(name), kind);
+            let (mut one, mut other) = (Placeholders::default(), Placeholders::default());
+            one.create(&reserved).unwrap();
+            one.create(&reserved).unwrap();
+            other.create(&reserved).unwrap();
+            one.remove();
+            assert!(reserved.path.exists(), "{name}");
+            other.remove();
+            assert!(!reserved.path.exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_created_in_the_meantime_is_kept() {
+        let base = tempfile::tempdir().unwrap();
+        let (own, file) = (base.path().join("own"), base.path().join("file"));
+        fs::create_dir_all(own.join("inner")).unwrap();
+        fs::File::create(&file).unwrap();
+        let later = base.path().join("later");
+        let mut placeholders = Placeholders::default();
+        for path in [&own, &file, &later] {
+            let reserved = entry(path, FixedKind::ReservedDirectory);
+            placeholders.create(&reserved).unwrap();
+        }
+        fs::create_dir(later.join("inner")).unwrap();
+        placeholders.remove();
+        assert!(own.is_dir() && file.is_file() && later.join("inner").is_dir());
+    }
+
+    #[test]
+    fn entries_of_other_kinds_need_no_placeholder() {
+        let base = tempfile::tempdir().unwrap();
+        let missing = base.path().join("missing");
+        for kind in [FixedKind::Pinned, FixedKind::ReadOnly] {
+            let mut placeholders = Placeholders::default();
+            placeholders.create(&entry(&missing, kind)).unwrap();
+            assert!(!missing.exists());
+        }
+    }
+}
