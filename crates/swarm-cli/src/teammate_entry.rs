@@ -239,22 +239,28 @@ fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeRepor
 }
 
 /// Resolves when the process must stop: on a signal, or when its pane is closed.
+///
+/// Signals are handled on a thread of their own, because the member's only other thread may be
+/// waiting for a lock that another program holds.
 fn terminate() -> anyhow::Result<Termination> {
     let termination = Termination::default();
-    for (kind, cause) in [
-        (SignalKind::terminate(), "its process was terminated"),
-        (
-            SignalKind::hangup(),
-            "its pane was closed, or the tmux server exited",
-        ),
-        (SignalKind::interrupt(), "its process was interrupted"),
-    ] {
-        let mut signals = signal(kind)?;
-        let termination = termination.clone();
-        tokio::spawn(async move {
-            signals.recv().await;
-            termination.tell(cause);
+    let told = termination.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let entered = runtime.enter();
+    let mut terminated = signal(SignalKind::terminate())?;
+    let mut hung_up = signal(SignalKind::hangup())?;
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    drop(entered);
+    let wait = async move {
+        told.tell(tokio::select! {
+            _ = terminated.recv() => "its process was terminated",
+            _ = hung_up.recv() => "its pane was closed, or the tmux server exited",
+            _ = interrupted.recv() => "its process was interrupted",
         });
-    }
+    };
+    let waiter = std::thread::Builder::new().name("waits for signals".to_owned());
+    waiter.spawn(move || runtime.block_on(wait))?;
     Ok(termination)
 }

@@ -8,7 +8,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::faults::others::refresh;
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, kill_process_of, run_args, world};
+use crate::scene::{MODEL, kill_process_of, run_args, signal_member, wait_until_gone, world};
 
 /// A lock is waited for 20 s; Ctrl-C does not wait for it.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -32,7 +32,11 @@ fn own_team(world: &World) -> String {
 
 /// A run with one teammate, which is in the middle of a turn and stays there until the gate opens.
 fn with_busy_mate(gate: &Gate) -> (World, FakeApi, Running) {
-    let stays = Reply::text("at last").held_by(gate, 1);
+    with_mate(Reply::text("at last").held_by(gate, 1))
+}
+
+/// A run with one teammate, whose first answer of the model is this one.
+fn with_mate(stays: Reply) -> (World, FakeApi, Running) {
     let script = Script::new()
         .agent(
             "team-lead",
@@ -163,6 +167,32 @@ fn ctrl_c_stops_a_lead_whose_inbox_is_locked_by_another_program() {
     running.wait().assert_code(130);
     assert!(began.elapsed() < ENDS_WITHIN, "it has waited");
     assert!(world.team("demo").has_unread("team-lead"), "it is kept");
+}
+
+#[test]
+fn sigterm_stops_a_teammate_that_waits_for_a_lock_of_another_program() {
+    let gate = Gate::closed();
+    let task = json!({"subject": "a task", "description": "for later"});
+    let (world, _api, running) =
+        with_mate(Reply::tool("create", "TaskCreate", task).held_by(&gate, 1));
+    let team = own_team(&world);
+    let lock = world.team(&team).tasks_directory().join(".lock.lock");
+    world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+    let fresh = refresh(&lock);
+    gate.open();
+    world.wait_until("bob waits for the lock", || {
+        let detail = world.team(&team).state("bob")["detail"].to_string();
+        detail.contains("TaskCreate")
+    });
+    let began = Instant::now();
+    let pid = signal_member(&world, &team, "bob", Signal::TERM);
+    wait_until_gone(&world, pid);
+    assert!(began.elapsed() < ENDS_WITHIN, "it has waited");
+    assert_eq!(world.team(&team).tasks(), [] as [Value; 0]);
+    drop(fresh);
+    std::fs::remove_dir(&lock).unwrap();
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
 }
 
 #[test]

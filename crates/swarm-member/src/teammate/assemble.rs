@@ -66,6 +66,7 @@ pub(crate) fn assemble(
         move |event| events.emit(event),
     ));
     context.pin_key(order.verify_key.clone());
+    parts.terminate.interrupts(context.lock_interrupt());
     if let Some(merger) = parts.merger {
         context.merge_with(merger);
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use swarm_agent::{AgentRuntime, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
+use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
@@ -94,6 +95,7 @@ const UNNAMED: &str = "its process was told to stop";
 pub struct Termination {
     token: CancellationToken,
     cause: Arc<OnceLock<&'static str>>,
+    lock_interrupt: Arc<OnceLock<LockInterrupt>>,
 }
 
 impl Termination {
@@ -101,6 +103,18 @@ impl Termination {
     pub fn tell(&self, cause: &'static str) {
         self.cause.get_or_init(|| cause);
         self.token.cancel();
+        if let Some(interrupt) = self.lock_interrupt.get() {
+            interrupt.interrupt();
+        }
+    }
+
+    /// Sets what also ends the teammate's waits for locks when it is told to stop. Only the first
+    /// call has an effect.
+    pub(crate) fn interrupts(&self, interrupt: &LockInterrupt) {
+        let set = self.lock_interrupt.get_or_init(|| interrupt.clone());
+        if self.token.is_cancelled() {
+            set.interrupt();
+        }
     }
 
     /// Cancelled when the teammate is told to stop.
