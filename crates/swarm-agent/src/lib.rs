@@ -56,7 +56,9 @@ pub use parts::AgentParts;
 pub use program_docs::{ProgramDocs, ProgramPage};
 pub use rights::{Rights, without_unreadable};
 pub use session::Session;
-pub use spawner::{NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
+pub use spawner::{
+    NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates, only_the_lead_spawns,
+};
 pub use subagent::{
     IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,
     SubAgentStatus, SubAgents,

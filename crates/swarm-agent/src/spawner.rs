@@ -1,11 +1,13 @@
-//! Spawning teammates for the Agent tool.
+//! The other members of a team, for the tools `Agent`, `ListAgents` and `TaskStop`.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
 use swarm_permissions::Isolation;
-use swarm_protocol::{AgentId, Color, Effort, MemberName, PaneId, PermissionMode};
+use swarm_protocol::{
+    AgentId, Color, Effort, MemberName, MemberState, PaneId, PermissionMode, UnixMs,
+};
 use tokio_util::sync::CancellationToken;
 
 /// A model's request for a teammate. The spawner checks it against the caller's permissions.
@@ -54,24 +56,65 @@ pub struct Spawned {
     pub note: String,
 }
 
-/// Spawns teammates for an agent.
+/// Another member of the caller's team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeammateStatus {
+    /// `name@team`.
+    pub agent_id: AgentId,
+    /// Agent type; `None` for the lead.
+    pub agent_type: Option<String>,
+    /// Its state, as in `swarm status`.
+    pub state: MemberState,
+    /// Start of the state, if known.
+    pub since: Option<UnixMs>,
+    /// Call, request or reason of the state.
+    pub detail: Option<String>,
+}
+
+impl TeammateStatus {
+    /// Returns whether `who` is its name or its `name@team`.
+    pub(crate) fn is_called(&self, who: &str) -> bool {
+        who == self.agent_id.name.as_str() || who == self.agent_id.to_string()
+    }
+}
+
+/// The other members of an agent's team.
 #[async_trait]
-pub trait TeammateSpawner: Send + Sync + fmt::Debug {
+pub trait Teammates: Send + Sync + fmt::Debug {
     /// Spawns a teammate and returns once it is committed. The error is for the model: what failed
     /// and what to do.
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String>;
+
+    /// Returns the other members; empty without a team. The error is for the model.
+    async fn list(&self) -> Result<Vec<TeammateStatus>, String>;
+
+    /// Stops a member immediately and returns once it has stopped: one sentence for the model, as
+    /// is the error.
+    async fn stop(&self, name: &MemberName) -> Result<String, String>;
 }
 
-/// The spawner of agents other than the lead: it refuses every request.
+/// Returns the refusal of a spawn that the lead did not request.
+pub fn only_the_lead_spawns(name: &MemberName) -> String {
+    format!(
+        "`{name}` was not spawned: only the team lead can add teammates. Send a request to team-lead with SendMessage"
+    )
+}
+
+/// The teammates of an agent that is not a member of a team, such as a sub-agent.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoSpawner;
+pub struct NoTeammates;
 
 #[async_trait]
-impl TeammateSpawner for NoSpawner {
+impl Teammates for NoTeammates {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
-        Err(format!(
-            "`{}` was not spawned: only the team lead can add teammates. Send a request to team-lead with SendMessage",
-            request.name
-        ))
+        Err(only_the_lead_spawns(&request.name))
+    }
+
+    async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
+        Ok(Vec::new())
+    }
+
+    async fn stop(&self, name: &MemberName) -> Result<String, String> {
+        Err(format!("{name} was not stopped: there is no team"))
     }
 }

@@ -9,7 +9,7 @@ use swarm_agent::{
     AgentEnvironment, AgentError, AgentParts, AgentRuntime, Brief, EnvironmentFact, EventSink,
     ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections, Isolator,
     MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SessionLimits,
-    SubAgentServices, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
+    SubAgentServices, SubAgents, Teammates, TranscriptAuthor, TranscriptFile, own_tools,
     without_unreadable,
 };
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
@@ -149,14 +149,14 @@ impl Assembled {
 }
 
 impl MemberSetup {
-    /// Assembles the member. `spawner` adds teammates for it.
+    /// Assembles the member. `teammates` are the other members of its team.
     ///
     /// # Errors
     /// [`AgentError`] if the transcript cannot be opened.
     pub(crate) fn assemble(
         self,
         servers: &ProcessServers,
-        spawner: Arc<dyn TeammateSpawner>,
+        teammates: Arc<dyn Teammates>,
     ) -> Result<Assembled, AgentError> {
         let context = Arc::clone(&self.mail.context);
         context.scan_handoffs(self.agent_config.handoff);
@@ -232,7 +232,7 @@ impl MemberSetup {
             brief: Some(brief),
             tool_context,
         };
-        sub_agents.attach(&mut agent, spawner, self.definition.as_ref(), &transcript);
+        sub_agents.attach(&mut agent, teammates, self.definition.as_ref(), &transcript);
         Ok(Assembled {
             agent,
             runtime: self.runtime,

@@ -8,7 +8,7 @@ use swarm_protocol::PermissionMode;
 
 /// Every built-in tool, and one of an MCP server.
 const TOOLS: &str = "Read Write Edit Glob Grep Bash Agent SendMessage TaskCreate TaskGet TaskList \
-                     TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion \
+                     TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput ListAgents AskUserQuestion \
                      EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch EnterWorktree \
                      ExitWorktree StructuredOutput mcp__git__log";
 
@@ -53,12 +53,12 @@ fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
 
 #[test]
 fn c4_each_kind_of_agent_has_its_tools() {
-    let below_a_lead = "SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion \
+    let below_a_lead = "SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput ListAgents AskUserQuestion \
                         EnterPlanMode ExitPlanMode";
     let teammate = "TeamCreate TeamDelete";
     let background = below_a_lead.replace("TaskUpdate", "TaskGet TaskList TaskUpdate");
     let coordinator = "Read Write Edit Glob Grep Bash TaskCreate TaskGet TaskList TaskUpdate TeamCreate TeamDelete \
-                       TaskOutput AskUserQuestion EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch \
+                       TaskOutput ListAgents AskUserQuestion EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch \
                        EnterWorktree ExitWorktree mcp__git__log";
     let table = [
         (AgentKind::Lead, ""),

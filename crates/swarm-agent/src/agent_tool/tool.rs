@@ -15,7 +15,7 @@ use super::fork::reject_overrides;
 use super::input::{Input, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
-use crate::{SpawnRequest, Spawned, TeammateSpawner};
+use crate::{SpawnRequest, Spawned, Teammates};
 
 /// Aliases of the tool.
 const ALIASES: &[&str] = &["Task"];
@@ -24,7 +24,7 @@ const ALIASES: &[&str] = &["Task"];
 /// knows its caller.
 #[derive(Debug, Clone)]
 pub struct AgentTool {
-    spawner: Arc<dyn TeammateSpawner>,
+    spawner: Arc<dyn Teammates>,
     agents: Weak<SubAgents>,
     parent: Arc<Parent>,
 }
@@ -39,7 +39,7 @@ impl AgentTool {
     /// Creates the tool of `parent`, which starts teammates with `spawner` and sub-agents with
     /// `agents`.
     pub(crate) fn new(
-        spawner: Arc<dyn TeammateSpawner>,
+        spawner: Arc<dyn Teammates>,
         agents: Weak<SubAgents>,
         parent: Arc<Parent>,
     ) -> Self {

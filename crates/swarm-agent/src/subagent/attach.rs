@@ -6,27 +6,28 @@ use swarm_permissions::{AgentDefinition, ToolCeiling};
 
 use super::interject::WithNotifications;
 use super::registry::Root;
-use super::{Parent, SubAgents, TaskOutput, TaskStop, pool};
+use super::{ListAgents, Parent, SubAgents, TaskOutput, TaskStop, pool};
 use crate::agent_tool::{SkillCall, has_forks};
-use crate::{AgentParts, AgentTool, TeammateSpawner, TranscriptFile};
+use crate::{AgentParts, AgentTool, Teammates, TranscriptFile};
 
 impl SubAgents {
-    /// Adds the tools for sub-agents to the agent of the process; `spawner` adds teammates for it.
+    /// Adds the tools for sub-agents to the agent of the process; `teammates` are the other
+    /// members of its team.
     /// Its tools become the pool of its sub-agents, as far as its `definition` has them. Files of
     /// sub-agents are in the directory `subagents` of the session of `transcript`.
     pub fn attach(
         &self,
         parts: &mut AgentParts,
-        spawner: Arc<dyn TeammateSpawner>,
+        teammates: Arc<dyn Teammates>,
         definition: Option<&AgentDefinition>,
         transcript: &TranscriptFile,
     ) {
         let mut parent = Parent::of(None, 0, parts, ToolCeiling::default().below(definition));
-        for name in [AgentTool::NAME, "TaskStop", "TaskOutput"] {
+        for name in [AgentTool::NAME, "TaskStop", "TaskOutput", "ListAgents"] {
             parent.tool_names.push(name.to_owned());
         }
         let parent = Arc::new(parent);
-        let agents = AgentTool::new(spawner, self.weak(), Arc::clone(&parent));
+        let agents = AgentTool::new(Arc::clone(&teammates), self.weak(), Arc::clone(&parent));
         let skills = &self.kit().agent_config.skills;
         if has_forks(skills) {
             let named = parts.tools.iter_mut();
@@ -35,8 +36,15 @@ impl SubAgents {
             }
         }
         parts.tools.push(Arc::new(agents));
-        parts.tools.push(Arc::new(TaskStop(self.weak())));
+        parts.tools.push(Arc::new(TaskStop {
+            agents: self.weak(),
+            teammates: Arc::clone(&teammates),
+        }));
         parts.tools.push(Arc::new(TaskOutput(self.weak())));
+        parts.tools.push(Arc::new(ListAgents {
+            agents: self.weak(),
+            teammates,
+        }));
         let root = Root {
             pool: parts.tools.clone(),
             events: Arc::clone(&parts.events),

@@ -22,7 +22,7 @@ use super::{Parent, ReadyModel, SubAgents};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
-    AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, NoSpawner,
+    AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, NoTeammates,
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
 };
 
@@ -98,7 +98,7 @@ impl SubAgents {
     /// Replaces the Agent tool of the pool with one that knows its caller, and the Skill tool if
     /// skills need separate agents.
     fn bound(&self, tool: Arc<dyn Tool>, parent: &Arc<Parent>) -> Arc<dyn Tool> {
-        let agents = || AgentTool::new(Arc::new(NoSpawner), self.weak(), Arc::clone(parent));
+        let agents = || AgentTool::new(Arc::new(NoTeammates), self.weak(), Arc::clone(parent));
         let skills = &self.kit().agent_config.skills;
         match tool.name() {
             AgentTool::NAME => Arc::new(agents()),

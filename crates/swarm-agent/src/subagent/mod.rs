@@ -16,6 +16,7 @@ mod hold;
 mod interject;
 mod isolator;
 mod kit;
+mod list_agents;
 mod mailbox;
 mod meta;
 mod notification;
@@ -36,6 +37,7 @@ mod task_stop;
 
 pub use isolator::{IsolatedDirectory, Isolator};
 pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentServices};
+use list_agents::ListAgents;
 pub(crate) use parent::Parent;
 pub use record::SubAgentStatus;
 pub(crate) use record::{Link, Record};

@@ -127,6 +127,11 @@ impl SubAgents {
         }
     }
 
+    /// Returns all sub-agents of the process, oldest first.
+    pub(super) fn records(&self) -> Vec<Arc<Record>> {
+        self.lock().records.clone()
+    }
+
     /// Returns the background sub-agents that have not completely ended.
     pub(crate) fn in_background(&self) -> Vec<Arc<Record>> {
         let inner = self.lock();

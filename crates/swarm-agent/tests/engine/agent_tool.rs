@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_agent::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner};
+use swarm_agent::{NoTeammates, SpawnRequest, Spawned, StepCounter, TeammateStatus, Teammates};
 use swarm_permissions::{Isolation, ToolAllowance};
-use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
+use swarm_protocol::{AgentEvent, Color, MemberName, PaneId, PermissionMode};
 use swarm_tools::ToolOutput;
 use tokio::sync::Barrier;
 
@@ -18,7 +18,7 @@ use crate::world::{Watcher, World};
 struct RecordingSpawner(Mutex<Vec<SpawnRequest>>);
 
 #[async_trait]
-impl TeammateSpawner for RecordingSpawner {
+impl Teammates for RecordingSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         let agent_id = format!("{}@crew", request.name).parse().unwrap();
         self.0.lock().push(request);
@@ -31,9 +31,17 @@ impl TeammateSpawner for RecordingSpawner {
             note: "Its worktree is new.".into(),
         })
     }
+
+    async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
+        Ok(Vec::new())
+    }
+
+    async fn stop(&self, _name: &MemberName) -> Result<String, String> {
+        unreachable!("no member is stopped here")
+    }
 }
 
-async fn ask(spawner: Arc<dyn TeammateSpawner>, input: Value) -> ToolOutput {
+async fn ask(spawner: Arc<dyn Teammates>, input: Value) -> ToolOutput {
     let world = World::new(vec![]);
     let context = world.parts().tool_context;
     let family = Family::with_spawner(world, spawner);
@@ -87,11 +95,19 @@ struct BarrierSpawner {
 }
 
 #[async_trait]
-impl TeammateSpawner for BarrierSpawner {
+impl Teammates for BarrierSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         let spawned = self.recorder.spawn(request).await;
         self.barrier.wait().await;
         spawned
+    }
+
+    async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
+        self.recorder.list().await
+    }
+
+    async fn stop(&self, name: &MemberName) -> Result<String, String> {
+        self.recorder.stop(name).await
     }
 }
 
@@ -162,7 +178,7 @@ async fn invalid_calls_are_rejected_without_spawning() {
 #[tokio::test]
 async fn only_the_lead_spawns_teammates() {
     let input = json!({"description": "d", "prompt": "p", "name": "alice"});
-    let output = ask(Arc::new(NoSpawner), input).await;
+    let output = ask(Arc::new(NoTeammates), input).await;
     assert!(output.is_error);
     assert!(
         output
@@ -229,7 +245,7 @@ async fn agent_type_restrictions_apply_to_nested_sub_agents() {
         ..definition("boss")
     };
     let types = ["finder", "writer"].map(definition).to_vec();
-    let mut family = Family::of_type(&boss, types, Arc::new(NoSpawner));
+    let mut family = Family::of_type(&boss, types, Arc::new(NoTeammates));
     family.cast.plays("bob", [nested("finder"), says("done")]);
     family
         .cast

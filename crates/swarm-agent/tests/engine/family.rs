@@ -7,8 +7,8 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_agent::{
-    AgentParts, Injected, ModelFactory, NoOtherModels, NoSpawner, ReadyModel, Session,
-    SessionLimits, SubAgentServices, SubAgents, TeammateSpawner, TurnOutcome,
+    AgentParts, Injected, ModelFactory, NoOtherModels, NoTeammates, ReadyModel, Session,
+    SessionLimits, SubAgentServices, SubAgents, Teammates, TurnOutcome,
 };
 use swarm_model::{
     ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, StopReason,
@@ -181,10 +181,10 @@ pub(crate) fn definition(name: &str) -> AgentDefinition {
 
 impl Family {
     pub(crate) fn new(world: World) -> Self {
-        Self::with_spawner(world, Arc::new(NoSpawner))
+        Self::with_spawner(world, Arc::new(NoTeammates))
     }
 
-    pub(crate) fn with_spawner(world: World, spawner: Arc<dyn TeammateSpawner>) -> Self {
+    pub(crate) fn with_spawner(world: World, spawner: Arc<dyn Teammates>) -> Self {
         Self::build(world, spawner, AgentConfig::default(), None, Arc::default())
     }
 
@@ -196,7 +196,7 @@ impl Family {
         };
         Self::build(
             world,
-            Arc::new(NoSpawner),
+            Arc::new(NoTeammates),
             agent_config,
             None,
             Arc::default(),
@@ -207,7 +207,7 @@ impl Family {
     pub(crate) fn of_type(
         own: &AgentDefinition,
         definitions: Vec<AgentDefinition>,
-        spawner: Arc<dyn TeammateSpawner>,
+        spawner: Arc<dyn Teammates>,
     ) -> Self {
         let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
@@ -220,11 +220,19 @@ impl Family {
     pub(crate) fn configured(world: World, agent_config: AgentConfig) -> Self {
         Self::build(
             world,
-            Arc::new(NoSpawner),
+            Arc::new(NoTeammates),
             agent_config,
             None,
             Arc::default(),
         )
+    }
+
+    pub(crate) fn with_teammates(
+        world: World,
+        agent_config: AgentConfig,
+        teammates: Arc<dyn Teammates>,
+    ) -> Self {
+        Self::build(world, teammates, agent_config, None, Arc::default())
     }
 
     /// Opens the same agent in a new process, after this one has terminated.
@@ -235,7 +243,7 @@ impl Family {
         };
         Self::build(
             self.world,
-            Arc::new(NoSpawner),
+            Arc::new(NoTeammates),
             agent_config,
             None,
             self.cast,
@@ -244,7 +252,7 @@ impl Family {
 
     fn build(
         world: World,
-        spawner: Arc<dyn TeammateSpawner>,
+        spawner: Arc<dyn Teammates>,
         agent_config: AgentConfig,
         own: Option<&AgentDefinition>,
         cast: Arc<Cast>,

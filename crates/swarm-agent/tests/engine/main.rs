@@ -19,6 +19,7 @@ mod family;
 mod fork;
 mod hooks;
 mod limits;
+mod list_agents;
 mod loaded_definition;
 mod mail;
 mod model;

@@ -21,7 +21,7 @@ use super::LeadParts;
 use super::mail::LeadMail;
 use super::prompt::system_prompt;
 use super::role::LeadRole;
-use super::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
+use super::team_tools::{LeadTeammates, TeamCreate, TeamDelete};
 use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
@@ -94,7 +94,7 @@ pub(super) fn assemble(
     );
     let role_mail = Arc::new(role_mail.attended(person.is_some()));
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
-    let spawner = LeadSpawner::new(
+    let spawner = LeadTeammates::new(
         dep.clone(),
         Arc::clone(&context),
         Arc::clone(&leadership),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_agent::{
-    EventSink, LoadedDefinition, NoSpawner, ProgramDocs, Rights, SessionLimits, find_transcript,
+    EventSink, LoadedDefinition, ProgramDocs, Rights, SessionLimits, find_transcript,
 };
 use swarm_mcp::ProcessServers;
 use swarm_os::DirectoryWatcher;
@@ -20,6 +20,7 @@ use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
+use crate::peers::TeammatePeers;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
 use crate::role::MemberLoop;
 use crate::servers::require;
@@ -106,7 +107,10 @@ pub(crate) fn assemble(
         agent_type: order.agent_type.clone(),
         system: system_prompt(&order, &loaded.instructions),
         directories,
-        send_message: SendMessageTool::for_teammate(context, Arc::clone(&role_mail.shutdown)),
+        send_message: SendMessageTool::for_teammate(
+            Arc::clone(&context),
+            Arc::clone(&role_mail.shutdown),
+        ),
         role_tools: Vec::new(),
         limits,
         permission_timeout: order.limits.permission_timeout(),
@@ -125,7 +129,7 @@ pub(crate) fn assemble(
         host: parts.process.machine,
         version: parts.process.version,
     };
-    let mut assembled = setup.assemble(servers, Arc::new(NoSpawner))?;
+    let mut assembled = setup.assemble(servers, Arc::new(TeammatePeers(context)))?;
     let tools = offered(std::mem::take(&mut assembled.agent.tools), &order);
     let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
     assembled.agent.tools = tools;

@@ -22,6 +22,7 @@ const TOOLS: &[&str] = &[
     "TaskUpdate",
     "TaskStop",
     "TaskOutput",
+    "ListAgents",
     "TeamCreate",
     "TeamDelete",
     "AskUserQuestion",
@@ -113,6 +114,7 @@ pub(super) const ALL_AGENTS: &[DeniedTool] = &[
         Exception::Teammate,
         "only the main conversation stops background work",
     ),
+    denied_tool("ListAgents", Exception::Teammate, NO_MEMBER),
     denied_tool(
         "AskUserQuestion",
         Exception::Teammate,
@@ -186,6 +188,7 @@ pub(super) const TEAMMATE_EXTRA: &[&str] = &[
     "TaskUpdate",
     "TaskStop",
     "TaskOutput",
+    "ListAgents",
     "AskUserQuestion",
     "EnterPlanMode",
     "ExitPlanMode",

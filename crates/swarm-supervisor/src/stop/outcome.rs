@@ -121,6 +121,24 @@ impl StopReport {
             transcript: None,
         }
     }
+
+    /// Describes in one line how the member stopped.
+    pub fn sentence(&self) -> String {
+        let how = match &self.outcome {
+            StopOutcome::Approved => "has shut down",
+            StopOutcome::Terminated => "did not respond in time and was terminated",
+            StopOutcome::Killed => "was killed",
+            StopOutcome::AlreadyGone => "had already stopped",
+            StopOutcome::Refused { .. } => "keeps running",
+        };
+        let released: Vec<String> = self.released.iter().map(|id| format!("#{id}")).collect();
+        if released.is_empty() {
+            format!("{} {how}", self.member)
+        } else {
+            let released = released.join(", ");
+            format!("{} {how}; released tasks: {released}", self.member)
+        }
+    }
 }
 
 #[expect(

@@ -8,7 +8,7 @@ mod targets;
 mod waiting;
 
 pub(super) use kill::{KillArgs, run as kill};
-pub(super) use report::{tell_left, told};
+pub(super) use report::tell_left;
 pub(super) use shutdown::{ShutdownArgs, run as shutdown};
 pub(super) use targets::{MemberWord, StopTargets};
 pub(super) use waiting::{saying_who, who_lives};

@@ -27,7 +27,7 @@ pub(super) fn report(
                 records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
-                    None if !app.out.json => app.out.data(&told(&stopped))?,
+                    None if !app.out.json => app.out.data(&stopped.sentence())?,
                     None => {}
                 }
             }
@@ -82,27 +82,6 @@ fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
     match records {
         [one] if !is_list => app.out.json(one),
         records => app.out.json(&records),
-    }
-}
-
-/// Describes in one line how a member stopped.
-pub(in crate::commands) fn told(stopped: &StopReport) -> String {
-    let how = match &stopped.outcome {
-        StopOutcome::Approved => "has shut down",
-        StopOutcome::Terminated => "did not respond in time and was terminated",
-        StopOutcome::Killed => "was killed",
-        StopOutcome::AlreadyGone => "had already stopped",
-        StopOutcome::Refused { .. } => "keeps running",
-    };
-    let released: Vec<String> = stopped.released.iter().map(|id| format!("#{id}")).collect();
-    if released.is_empty() {
-        format!("{} {how}", stopped.member)
-    } else {
-        format!(
-            "{} {how}; released tasks: {}",
-            stopped.member,
-            released.join(", ")
-        )
     }
 }
 

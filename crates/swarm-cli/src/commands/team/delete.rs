@@ -12,7 +12,7 @@ use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
 use swarm_ui::clean_line;
 
 use crate::app::App;
-use crate::commands::stop::{saying_who, tell_left, told, who_lives};
+use crate::commands::stop::{saying_who, tell_left, who_lives};
 use crate::commands::{runtime, told_on_ctrl_c};
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
@@ -201,7 +201,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     runtime.shutdown_background();
     let ended = ended??;
     for stopped in &ended.stopped {
-        app.out.say(&told(stopped));
+        app.out.say(&stopped.sentence());
         tell_left(app, stopped);
     }
     match ended.failed.into_iter().next() {

@@ -6,4 +6,4 @@ mod spawner;
 
 pub(super) use create::TeamCreate;
 pub(super) use delete::TeamDelete;
-pub(super) use spawner::LeadSpawner;
+pub(super) use spawner::LeadTeammates;

@@ -1,23 +1,26 @@
-//! Named Agent calls of the lead: spawns a teammate in a separate process.
+//! The teammates of a lead: named Agent calls spawn them, each in a separate process.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PermissionMode};
 use swarm_store::Draft;
 use swarm_team::MemberContext;
 
-use swarm_supervisor::namesake;
-use swarm_supervisor::{LeadError, Leadership, SpawnContext};
-use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
+use crate::peers::other_members;
 
-/// Spawns teammates for the lead's model.
+use swarm_supervisor::namesake;
+use swarm_supervisor::{LeadError, Leadership, LeftWorktree, SpawnContext};
+use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
+use swarm_supervisor::{StopOptions, shutdown};
+
+/// Spawns, lists and stops teammates for the lead's model.
 #[derive(Debug)]
-pub(crate) struct LeadSpawner {
+pub(crate) struct LeadTeammates {
     spawn_context: SpawnContext,
     context: Arc<MemberContext>,
     leadership: Arc<Leadership>,
@@ -29,7 +32,7 @@ pub(crate) struct LeadSpawner {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl LeadSpawner {
+impl LeadTeammates {
     pub(crate) fn new(
         spawn_context: SpawnContext,
         context: Arc<MemberContext>,
@@ -97,7 +100,7 @@ impl LeadSpawner {
 }
 
 #[async_trait]
-impl TeammateSpawner for LeadSpawner {
+impl Teammates for LeadTeammates {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         // Calls of one response arrive in order, so names and colours are assigned in that order.
         let turn = Some(Arc::clone(&self.turn).lock_owned().await);
@@ -180,6 +183,30 @@ impl TeammateSpawner for LeadSpawner {
             pane: member.pane,
             note,
         })
+    }
+
+    async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
+        other_members(&self.context).await
+    }
+
+    async fn stop(&self, name: &MemberName) -> Result<String, String> {
+        let Some(team) = self.context.team() else {
+            return Err(format!("{name} was not stopped: there is no team"));
+        };
+        let reason = Some("the team lead stopped you".to_owned());
+        let options = StopOptions::now(reason, LEAD_NAME);
+        let stopped = shutdown(&self.spawn_context, team.name(), name, &options).await;
+        let stopped = stopped.map_err(|error| format!("{name} was not stopped: {error}"))?;
+        let mut message = stopped.sentence();
+        for more in [
+            stopped.worktree.as_ref().map(LeftWorktree::sentence),
+            stopped
+                .pane_left
+                .map(|why| format!("its pane is left: {why}")),
+        ] {
+            message.extend(more.map(|more| format!("\n{more}")));
+        }
+        Ok(message)
     }
 }
 

@@ -1,0 +1,145 @@
+//! The tool `ListAgents`: the other members of the team and the running sub-agents.
+
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_protocol::{ToolKind, UnixMs};
+use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+
+use super::{Record, SubAgents};
+use crate::{TeammateStatus, Teammates};
+
+/// Lists the agents that the caller can write to.
+#[derive(Debug)]
+pub(super) struct ListAgents {
+    pub(super) agents: Weak<SubAgents>,
+    pub(super) teammates: Arc<dyn Teammates>,
+}
+
+/// The parameters. Claude Code's `channel` and `cursor` have no effect there and are not accepted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Only agents whose name or type contains this text
+    q: Option<String>,
+}
+
+/// Maximum characters of what an agent does.
+const DETAIL: usize = 100;
+
+#[async_trait]
+impl Tool for ListAgents {
+    fn name(&self) -> &'static str {
+        "ListAgents"
+    }
+
+    fn description(&self) -> String {
+        prompt!("tools/ListAgents").to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<Input>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn is_read_only(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, _input: &Value) -> String {
+        "ListAgents".to_owned()
+    }
+
+    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+        match self.list(input).await {
+            Ok(output) => output,
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+}
+
+impl ListAgents {
+    async fn list(&self, input: Value) -> Result<ToolOutput, String> {
+        let input: Input = parse(self.name(), input)?;
+        let agents = self.agents.upgrade();
+        let agents = agents.ok_or("There is no list: this process is shutting down")?;
+        let now = agents.kit().clock.now();
+        let members = self.teammates.list().await?;
+        let members = members.iter().map(|member| member_line(member, now));
+        let records = agents.records();
+        let running = records.iter().filter(|record| record.view().is_running());
+        let running = running.map(|record| sub_agent_line(record, now));
+        let wanted = input.q.unwrap_or_default().to_lowercase();
+        let fits = |line: &Line| line.subject.to_lowercase().contains(wanted.trim());
+        let members: Vec<Line> = members.filter(fits).collect();
+        let running: Vec<Line> = running.filter(fits).collect();
+        let counts = format!("{} teammates, {} sub-agents", members.len(), running.len());
+        let text = [
+            section("Teammates", &members),
+            section("Sub-agents", &running),
+        ]
+        .join("\n");
+        Ok(ToolOutput::ok(text, counts))
+    }
+}
+
+/// An agent in the list.
+struct Line {
+    /// Name and type, which the caller can search for.
+    subject: String,
+    state: String,
+}
+
+fn member_line(member: &TeammateStatus, now: UnixMs) -> Line {
+    let name = &member.agent_id.name;
+    let kind = member.agent_type.as_deref();
+    Line {
+        subject: kind.map_or_else(|| name.to_string(), |kind| format!("{name} ({kind})")),
+        state: doing(
+            member.state.name(),
+            member.since.map(|since| now.since(since)),
+            member.detail.as_deref(),
+        ),
+    }
+}
+
+fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
+    let started = record.live().started;
+    Line {
+        subject: format!("{} ({}, {})", record.name, record.id, record.agent_type()),
+        state: doing(
+            record.view().status.name(),
+            Some(now.since(started)),
+            Some(&record.request.description),
+        ),
+    }
+}
+
+/// Returns a state with its age and detail.
+fn doing(state: &str, age_ms: Option<u64>, detail: Option<&str>) -> String {
+    let mut doing = state.to_owned();
+    if let Some(age) = age_ms {
+        doing = format!("{doing} for {} s", age / 1000);
+    }
+    if let Some(detail) = detail {
+        let detail = detail.chars().map(|c| if c.is_control() { ' ' } else { c });
+        let detail: String = detail.take(DETAIL).collect();
+        doing = format!("{doing}: {detail}");
+    }
+    doing
+}
+
+/// Formats a section with the number of its lines, as in Claude Code.
+fn section(heading: &str, lines: &[Line]) -> String {
+    let heading = format!("{heading} ({})", lines.len());
+    let listed = lines.iter();
+    let listed = listed.map(|line| format!("- {}: {}", line.subject, line.state));
+    let lines: Vec<String> = std::iter::once(heading).chain(listed).collect();
+    lines.join("\n")
+}
