@@ -74,7 +74,7 @@ impl PermissionBroker {
             PLAN_TOOL => MemberState::WaitingPlan,
             _ => MemberState::WaitingPermission,
         };
-        let open = open_request(&self.mail.context, team, request, self.timeout)?;
+        let open = open_request(&self.mail.context, team, request, self.timeout).await?;
         self.reporter.state(
             waiting,
             Some(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
-use swarm_store::{StoreError, Team, VerifyKey};
+use swarm_store::{BlockOn as _, StoreError, Team, VerifyKey};
 use swarm_team::{OrderedMode, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;
@@ -54,12 +54,12 @@ impl GrantedRights {
     ) -> Result<Option<(bool, String)>, StoreError> {
         Ok(match frame {
             ControlFrame::ModeSetRequest(frame) => {
-                let ordered = ordered_mode(team, self.spawn_id, frame, key)?;
+                let ordered = ordered_mode(team, self.spawn_id, frame, key).block_on()?;
                 let is_set = ordered.is_some_and(|ordered| self.set_mode(ordered));
                 Some((is_set, format!("permission mode {}", frame.mode)))
             }
             ControlFrame::TeamPermissionUpdate(frame) => {
-                let grant = ordered_rules(team, frame, key)?;
+                let grant = ordered_rules(team, frame, key).block_on()?;
                 let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
                 let what = format!("permission rules for {}", frame.tool_name);
                 Some((is_granted, what))

@@ -2,7 +2,7 @@
 
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{CheckRun, Clock, TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, Team};
+use swarm_store::{Actor, StoreError, TaskChange, Team};
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
@@ -46,19 +46,19 @@ impl Completion<'_> {
             return Ok(Vec::new());
         }
         let Self { team, id, .. } = self;
-        let check = || match team.check_update(&id, self.change, self.by).block_on() {
+        let check = async || match team.check_update(&id, self.change, self.by).await {
             // The last of the rules; the checks run below.
             Err(StoreError::Unchecked { .. }) => Ok(()),
             checked => checked,
         };
-        check()?;
+        check().await?;
         completed_hooks(team, &id, hooks, cancel)
             .await
             .map_err(CompletionError::Hook)?;
         let now = || self.clock.now();
         let runs = passed_checks(team, &id, self.by, self.shell, now).await?;
         // Hooks and checks may take minutes, during which the list may change.
-        check()?;
+        check().await?;
         require_merged(team, &id, self.by, self.merger)
             .await
             .map_err(CompletionError::Merge)?;

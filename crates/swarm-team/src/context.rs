@@ -12,7 +12,7 @@ use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, Team, TeamStore, VerifyKey};
+use swarm_store::{Actor, Draft, StoreError, Team, TeamStore, VerifyKey};
 
 /// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -220,9 +220,9 @@ impl MemberContext {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn note_who_leads(&self, team: &dyn Team) -> Result<(), StoreError> {
+    pub async fn note_who_leads(&self, team: &dyn Team) -> Result<(), StoreError> {
         if self.led_by_another.get().is_none() {
-            let led = is_led_by_another_program(team)?;
+            let led = is_led_by_another_program(team).await?;
             self.led_by_another.get_or_init(|| led);
         }
         Ok(())
@@ -248,19 +248,19 @@ impl MemberContext {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn key_of(&self, team: &dyn Team) -> Result<Option<VerifyKey>, StoreError> {
+    pub async fn key_of(&self, team: &dyn Team) -> Result<Option<VerifyKey>, StoreError> {
         match self.pinned_key.get() {
             Some(key) => Ok(key.clone()),
-            None => team.verify_key().block_on(),
+            None => team.verify_key().await,
         }
     }
 
     /// Returns whether an answer that came only by mail is valid: only if another program leads and
     /// has led since the member started. So an agent cannot fake this by deleting the lead's life
     /// file.
-    pub(crate) fn takes_mailed_answers(&self, team: &dyn Team) -> Result<bool, StoreError> {
+    pub(crate) async fn takes_mailed_answers(&self, team: &dyn Team) -> Result<bool, StoreError> {
         let led_at_start = self.led_by_another.get().copied().unwrap_or(true);
-        Ok(led_at_start && is_led_by_another_program(team)?)
+        Ok(led_at_start && is_led_by_another_program(team).await?)
     }
 
     /// Emits an event.
@@ -279,8 +279,8 @@ impl MemberContext {
 
 /// Returns whether the lead is a process of another program: it has no life lock, and its answers
 /// come only by mail.
-fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
-    let config = team.config().block_on()?;
+async fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
+    let config = team.config().await?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
     let life = team.life_path(&MemberName::lead());
     Ok(is_led && probe(&life)? == Liveness::Foreign)

@@ -23,7 +23,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// Errors of the store.
-pub fn announce_assignment(
+pub async fn announce_assignment(
     team: &dyn Team,
     task: &Task,
     by: &MemberName,
@@ -32,12 +32,12 @@ pub fn announce_assignment(
     if task.owner.is_none() {
         return Ok(());
     }
-    let config = team.config().block_on()?;
+    let config = team.config().await?;
     let mut members = config.members.iter();
     let Some(owner) = members.find(|member| task.is_owned_by(&member.id_in(team.name()))) else {
         return Ok(());
     };
-    let state = team.tasks().block_on()?.state(task);
+    let state = team.tasks().await?.state(task);
     if &owner.name == by || state == TaskState::Blocked || state.is_terminal() {
         return Ok(());
     }
@@ -49,7 +49,7 @@ pub fn announce_assignment(
         timestamp: now.iso(),
     });
     team.send(&owner.name, Draft::control(by.as_str(), &frame))
-        .block_on()
+        .await
         .map(drop)
 }
 
@@ -58,7 +58,7 @@ pub fn announce_assignment(
 ///
 /// # Errors
 /// The first error of the store; the tasks are unblocked in any case.
-pub fn announce_unblocked(
+pub async fn announce_unblocked(
     team: &dyn Team,
     tasks: &[Task],
     by: &MemberName,
@@ -66,12 +66,12 @@ pub fn announce_unblocked(
     if tasks.is_empty() {
         return Ok(());
     }
-    let members = team.member_view().block_on()?;
+    let members = team.member_view().await?;
     let mut result = Ok(());
     for task in tasks {
         let (text, receivers) = news_of(task, &members, team);
         for name in receivers.into_iter().filter(|name| *name != by) {
-            result = result.and(team.send(name, system(&text)).block_on().map(drop));
+            result = result.and(team.send(name, system(&text)).await.map(drop));
         }
     }
     result

@@ -1,7 +1,7 @@
 //! Merging the work of a task's owner before the task is completed.
 
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, Team};
+use swarm_store::{Actor, Draft, Team};
 
 use crate::WorkMerger;
 use crate::send::{error_for_model, summary_of};
@@ -22,14 +22,14 @@ pub(crate) async fn require_merged(
     };
     let task = team
         .task(id)
-        .block_on()
+        .await
         .map_err(|error| error_for_model(&error))?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }
     let config = team
         .config()
-        .block_on()
+        .await
         .map_err(|error| error_for_model(&error))?;
     let mut members = config.members.iter();
     let owner = match &task.owner {
@@ -53,7 +53,7 @@ pub(crate) async fn require_merged(
     if &owner.name != by.name() && !owner.name.is_lead() {
         let text = format!("{refused}. It stays yours; complete it again once that is fixed.");
         let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
-        if let Err(error) = team.send(&owner.name, message).block_on() {
+        if let Err(error) = team.send(&owner.name, message).await {
             return Err(format!(
                 "{refused}; {} was not notified: {}",
                 owner.name,

@@ -1,7 +1,7 @@
 //! Recipients and sending of messages.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, Draft, Posted, StoreError, Team};
+use swarm_store::{Draft, Posted, StoreError, Team};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
 
@@ -139,7 +139,7 @@ pub struct Delivered {
 ///
 /// # Errors
 /// Errors of the store; nothing was queued then.
-pub fn post(
+pub async fn post(
     team: &dyn Team,
     receivers: Vec<MemberName>,
     draft: impl Fn(&MemberName) -> Draft,
@@ -151,13 +151,13 @@ pub fn post(
     let letters: Vec<_> = receivers.into_iter().map(letter).collect();
     // Read before sending: afterwards, an idle receiver would already be working on the message. A
     // failure to read the states does not prevent sending.
-    let views = team.member_view().block_on().unwrap_or_default();
+    let views = team.member_view().await.unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
         Some(ReceiverStatus::of(view, urgent))
     };
     let mut delivered = Delivered::default();
-    let outcomes = team.post_all(&letters).block_on()?;
+    let outcomes = team.post_all(&letters).await?;
     for ((to, draft), outcome) in letters.into_iter().zip(outcomes) {
         match outcome {
             Ok(posted) => delivered.sent.push(Sent {
@@ -199,7 +199,7 @@ pub fn summary_of(text: &str, given: Option<&str>) -> String {
 ///
 /// # Errors
 /// [`SendError`]; messages were queued only with [`SendError::Partly`].
-pub fn send_text(
+pub async fn send_text(
     context: &MemberContext,
     to: &str,
     prose: Prose<'_>,
@@ -208,7 +208,7 @@ pub fn send_text(
         return Err(SendError::Empty);
     }
     let team = context.team_or_found()?;
-    let receivers = receivers(context, &*team, to)?;
+    let receivers = receivers(context, &*team, to).await?;
     let draft = Draft {
         from: context.name.to_string(),
         text: prose.text.to_owned(),
@@ -220,7 +220,7 @@ pub fn send_text(
             ..SwarmMark::default()
         },
     };
-    let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone())?;
+    let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone()).await?;
     for one in &sent {
         context.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
     }
@@ -255,7 +255,7 @@ pub fn everybody_but(
     Ok(names)
 }
 
-fn receivers(
+async fn receivers(
     context: &MemberContext,
     team: &dyn Team,
     to: &str,
@@ -263,6 +263,6 @@ fn receivers(
     match Recipient::parse(to, team.name())? {
         Recipient::Member(name) if name == context.name => Err(SendError::ToSelf(name)),
         Recipient::Member(name) => Ok(vec![name]),
-        Recipient::Everybody => everybody_but(&context.name, &team.config().block_on()?),
+        Recipient::Everybody => everybody_but(&context.name, &team.config().await?),
     }
 }

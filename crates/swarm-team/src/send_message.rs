@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
 };
-use swarm_store::BlockOn as _;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_call, answer_plan};
@@ -188,13 +187,13 @@ impl SendMessageTool {
     }
 
     /// Returns whether a name belongs to a member of the team.
-    fn is_member(&self, name: &str) -> bool {
+    async fn is_member(&self, name: &str) -> bool {
         let (team, name) = (self.context.team(), MemberName::parse(name));
         let (Some(team), Ok(name)) = (team, name) else {
             return false;
         };
         team.config()
-            .block_on()
+            .await
             .is_ok_and(|config| config.member(&name).is_some())
     }
 
@@ -203,7 +202,7 @@ impl SendMessageTool {
         let agents = self.background.as_ref()?.upgrade()?;
         let to = to.trim();
         // The team is read only if the name is ambiguous.
-        if !agents.knows(to) || self.is_member(to) {
+        if !agents.knows(to) || self.is_member(to).await {
             return None;
         }
         Some(match agents.send(to, text).await? {
@@ -215,14 +214,14 @@ impl SendMessageTool {
         })
     }
 
-    fn text(&self, input: &Input, text: &str) -> ToolOutput {
+    async fn text(&self, input: &Input, text: &str) -> ToolOutput {
         let prose = Prose {
             text,
             summary: input.summary.as_deref(),
             urgent: input.urgent,
             supersede: input.supersede.as_deref(),
         };
-        match send_text(&self.context, &input.to, prose) {
+        match send_text(&self.context, &input.to, prose).await {
             Ok(sent) => sent_output(&self.context, &sent),
             Err(error) => refused(&error.to_string()),
         }
@@ -301,7 +300,7 @@ impl SendMessageTool {
     }
 
     /// Tells a teammate to change its mode, up to the lead's mode.
-    fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
+    async fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
         if !self.context.is_lead() {
             return refused("only the team lead sets permission modes");
         }
@@ -317,7 +316,7 @@ impl SendMessageTool {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
         };
-        match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()) {
+        match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()).await {
             Ok(()) => {
                 let message = format!(
                     "{name} uses mode {mode} from its next call, unless it is above its ceiling."
@@ -329,7 +328,7 @@ impl SendMessageTool {
         }
     }
 
-    fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
+    async fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
         let Some(shutdown) = &self.shutdown else {
             return refused("the lead does not answer shutdown requests");
         };
@@ -349,7 +348,7 @@ impl SendMessageTool {
         let Some(team) = self.context.team() else {
             return refused("there is no team");
         };
-        match reject_shutdown(&self.context, &*team, id, reason) {
+        match reject_shutdown(&self.context, &*team, id, reason).await {
             Ok(()) => {
                 shutdown.close();
                 let out = json!({
@@ -478,11 +477,13 @@ impl Tool for SendMessageTool {
         match &input.message {
             Message::Text(text) => match self.to_sub_agent(&input.to, text).await {
                 Some(output) => output,
-                None if self.to_workers && !self.is_member(input.to.trim()) => refused(&format!(
-                    "nothing was sent: there is no worker `{}`; pass the agent ID that the Agent call returned",
-                    input.to.escape_debug()
-                )),
-                None => self.text(&input, text),
+                None if self.to_workers && !self.is_member(input.to.trim()).await => {
+                    refused(&format!(
+                        "nothing was sent: there is no worker `{}`; pass the agent ID that the Agent call returned",
+                        input.to.escape_debug()
+                    ))
+                }
+                None => self.text(&input, text).await,
             },
             Message::Structured(Structured::ShutdownRequest { reason }) => {
                 self.request(&input.to, reason.as_deref()).await
@@ -491,7 +492,7 @@ impl Tool for SendMessageTool {
                 request_id,
                 approve,
                 reason,
-            }) => self.respond(request_id, *approve, reason.as_deref()),
+            }) => self.respond(request_id, *approve, reason.as_deref()).await,
             Message::Structured(Structured::PlanApprovalResponse {
                 request_id,
                 approve,
@@ -499,18 +500,12 @@ impl Tool for SendMessageTool {
             }) => {
                 let mode = ctx.modes.as_ref().map(|modes| modes.mode());
                 let (to, feedback) = (&input.to, feedback.as_deref());
-                answered(answer_plan(
-                    &self.context,
-                    to,
-                    request_id,
-                    *approve,
-                    feedback,
-                    mode,
-                ))
+                answered(answer_plan(&self.context, to, request_id, *approve, feedback, mode).await)
             }
             Message::Structured(Structured::ModeSetRequest { mode }) => {
                 let own = ctx.modes.as_ref().map(|modes| modes.mode());
                 self.set_mode(&input.to, *mode, own.unwrap_or_default())
+                    .await
             }
             Message::Structured(Structured::PermissionResponse {
                 request_id,
@@ -520,7 +515,7 @@ impl Tool for SendMessageTool {
                 let reason = reason.as_deref();
                 let host = ctx.host.as_deref();
                 let (context, to) = (&self.context, &input.to);
-                answered(answer_call(context, to, request_id, *approve, reason, host))
+                answered(answer_call(context, to, request_id, *approve, reason, host).await)
             }
         }
     }

@@ -7,7 +7,7 @@ use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
     ShutdownRejected, ShutdownRequest, UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team};
+use swarm_store::{Draft, StoreError, Team};
 
 use crate::MemberContext;
 
@@ -56,7 +56,7 @@ pub async fn request_shutdown(
 ///
 /// # Errors
 /// Errors of the store.
-pub fn approve_shutdown(
+pub async fn approve_shutdown(
     context: &MemberContext,
     team: &dyn Team,
     request: &ShutdownRequest,
@@ -71,7 +71,7 @@ pub fn approve_shutdown(
         backend_type: Some(backend.name().to_owned()),
     });
     team.send(&MemberName::lead(), context.control(&frame))
-        .block_on()
+        .await
         .map(drop)
 }
 
@@ -80,7 +80,7 @@ pub fn approve_shutdown(
 ///
 /// # Errors
 /// Errors of the store; the lead was not notified then.
-pub fn reject_shutdown(
+pub async fn reject_shutdown(
     context: &MemberContext,
     team: &dyn Team,
     request_id: &RequestId,
@@ -93,12 +93,12 @@ pub fn reject_shutdown(
         timestamp: context.clock.now().iso(),
     });
     team.send(&MemberName::lead(), context.control(&frame))
-        .block_on()?;
+        .await?;
     let event = Event::ShutdownRejected {
         member: context.name.clone(),
         reason: reason.to_owned(),
     };
-    if let Err(error) = team.journal(event).block_on() {
+    if let Err(error) = team.journal(event).await {
         tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot record a refusal in the journal");
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Running the checks of a task before it is completed.
 
 use swarm_protocol::{CheckRun, TaskCheck, TaskId, TaskStatus, UnixMs};
-use swarm_store::{Actor, BlockOn as _, TaskChange, Team};
+use swarm_store::{Actor, TaskChange, Team};
 use swarm_tools::{ToolContext, run_check};
 
 use crate::CompletionError;
@@ -19,7 +19,7 @@ pub(crate) async fn passed_checks(
     shell: Option<&ToolContext>,
     now: impl Fn() -> UnixMs,
 ) -> Result<Vec<CheckRun>, CompletionError> {
-    let task = team.task(id).block_on()?;
+    let task = team.task(id).await?;
     let checks = task.swarm().checks;
     if checks.is_empty() || task.status == TaskStatus::Completed {
         return Ok(Vec::new());
@@ -48,7 +48,7 @@ pub(crate) async fn passed_checks(
         check_runs: runs,
         ..TaskChange::default()
     };
-    team.update_task(id, change, by).block_on()?;
+    team.update_task(id, change, by).await?;
     Err(why)
 }
 

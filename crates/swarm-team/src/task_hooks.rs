@@ -4,7 +4,7 @@
 use swarm_hooks::AgentHooks;
 use swarm_permissions::HookEvent;
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Team};
+use swarm_store::{Actor, Team};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the hooks for created tasks. If a hook rejects one of them, all are deleted, because they
@@ -24,10 +24,7 @@ pub async fn created_hooks(
     }
     let mut refused = Vec::new();
     for id in ids {
-        let task = team
-            .task(id)
-            .block_on()
-            .map_err(|error| error.to_string())?;
+        let task = team.task(id).await.map_err(|error| error.to_string())?;
         let outcome = hooks.fire_task(HookEvent::TaskCreated, &task, cancel).await;
         // As in Claude Code, these hooks cannot stop an agent.
         let why = outcome.refusal();
@@ -38,7 +35,7 @@ pub async fn created_hooks(
         return Ok(());
     }
     for id in ids {
-        if let Err(error) = team.delete_task(id, actor).block_on() {
+        if let Err(error) = team.delete_task(id, actor).await {
             refused.push(format!("task #{id} could not be taken back: {error}"));
         }
     }
@@ -58,10 +55,7 @@ pub(crate) async fn completed_hooks(
     if !hooks.any(HookEvent::TaskCompleted, None) {
         return Ok(());
     }
-    let task = team
-        .task(id)
-        .block_on()
-        .map_err(|error| error.to_string())?;
+    let task = team.task(id).await.map_err(|error| error.to_string())?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, Grant, GrantSignature, LEAD_NAME, Member, MemberName,
     ModeSetRequest, PermissionMode, RuleText, SpawnId, TeamPermissionUpdate,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team, VerifyKey};
+use swarm_store::{Draft, StoreError, Team, VerifyKey};
 
 /// Source of rules for a whole team.
 const TEAM_RULE: &str = "swarm allow";
@@ -16,29 +16,29 @@ const TEAM_RULE: &str = "swarm allow";
 ///
 /// # Errors
 /// Errors of the store; nothing is sent then.
-pub fn request_mode(
+pub async fn request_mode(
     team: &dyn Team,
     member: &MemberName,
     mode: PermissionMode,
     by: AnsweredBy,
 ) -> Result<(), StoreError> {
-    let config = team.config().block_on()?;
+    let config = team.config().await?;
     let spawn_id = config.member(member).and_then(Member::spawn_id);
     let mode = mode.to_string();
-    let by = team.signed(&Grant::mode(spawn_id, &mode), by).block_on()?;
+    let by = team.signed(&Grant::mode(spawn_id, &mode), by).await?;
     team.journal(Event::ModeSet {
         member: member.clone(),
         spawn_id,
         mode: mode.clone(),
         by,
     })
-    .block_on()?;
+    .await?;
     let frame = ControlFrame::ModeSetRequest(ModeSetRequest {
         mode,
         from: LEAD_NAME.to_owned(),
     });
     let draft = Draft::control(LEAD_NAME, &frame).urgent();
-    team.send(member, draft).block_on().map(drop)
+    team.send(member, draft).await.map(drop)
 }
 
 /// A change of a mode that a command has recorded in the journal.
@@ -55,13 +55,13 @@ pub struct OrderedMode {
 ///
 /// # Errors
 /// Errors of the store.
-pub fn ordered_mode(
+pub async fn ordered_mode(
     team: &dyn Team,
     spawn_id: SpawnId,
     frame: &ModeSetRequest,
     key: Option<&VerifyKey>,
 ) -> Result<Option<OrderedMode>, StoreError> {
-    let events = team.events().block_on()?.entries;
+    let events = team.events().await?.entries;
     let last = events.iter().rev().find_map(|entry| match &entry.event {
         Event::ModeSet {
             spawn_id: Some(spawn),
@@ -89,17 +89,21 @@ pub fn ordered_mode(
 ///
 /// # Errors
 /// Errors of the store.
-pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<(), StoreError> {
-    let config = team.config().block_on()?;
+pub async fn allow_for_team(
+    team: &dyn Team,
+    rule: &Rule,
+    by: AnsweredBy,
+) -> Result<(), StoreError> {
+    let config = team.config().await?;
     let text = rule.to_string();
-    let by = team.signed(&Grant::team_rule(&text), by).block_on()?;
+    let by = team.signed(&Grant::team_rule(&text), by).await?;
     team.journal(Event::TeamRuleAdded { rule: text, by })
-        .block_on()?;
+        .await?;
     let content = rule.content_text();
     let path = content.and_then(|content| content.strip_suffix("/**")?.strip_prefix("//"));
     let path = path.map(|path| format!("/{path}"));
     if let Some(path) = &path {
-        team.add_allowed_path(path, rule.tool()).block_on()?;
+        team.add_allowed_path(path, rule.tool()).await?;
     }
     let update = Suggestion::AddRules {
         rules: vec![RuleValue {
@@ -124,7 +128,7 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
         })
         .collect();
     // A failure for one member does not affect the others.
-    let sent = team.post_all(&letters).block_on()?.into_iter();
+    let sent = team.post_all(&letters).await?.into_iter();
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
@@ -133,7 +137,7 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
 ///
 /// # Errors
 /// Errors of the store.
-pub fn ordered_rules(
+pub async fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
     key: Option<&VerifyKey>,
@@ -146,7 +150,7 @@ pub fn ordered_rules(
     else {
         return Ok(None);
     };
-    let known = team_rules(team, key)?;
+    let known = team_rules(team, key).await?;
     let is_known = |value: &RuleValue| {
         let text = value.rule().map(|rule| rule.to_string());
         text.is_ok_and(|text| known.iter().any(|known| known.rule == text))
@@ -163,8 +167,11 @@ pub fn ordered_rules(
 ///
 /// # Errors
 /// Errors of the store.
-pub fn team_rules(team: &dyn Team, key: Option<&VerifyKey>) -> Result<Vec<RuleText>, StoreError> {
-    let events = team.events().block_on()?.entries.into_iter();
+pub async fn team_rules(
+    team: &dyn Team,
+    key: Option<&VerifyKey>,
+) -> Result<Vec<RuleText>, StoreError> {
+    let events = team.events().await?.entries.into_iter();
     let mut rules: Vec<RuleText> = Vec::new();
     for entry in events {
         let Event::TeamRuleAdded { rule, by } = entry.event else {

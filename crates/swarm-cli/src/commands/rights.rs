@@ -72,7 +72,7 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
         &files.member_dir(name),
         NameFilter::Exact(vec!["rights.json".into()]),
     );
-    swarm_team::request_mode(&*files, name, mode, person(app))?;
+    swarm_team::request_mode(&*files, name, mode, person(app)).block_on()?;
     let end = Instant::now() + PROMPTLY;
     while is_ours && !obeyed(&*files, name, mode)? {
         if !watch.wait(Some(end)) {
@@ -144,7 +144,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
         let message = format!("tool `{}` not found", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }
-    swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app))?;
+    swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app)).block_on()?;
     if app.out.json {
         app.out
             .json(&json!({"team": team, "rule": rule.to_string()}))?;

@@ -124,7 +124,7 @@ impl LeadMail {
             ),
             Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
                 let now = self.spawn_context.clock.now();
-                adopt_request(team, incoming, self.rights.mode(), now)
+                adopt_request(team, incoming, self.rights.mode(), now).block_on()
             }
             Err(error) => Err(error),
         }
@@ -244,7 +244,7 @@ async fn remove_departed(
     name: &MemberName,
 ) -> Result<(), LeadError> {
     let files = spawn_context.store.team(team);
-    let config = files.config().block_on()?;
+    let config = files.config().await?;
     let Some(member) = config.member(name) else {
         return Ok(());
     };
@@ -256,7 +256,7 @@ async fn remove_departed(
     if let Ok(ended) = member_death(spawn_context, team, name).await {
         ended?;
     }
-    let last = files.state(name).block_on()?;
+    let last = files.state(name).await?;
     let stopped = last.is_some_and(|report| {
         report.spawn_id == spawn_id
             && matches!(report.state, MemberState::Stopping | MemberState::Stopped)

@@ -82,10 +82,10 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     let world = World::new();
     let (mail, _) = mail(&world);
     idle_notice(&world.store, "bob", None);
-    assert!(mail.handler.take().block_on().unwrap().is_empty());
+    assert!(mail.handler.take().await.unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
     idle_notice(&world.store, "bob", Some("all green"));
-    let messages = mail.handler.take().block_on().unwrap();
+    let messages = mail.handler.take().await.unwrap();
     assert!(matches!(
         &messages[..],
         [Incoming {
@@ -101,7 +101,7 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     let ids: Vec<_> = messages.iter().filter_map(Incoming::id).cloned().collect();
     for _ in 0..2 {
         mail.handler.mark_delivered(ids.clone(), None);
-        mail.handler.finish_writes().block_on();
+        mail.handler.finish_writes().await;
     }
     assert_eq!(world.unread("team-lead"), 0);
     let delivered = |event: &&Event| matches!(event, Event::Delivered { .. });
@@ -125,7 +125,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     let record = open_record(&world, "perm-1-abcdefg", "Bash make install");
     send(&world, Draft::control("bob", &frame).urgent());
     for _ in 0..2 {
-        assert!(mail.handler.take().block_on().unwrap().is_empty());
+        assert!(mail.handler.take().await.unwrap().is_empty());
     }
     let asked = ["bob", "Bash make install", "p1"].map(str::to_owned);
     assert_eq!(events.asked(), [asked]);
@@ -151,8 +151,9 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
         Some("not now".to_owned()),
         AnsweredBy::person(1, None),
     )
+    .await
     .unwrap();
-    files.close_request(&record.id).block_on().unwrap();
+    files.close_request(&record.id).await.unwrap();
     let answered = notes();
     assert!(
         answered[0].contains("was denied by a person: not now"),
@@ -161,7 +162,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     assert!(notes().is_empty(), "told twice");
     // A request that is read after its answer is ignored.
     send(&world, Draft::control("bob", &frame).urgent());
-    assert!(mail.handler.take().block_on().unwrap().is_empty());
+    assert!(mail.handler.take().await.unwrap().is_empty());
     assert_eq!(events.asked().len(), 1);
 }
 
@@ -202,7 +203,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
         .to_string()
     };
     world.write_raw("mallory", &plan("mallory"));
-    let read = mail.handler.take().block_on().unwrap();
+    let read = mail.handler.take().await.unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
     let path = world
         .store
@@ -217,17 +218,11 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world.write_raw("eve", &plan("eve"));
     assert_eq!(
-        mail.handler.take().block_on().unwrap().len(),
+        mail.handler.take().await.unwrap().len(),
         1,
         "the stranger's text alone"
     );
-    let requests = world
-        .store
-        .team(&team())
-        .requests()
-        .block_on()
-        .unwrap()
-        .requests;
+    let requests = world.store.team(&team()).requests().await.unwrap().requests;
     let RequestKind::Plan { mode, .. } = &requests[0].request else {
         panic!("{requests:?}");
     };
@@ -250,7 +245,7 @@ async fn an_answer_to_the_lead_itself_is_cleared_away() {
         r#"{"type":"permission_response","request_id":"perm-1-abcdefg","subtype":"success"}"#;
     let frame = ControlFrame::from_text(text).unwrap();
     send(&world, Draft::control("team-lead", &frame));
-    assert!(mail.handler.take().block_on().unwrap().is_empty());
+    assert!(mail.handler.take().await.unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
 }
 
@@ -280,8 +275,8 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         send(&world, Draft::control("bob", &frame).urgent());
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);
-        let before = world.store.team(&team()).config().block_on().unwrap();
-        let messages = mail.handler.take().block_on().unwrap();
+        let before = world.store.team(&team()).config().await.unwrap();
+        let messages = mail.handler.take().await.unwrap();
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
             assert!(message.is_prose(), "{message:?}");
@@ -293,10 +288,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         }
         mail.lead.wait_for_departures().await;
         assert!(events.notices().is_empty(), "{:?}", events.notices());
-        assert_eq!(
-            world.store.team(&team()).config().block_on().unwrap(),
-            before
-        );
+        assert_eq!(world.store.team(&team()).config().await.unwrap(), before);
     }
 }
 
@@ -308,14 +300,11 @@ async fn d18_a_frame_from_the_lead_to_itself_is_not_shown_to_its_model() {
     for text in &ABOUT_THE_LEAD[..3] {
         world.write_raw("team-lead", text);
     }
-    let before = world.store.team(&team()).config().block_on().unwrap();
-    let messages = mail.handler.take().block_on().unwrap();
+    let before = world.store.team(&team()).config().await.unwrap();
+    let messages = mail.handler.take().await.unwrap();
     assert!(messages.is_empty(), "{messages:?}");
     assert_eq!(world.unread("team-lead"), 0);
-    assert_eq!(
-        world.store.team(&team()).config().block_on().unwrap(),
-        before
-    );
+    assert_eq!(world.store.team(&team()).config().await.unwrap(), before);
 }
 
 #[tokio::test]
@@ -329,7 +318,7 @@ async fn only_urgent_mail_is_let_in_between_calls() {
     assert_eq!(let_in.len(), 1);
     assert!(let_in[0].text.contains("\nhurry\n"), "{}", let_in[0].text);
     mail.handler.delivered(&let_in[0].message_ids).await;
-    mail.handler.finish_writes().block_on();
+    mail.handler.finish_writes().await;
     assert_eq!(world.unread("team-lead"), 2);
 }
 
@@ -353,11 +342,11 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
     acknowledged.recv().unwrap();
     std::fs::rename(&away, &locks).unwrap();
     assert_eq!(world.unread("team-lead"), 1);
-    let again = mail.handler.take().block_on().unwrap();
+    let again = mail.handler.take().await.unwrap();
     let ids: Vec<_> = again.iter().filter_map(Incoming::id).cloned().collect();
     assert_eq!(ids, let_in[0].message_ids);
     mail.handler.mark_delivered(ids, None);
-    mail.handler.finish_writes().block_on();
+    mail.handler.finish_writes().await;
     assert_eq!(world.unread("team-lead"), 0);
 }
 
@@ -375,7 +364,7 @@ async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
     let world = World::new();
     let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Stopped);
-    assert!(mail.handler.take().block_on().unwrap().is_empty());
+    assert!(mail.handler.take().await.unwrap().is_empty());
     assert!(world.has("bob"));
     drop(life);
     until("the departure", || (!world.has("bob")).then_some(())).await;
@@ -398,17 +387,17 @@ async fn a_running_lead_gets_a_notice_of_a_shutdown_with_the_released_tasks() {
             .store
             .team(&team())
             .set_lead_process(Some(process))
-            .block_on()
+            .await
             .unwrap();
         world.report("team-lead", dep.spawn_id, state);
         let (mail, _) = mail(&world);
         let (spawn, life) = leaving(&world, MemberState::Stopped);
         let task = world.task_of("bob", spawn);
-        assert!(mail.handler.take().block_on().unwrap().is_empty());
+        assert!(mail.handler.take().await.unwrap().is_empty());
         assert!(mail.lead.is_member_leaving());
         drop(life);
         mail.lead.departed.notified().await;
-        let messages = mail.handler.take().block_on().unwrap();
+        let messages = mail.handler.take().await.unwrap();
         if !told {
             assert!(messages.is_empty(), "{messages:?}");
             continue;
@@ -426,7 +415,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
     let world = World::new();
     let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Working);
-    mail.handler.take().block_on().unwrap();
+    mail.handler.take().await.unwrap();
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
@@ -445,12 +434,12 @@ async fn an_approval_of_an_earlier_spawn_does_not_apply_to_a_later_one() {
         .store
         .team(&team())
         .remove_member(&name("bob"), None)
-        .block_on()
+        .await
         .unwrap();
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, MemberState::Working);
-    mail.handler.take().block_on().unwrap();
+    mail.handler.take().await.unwrap();
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
@@ -461,6 +450,6 @@ async fn a_departure_that_another_process_has_handled_is_not_an_error() {
     let world = World::new();
     let (mail, _) = mail(&world);
     approved(&world);
-    assert!(mail.handler.take().block_on().unwrap().is_empty());
+    assert!(mail.handler.take().await.unwrap().is_empty());
     mail.lead.wait_for_departures().await;
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberState, TeamName};
-use swarm_store::BlockOn as _;
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
     implicit_team_name, reconcile_outcome,
@@ -203,7 +202,7 @@ impl MemberLoop<LeadRole> {
         ended.and(stock)?;
         resigned?;
         if role.parts.remove_team {
-            dep.store.team(team).delete(true, true).block_on()?;
+            dep.store.team(team).delete(true, true).await?;
         }
         Ok(())
     }

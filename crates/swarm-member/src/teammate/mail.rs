@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, UnixMs};
-use swarm_store::Team;
+use swarm_store::{BlockOn as _, Team};
 use swarm_team::{Incoming, MemberContext, PendingShutdown};
 
 use crate::granted::GrantedRights;
@@ -72,7 +72,7 @@ impl MailRole for TeammateMail {
                 let Some((granted, context)) = self.granted.get() else {
                     return Handling::Acknowledge;
                 };
-                granted.apply(team, frame, context.key_of(team))
+                granted.apply(team, frame, context.key_of(team).block_on())
             }
             // The member waits for the record in the queue, not for its copy by mail. An interrupt is
             // about the turn that has ended.

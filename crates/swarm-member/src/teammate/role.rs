@@ -411,7 +411,7 @@ impl MemberLoop<TeammateRole> {
         let process = &self.role.process;
         let pane = process.pane.clone();
         let (context, team) = (self.context(), &self.role.team);
-        approve_shutdown(context, &**team, &request, pane, &process.backend)?;
+        approve_shutdown(context, &**team, &request, pane, &process.backend).await?;
         self.mail.shutdown_answered().await?;
         self.reporter.state(MemberState::Stopped, None);
         Ok(Some(Ending::ShutDown))

@@ -67,10 +67,10 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
-    member.context().note_who_leads(&*store.team(team))?;
+    member.context().note_who_leads(&*store.team(team)).await?;
     member.runtime.start(member.session.parts()).await?;
     let hello = hello(&order, &process, tool_names, definition);
-    store.team(team).write_hello(name, &hello).block_on()?;
+    store.team(team).write_hello(name, &hello).await?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
@@ -165,7 +165,7 @@ async fn await_commit(
     let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {
-        let config = match store.team(team).config().block_on() {
+        let config = match store.team(team).config().await {
             Ok(config) => config,
             Err(StoreError::TeamNotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -10,7 +10,6 @@ use super::spawn::{end_marked, end_member, end_spawns};
 use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::stop::kill_spawn;
 use crate::{LeadError, SpawnContext};
-use swarm_store::BlockOn as _;
 
 /// Result for the processes of one spawn.
 #[derive(Debug)]
@@ -131,7 +130,7 @@ async fn end_parked(
     member: &MemberName,
     spawn_id: SpawnId,
 ) -> Result<(), LeadError> {
-    let config = spawn_context.store.team(team).config().block_on()?;
+    let config = spawn_context.store.team(team).config().await?;
     match lead_standing(&*spawn_context.store, &config)? {
         LeadStanding::Lost { .. } => {
             let ended = kill_spawn(spawn_context, team, member, spawn_id).await;

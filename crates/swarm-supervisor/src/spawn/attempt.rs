@@ -184,7 +184,7 @@ impl Attempt<'_> {
             worktree::undo(self.spawn_context, created).await;
         }
         let reason = error.to_string();
-        match files.abort_spawn(&spawn_id, &reason).block_on() {
+        match files.abort_spawn(&spawn_id, &reason).await {
             Ok(was_there) => was_there,
             Err(error) => {
                 tracing::error!(%spawn_id, %error, "reservation not undone");

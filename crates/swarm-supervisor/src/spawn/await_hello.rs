@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_os::{NameFilter, Subscription, read_ending};
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext};
@@ -53,7 +53,7 @@ pub(super) async fn await_hello(
             .store
             .team(expected.team)
             .hello(expected.name)
-            .block_on()
+            .await
         {
             // After a power failure the file may contain a partial hello of an earlier spawn; the
             // child replaces the whole file.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use swarm_agent::find_transcript;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
-use swarm_store::{BlockOn as _, NewMember};
+use swarm_store::NewMember;
 use tokio::sync::OwnedMutexGuard;
 
 use super::attempt::Attempt;
@@ -150,7 +150,7 @@ async fn begin<'a>(
             .store
             .team(team)
             .config()
-            .block_on()?
+            .await?
             .member(&options.name)
             .is_some();
     let worktree = if is_taken {
@@ -200,7 +200,7 @@ async fn begin<'a>(
         }
         (reserved, _) => reserved?,
     };
-    let verify_key = files.verify_key().block_on()?;
+    let verify_key = files.verify_key().await?;
     let values = Values {
         spawn_id,
         runtime,
@@ -210,7 +210,7 @@ async fn begin<'a>(
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
         worktree: worktree.clone(),
-        team_rules: swarm_team::team_rules(&*files, verify_key.as_ref())?,
+        team_rules: swarm_team::team_rules(&*files, verify_key.as_ref()).await?,
         verify_key,
     };
     let order = order::build(spawn_context, team, &options, &member, values);
@@ -256,7 +256,7 @@ async fn pick_backend(
     let mut facts = spawn_context.terminal.clone();
     facts.server_number = server_number(&canonical(&spawn_context.root), team);
     // All members of a team use the server of the first one.
-    let config = spawn_context.store.team(team).config().block_on()?;
+    let config = spawn_context.store.team(team).config().await?;
     let sockets = config
         .teammates()
         .filter_map(|member| member.swarm.as_ref()?.socket.clone());

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use swarm_panes::{PaneError, backend_for_pane};
 use swarm_protocol::{Member, SpawnId, TeamName};
-use swarm_store::BlockOn as _;
 use swarm_team::SpawnOrder;
 
 use super::StopReport;
@@ -26,7 +25,7 @@ pub(super) async fn cancel_spawn(
 ) -> Result<bool, LeadError> {
     let name = &report.member;
     let files = spawn_context.store.team(team);
-    let config = files.config().block_on()?;
+    let config = files.config().await?;
     let Some(entry) = config
         .member(name)
         .filter(|entry| is_begun(entry, spawn_id))

@@ -42,11 +42,11 @@ pub async fn await_reported_end(
     name: &MemberName,
 ) -> Result<(), LeadError> {
     let files = spawn_context.store.team(team);
-    let config = files.config().block_on()?;
+    let config = files.config().await?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    let last = files.state(name).block_on()?;
+    let last = files.state(name).await?;
     let is_over = last.is_some_and(|last| {
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
@@ -74,7 +74,7 @@ pub(super) async fn end_processes(
         });
     }
     let files = spawn_context.store.team(team);
-    let config = files.config().block_on()?;
+    let config = files.config().await?;
     let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
     if is_its_name && member_liveness(&*files, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {

@@ -132,8 +132,8 @@ pub async fn clean_up_after_lead(
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
     // Read before the lock is checked, so that a new lead is not in the record.
-    let record = spawn_context.store.team(team).life_record(&lead).block_on();
-    if spawn_context.store.team(team).liveness(&lead).block_on()? == Liveness::Dead
+    let record = spawn_context.store.team(team).life_record(&lead).await;
+    if spawn_context.store.team(team).liveness(&lead).await? == Liveness::Dead
         && let Some(record) = record
     {
         let ended = end_marked(spawn_context, record.spawn_id, spawn_context.kill_grace).await;
@@ -176,7 +176,7 @@ pub async fn clear_dead(
 ) -> Result<Vec<StopReport>, LeadError> {
     let files = spawn_context.store.team(team);
     reconcile_team(&files).await?;
-    let config = files.config().block_on()?;
+    let config = files.config().await?;
     for member in config.teammates() {
         if member_liveness(&*files, &member.name)? == Liveness::Alive {
             return Ok(Vec::new());

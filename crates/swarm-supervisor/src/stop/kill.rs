@@ -10,7 +10,6 @@ use super::escalate::end_processes;
 use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};
 use crate::{LeadError, SpawnContext};
-use swarm_store::BlockOn as _;
 
 /// Terminates a member's processes immediately.
 ///
@@ -61,7 +60,7 @@ pub(crate) async fn end_live_namesake(
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
     let store = &spawn_context.store;
-    let Some(member) = store.team(team).config().block_on()?.member(name).cloned() else {
+    let Some(member) = store.team(team).config().await?.member(name).cloned() else {
         return Ok(None);
     };
     let spawning = member

@@ -6,7 +6,7 @@ use swarm_protocol::{
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
     SandboxPermissionResponse,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team};
+use swarm_store::{Draft, StoreError, Team};
 
 /// Text for the model when a request is denied without a reason.
 pub(super) const DENIED: &str = "Permission denied by the user.";
@@ -21,7 +21,7 @@ pub(super) const TIMED_OUT: &str = "The permission request timed out, so the cal
 ///
 /// # Errors
 /// Not found, already answered, or changed since it was shown.
-pub fn approve(
+pub async fn approve(
     team: &dyn Team,
     shown: &RequestRecord,
     always: bool,
@@ -31,14 +31,14 @@ pub fn approve(
         always,
         updated_input: None,
     };
-    record_answer(team, shown, answer, by)
+    record_answer(team, shown, answer, by).await
 }
 
 /// Approves a request with a changed input.
 ///
 /// # Errors
 /// As [`approve`].
-pub fn approve_edited(
+pub async fn approve_edited(
     team: &dyn Team,
     shown: &RequestRecord,
     input: Value,
@@ -48,7 +48,7 @@ pub fn approve_edited(
         always: false,
         updated_input: Some(input),
     };
-    record_answer(team, shown, answer, by)
+    record_answer(team, shown, answer, by).await
 }
 
 /// Answers the questions of a call as it was shown, one answer for each, or approves a plan with a
@@ -56,29 +56,29 @@ pub fn approve_edited(
 ///
 /// # Errors
 /// As [`approve`].
-pub fn answer(
+pub async fn answer(
     team: &dyn Team,
     shown: &RequestRecord,
     answers: Vec<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    record_answer(team, shown, Answer::Answered { answers }, by)
+    record_answer(team, shown, Answer::Answered { answers }, by).await
 }
 
 /// Denies a request as it was shown.
 ///
 /// # Errors
 /// As [`approve`].
-pub fn deny(
+pub async fn deny(
     team: &dyn Team,
     shown: &RequestRecord,
     why: Option<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    record_answer(team, shown, Answer::Denied { why }, by)
+    record_answer(team, shown, Answer::Denied { why }, by).await
 }
 
-fn record_answer(
+async fn record_answer(
     team: &dyn Team,
     shown: &RequestRecord,
     answer: Answer,
@@ -87,18 +87,18 @@ fn record_answer(
     let id = &shown.id;
     let record = team
         .answer_request(id, Some(&shown.request), answer, by)
-        .block_on()?;
+        .await?;
     // The lead only uses the queue, so no mail is needed.
     let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) else {
         return Ok(record);
     };
     let sent = team
         .send(&record.from, Draft::control(LEAD_NAME, &frame).urgent())
-        .block_on();
+        .await;
     if record.spawn_id.is_none() {
         // A member of another program does not read the queue: it gets the answer only by mail.
         sent?;
-        team.close_request(id).block_on()?;
+        team.close_request(id).await?;
     } else if let Err(error) = sent {
         // The record already holds the answer and the requester reads it at its next check, so a
         // failure to notify a departed member is ignored.

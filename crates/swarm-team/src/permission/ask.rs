@@ -8,7 +8,7 @@ use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
     RequestRecord, RequestState, UnixMs,
 };
-use swarm_store::{AnswerLookup, BlockOn as _, Draft, StoreError, Team};
+use swarm_store::{AnswerLookup, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::TIMED_OUT;
@@ -30,7 +30,7 @@ pub struct OpenRequest {
 ///
 /// # Errors
 /// Errors of the store; the queue is unchanged then.
-pub fn open_request(
+pub async fn open_request(
     context: &MemberContext,
     team: &dyn Team,
     request: PermissionRequest,
@@ -50,18 +50,18 @@ pub fn open_request(
             number: None,
             from: context.name.clone(),
             spawn_id: Some(context.spawn_id),
-            request: question::kind(context, team, &request)?,
+            request: question::kind(context, team, &request).await?,
             description: request.description.clone(),
             why: request.why.clone(),
             asked_at: now,
             deadline,
             state: RequestState::Open,
         })
-        .block_on()?;
+        .await?;
     if !context.is_lead() {
         let draft = context.control(&question::frame(&record)).urgent();
-        if let Err(error) = team.send(&MemberName::lead(), draft).block_on() {
-            withdraw(team, &record.id)?;
+        if let Err(error) = team.send(&MemberName::lead(), draft).await {
+            withdraw(team, &record.id).await?;
             return Err(error);
         }
     }
@@ -95,19 +95,19 @@ pub async fn wait_for_answer(
         .and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let id = &open.record.id;
     loop {
-        if let Some(answer) = answered(context, team, open)? {
+        if let Some(answer) = answered(context, team, open).await? {
             return Ok(answer);
         }
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                withdraw(team, id)?;
+                withdraw(team, id).await?;
                 return Ok(PermissionOutcome::unanswered("the turn was interrupted"));
             }
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
-                if record_answer(team, id, Answer::Expired, AnsweredBy::system())? {
-                    team.close_request(id).block_on()?;
+                if record_answer(team, id, Answer::Expired, AnsweredBy::system()).await? {
+                    team.close_request(id).await?;
                     return Ok(PermissionOutcome::unanswered(TIMED_OUT));
                 }
             }
@@ -124,22 +124,22 @@ async fn until(deadline: Option<tokio::time::Instant>) {
 }
 
 /// Returns the answer, if there is one, and removes the request from the queue.
-fn answered(
+async fn answered(
     context: &MemberContext,
     team: &dyn Team,
     open: &OpenRequest,
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
-    let key = context.key_of(team)?;
+    let key = context.key_of(team).await?;
     loop {
         // An answer is recorded before its copy is mailed, so the mail is read first.
-        let response = mailed(context, team, id)?;
-        let why = match team.look_up_answer(&open.record, key.as_ref()).block_on()? {
+        let response = mailed(context, team, id).await?;
+        let why = match team.look_up_answer(&open.record, key.as_ref()).await? {
             AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
-                team.close_request(id).block_on()?;
+                team.close_request(id).await?;
                 return Ok(Some(outcome));
             }
             AnswerLookup::Rejected(why) => Some(why),
@@ -147,10 +147,10 @@ fn answered(
             AnswerLookup::Pending => None,
         };
         match response {
-            Some(response) if context.takes_mailed_answers(team)? => {
+            Some(response) if context.takes_mailed_answers(team).await? => {
                 let outcome = outcome::mailed(&response, &open.request);
-                if record_answer(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
-                    team.close_request(id).block_on()?;
+                if record_answer(team, id, for_the_record(&outcome), AnsweredBy::lead()).await? {
+                    team.close_request(id).await?;
                     return Ok(Some(outcome));
                 }
             }
@@ -161,14 +161,15 @@ fn answered(
                     team,
                     &open.record,
                     why.unwrap_or(swarm_store::NOT_ENTERED),
-                );
+                )
+                .await;
             }
         }
     }
 }
 
 /// Reports an invalid answer that was ignored.
-fn report_ignored_answer(
+async fn report_ignored_answer(
     context: &MemberContext,
     team: &dyn Team,
     request: &RequestRecord,
@@ -182,7 +183,7 @@ fn report_ignored_answer(
         member: name.clone(),
         reason: why.to_owned(),
     };
-    if let Err(error) = team.journal(event).block_on() {
+    if let Err(error) = team.journal(event).await {
         tracing::warn!(member = %name, %error, "cannot record an ignored answer in the journal");
     }
     context.emit(AgentEvent::Notice { line: line.clone() });
@@ -194,7 +195,7 @@ fn report_ignored_answer(
          the request still waits (`swarm requests`)"
     );
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
-    if let Err(error) = team.send(&MemberName::lead(), notice).block_on() {
+    if let Err(error) = team.send(&MemberName::lead(), notice).await {
         tracing::warn!(member = %name, %error, "cannot report an ignored answer to the lead");
     }
 }
@@ -210,13 +211,13 @@ fn for_the_record(outcome: &PermissionOutcome) -> Answer {
 }
 
 /// Records an answer; returns whether it was the first.
-fn record_answer(
+async fn record_answer(
     team: &dyn Team,
     id: &RequestId,
     answer: Answer,
     by: AnsweredBy,
 ) -> Result<bool, StoreError> {
-    match team.answer_request(id, None, answer, by).block_on() {
+    match team.answer_request(id, None, answer, by).await {
         Ok(_) => Ok(true),
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -224,14 +225,14 @@ fn record_answer(
 }
 
 /// Withdraws a request that is no longer needed.
-fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
-    record_answer(team, id, Answer::Expired, AnsweredBy::system())?;
-    team.close_request(id).block_on()
+async fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
+    record_answer(team, id, Answer::Expired, AnsweredBy::system()).await?;
+    team.close_request(id).await
 }
 
 /// Returns the answer from the mail and marks it as read. A lead's mail is left to its mail
 /// handler.
-fn mailed(
+async fn mailed(
     context: &MemberContext,
     team: &dyn Team,
     id: &RequestId,
@@ -239,13 +240,13 @@ fn mailed(
     if context.is_lead() {
         return Ok(None);
     }
-    for incoming in sort_mail(team.take_unread(&context.name).block_on()?) {
+    for incoming in sort_mail(team.take_unread(&context.name).await?) {
         let Incoming { entry, frame } = incoming;
         let Some(response) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
             continue;
         };
         if let Some(msg_id) = entry.msg_id {
-            team.ack(&context.name, &[msg_id]).block_on()?;
+            team.ack(&context.name, &[msg_id]).await?;
         }
         return Ok(Some(response));
     }

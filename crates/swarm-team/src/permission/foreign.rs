@@ -4,7 +4,7 @@ use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
     RequestRecord, RequestState, UnixMs, input_digest,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 
 use crate::Incoming;
 
@@ -14,7 +14,7 @@ use crate::Incoming;
 ///
 /// # Errors
 /// Errors of the store.
-pub fn adopt_request(
+pub async fn adopt_request(
     team: &dyn Team,
     incoming: &Incoming,
     mode: PermissionMode,
@@ -28,7 +28,7 @@ pub fn adopt_request(
     let Ok(from) = MemberName::teammate(incoming.entry.from.trim()) else {
         return Ok(None);
     };
-    let config = team.config().block_on()?;
+    let config = team.config().await?;
     let member = config.member(&from);
     if member.is_none_or(|member| member.swarm.is_some()) || !id.is_file_name() {
         return Ok(None);
@@ -45,9 +45,9 @@ pub fn adopt_request(
         deadline: None,
         state: RequestState::Open,
     };
-    match team.open_request(record).block_on() {
+    match team.open_request(record).await {
         Ok(record) => Ok(Some(record)),
-        Err(StoreError::RequestExists { id }) => team.request(&id).block_on().map(Some),
+        Err(StoreError::RequestExists { id }) => team.request(&id).await.map(Some),
         Err(error) => Err(error),
     }
 }
@@ -99,8 +99,8 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
 ///
 /// # Errors
 /// Errors of the store.
-pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
-    let config = team.config().block_on()?;
+pub async fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
+    let config = team.config().await?;
     let has_foreign = config.teammates().any(|member| member.swarm.is_none());
     if !has_foreign {
         return Ok(());
@@ -108,13 +108,16 @@ pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
     let lead = MemberName::lead();
     let mode = config.member(&lead).and_then(Member::known_mode);
     let mut adopted = Vec::new();
-    for incoming in crate::sort_mail(team.take_unread(&lead).block_on()?) {
-        if adopt_request(team, &incoming, mode.unwrap_or_default(), now)?.is_some() {
+    for incoming in crate::sort_mail(team.take_unread(&lead).await?) {
+        if adopt_request(team, &incoming, mode.unwrap_or_default(), now)
+            .await?
+            .is_some()
+        {
             adopted.extend(incoming.id().cloned());
         }
     }
     if !adopted.is_empty() {
-        team.ack(&lead, &adopted).block_on()?;
+        team.ack(&lead, &adopted).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::Team;
 use swarm_tools::{CallHost, MemberCall};
 
 use super::answer::{answer, approve, deny};
@@ -16,7 +16,7 @@ use crate::send::error_for_model;
 ///
 /// # Errors
 /// The reason for the model.
-pub(crate) fn answer_plan(
+pub(crate) async fn answer_plan(
     context: &MemberContext,
     to: &str,
     id: &RequestId,
@@ -24,7 +24,7 @@ pub(crate) fn answer_plan(
     feedback: Option<&str>,
     mode: Option<PermissionMode>,
 ) -> Result<RequestRecord, String> {
-    let (team, record) = open_request_of(context, to, id)?;
+    let (team, record) = open_request_of(context, to, id).await?;
     let RequestKind::Plan { mode: wanted, .. } = &record.request else {
         return Err(format!(
             "{id} is not a plan: a person must answer it, or you can deny it"
@@ -38,9 +38,9 @@ pub(crate) fn answer_plan(
                 "the plan would be carried out in mode {wanted}, which is above your own: a person must approve it"
             ));
         }
-        (true, None) => approve(&*team, &record, false, by),
-        (true, Some(feedback)) => answer(&*team, &record, vec![feedback.to_owned()], by),
-        (false, feedback) => deny(&*team, &record, feedback.map(str::to_owned), by),
+        (true, None) => approve(&*team, &record, false, by).await,
+        (true, Some(feedback)) => answer(&*team, &record, vec![feedback.to_owned()], by).await,
+        (false, feedback) => deny(&*team, &record, feedback.map(str::to_owned), by).await,
     };
     answered.map_err(|error| error_for_model(&error))
 }
@@ -49,7 +49,7 @@ pub(crate) fn answer_plan(
 ///
 /// # Errors
 /// The reason for the model.
-pub(crate) fn answer_call(
+pub(crate) async fn answer_call(
     context: &MemberContext,
     to: &str,
     id: &RequestId,
@@ -57,24 +57,24 @@ pub(crate) fn answer_call(
     reason: Option<&str>,
     host: Option<&dyn CallHost>,
 ) -> Result<RequestRecord, String> {
-    let (team, record) = open_request_of(context, to, id)?;
+    let (team, record) = open_request_of(context, to, id).await?;
     let by = AnsweredBy::lead_agent();
     let answered = if yes {
-        may_make(&*team, &record, host).map_err(|why| {
+        may_make(&*team, &record, host).await.map_err(|why| {
             format!(
                 "only a person can approve this request, because you could not make the call yourself: {why}. You can deny it"
             )
         })?;
-        approve(&*team, &record, false, by)
+        approve(&*team, &record, false, by).await
     } else {
         let why = reason.unwrap_or("The team lead denies it.").to_owned();
-        deny(&*team, &record, Some(why), by)
+        deny(&*team, &record, Some(why), by).await
     };
     answered.map_err(|error| error_for_model(&error))
 }
 
 /// Checks a call against the rules and the mode of the lead's agent.
-fn may_make(
+async fn may_make(
     team: &dyn Team,
     record: &RequestRecord,
     host: Option<&dyn CallHost>,
@@ -85,7 +85,7 @@ fn may_make(
     let host = host.ok_or("your permissions are not known here")?;
     let config = team
         .config()
-        .block_on()
+        .await
         .map_err(|error| error_for_model(&error))?;
     let member = config.member(&record.from);
     let member = member.ok_or_else(|| format!("{} has left the team", record.from))?;
@@ -94,7 +94,7 @@ fn may_make(
 }
 
 /// Returns the open request of this member.
-fn open_request_of(
+async fn open_request_of(
     context: &MemberContext,
     to: &str,
     id: &RequestId,
@@ -105,7 +105,7 @@ fn open_request_of(
     let team = context.team().ok_or("there is no team yet")?;
     let record = team
         .request(id)
-        .block_on()
+        .await
         .map_err(|error| error_for_model(&error))?;
     if record.from.as_str() != to.trim() {
         return Err(format!(

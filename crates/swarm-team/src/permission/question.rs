@@ -6,12 +6,12 @@ use swarm_protocol::{
     ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
     RequestRecord, SandboxPermissionRequest, input_digest,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 
 use crate::MemberContext;
 
 /// Builds the kind of a request. A plan is written to its file.
-pub(super) fn kind(
+pub(super) async fn kind(
     context: &MemberContext,
     team: &dyn Team,
     request: &PermissionRequest,
@@ -20,7 +20,7 @@ pub(super) fn kind(
         let plan = plan_of(request);
         let path = team
             .write_plan(&context.name, context.spawn_id, plan)
-            .block_on()?;
+            .await?;
         return Ok(RequestKind::Plan {
             plan: plan.to_owned(),
             plan_file_path: path.display().to_string(),

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 
 use crate::MemberContext;
 use crate::send::error_for_model;
 
 /// Checks the owner of a task. A teammate may only name members. The lead may name a teammate that
 /// it will spawn later; the remark about that is returned.
-pub(super) fn check_owner(
+pub(super) async fn check_owner(
     context: &MemberContext,
     team: &dyn Team,
     owner: Option<&MemberName>,
@@ -19,7 +19,7 @@ pub(super) fn check_owner(
     };
     let config = team
         .config()
-        .block_on()
+        .await
         .map_err(|error| error_for_model(&error))?;
     if config.member(owner).is_some() {
         return Ok(String::new());

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
@@ -87,7 +87,7 @@ impl TaskCreate {
         check_commands(&input.checks)?;
         let team = context.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
-        let note = check_owner(context, &*team, input.owner.as_ref())?;
+        let note = check_owner(context, &*team, input.owner.as_ref()).await?;
         let task = NewTask {
             subject: input.subject,
             description: input.description,
@@ -100,7 +100,7 @@ impl TaskCreate {
         };
         let ids = team
             .create_tasks(&[task], &context.actor(team.name()))
-            .block_on()
+            .await
             .map_err(|error| error.to_string())?;
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
@@ -113,16 +113,16 @@ impl TaskCreate {
             cancel,
         )
         .await?;
-        self.announce(&*team, id).map_err(|error| {
+        self.announce(&*team, id).await.map_err(|error| {
             format!("task #{id} was created, but its owner was not notified: {error}")
         })?;
         let text = format!("Task #{id} created successfully: {subject}{note}");
         Ok(ToolOutput::ok(text, format!("#{id}")))
     }
 
-    fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
+    async fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
         let context = &self.0;
-        let created = team.task(&id).block_on()?;
-        announce_assignment(team, &created, &context.name, context.clock.now())
+        let created = team.task(&id).await?;
+        announce_assignment(team, &created, &context.name, context.clock.now()).await
     }
 }

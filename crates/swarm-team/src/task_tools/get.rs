@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use swarm_protocol::{Task, TaskId, ToolKind};
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_protocol::{TaskId, ToolKind};
+use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::named_task;
@@ -58,19 +58,16 @@ impl Tool for TaskGet {
         let Some(team) = self.0.team() else {
             return ToolOutput::error("there is no team yet, and so no task list");
         };
-        match team
-            .task(&input.task_id)
-            .block_on()
-            .and_then(|task| describe(&*team, &task))
-        {
+        match describe(&*team, &input.task_id).await {
             Ok(text) => ToolOutput::ok(text, "ok"),
             Err(error) => ToolOutput::error(error.to_string()),
         }
     }
 }
 
-fn describe(team: &dyn Team, task: &Task) -> Result<String, StoreError> {
-    let list = team.tasks().block_on()?;
+async fn describe(team: &dyn Team, id: &TaskId) -> Result<String, StoreError> {
+    let task = &team.task(id).await?;
+    let list = team.tasks().await?;
     let mut lines = vec![
         format!("Task #{}: {}", task.id, task.subject),
         format!("Status: {}", list.state(task).name()),

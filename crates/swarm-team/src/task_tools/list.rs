@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use swarm_protocol::{Task, ToolKind};
-use swarm_store::{BlockOn as _, TaskList as StoredTasks};
+use swarm_store::TaskList as StoredTasks;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::MemberContext;
@@ -46,7 +46,7 @@ impl Tool for TaskList {
         let Some(team) = self.0.team() else {
             return ToolOutput::ok("No tasks found", "no tasks");
         };
-        let list = match team.tasks().block_on() {
+        let list = match team.tasks().await {
             Ok(list) => list,
             Err(error) => return ToolOutput::error(error.to_string()),
         };

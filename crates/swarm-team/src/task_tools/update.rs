@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
-use swarm_store::{BlockOn as _, TaskChange, TaskUpdated, Team};
+use swarm_store::{TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::{check_owner, check_subject, named_task};
@@ -104,14 +104,14 @@ impl TaskUpdate {
             .ok_or("there is no team yet, and so no task list")?;
         let id = input.task_id;
         if input.status == Some(Status::Deleted) {
-            return self.delete(&*team, id);
+            return self.delete(&*team, id).await;
         }
         let claims =
             input.status == Some(Status::InProgress) && input.owner.is_none() && !context.is_lead();
-        let note = check_owner(context, &*team, input.owner.as_ref())?;
+        let note = check_owner(context, &*team, input.owner.as_ref()).await?;
         let change = change_of(input);
         if claims {
-            return self.claim(&*team, id, change);
+            return self.claim(&*team, id, change).await;
         }
         let completion = Completion {
             team: &*team,
@@ -130,20 +130,25 @@ impl TaskUpdate {
         };
         let updated = team
             .update_task(&id, change, &context.actor(team.name()))
-            .block_on()
+            .await
             .map_err(|error| error.to_string())?;
-        self.announce(&*team, &updated)?;
+        self.announce(&*team, &updated).await?;
         let mut output = answer(context, id, &updated);
         output.content.push_str(&note);
         Ok(output)
     }
 
     /// A member that starts a task without naming an owner claims it. Other changes follow.
-    fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
+    async fn claim(
+        &self,
+        team: &dyn Team,
+        id: TaskId,
+        change: TaskChange,
+    ) -> Result<ToolOutput, String> {
         let context = &self.0;
         let actor = context.actor(team.name());
         team.claim(&id, &actor)
-            .block_on()
+            .await
             .map_err(|error| error.to_string())?;
         let claimed = format!("Task #{id} is yours and in progress");
         let rest = TaskChange {
@@ -155,40 +160,40 @@ impl TaskUpdate {
         }
         let updated = team
             .update_task(&id, rest, &actor)
-            .block_on()
+            .await
             .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
-        self.announce(team, &updated)?;
+        self.announce(team, &updated).await?;
         let mut output = answer(context, id, &updated);
         output.content = format!("{claimed}. {}", output.content);
         Ok(output)
     }
 
-    fn delete(&self, team: &dyn Team, id: TaskId) -> Result<ToolOutput, String> {
+    async fn delete(&self, team: &dyn Team, id: TaskId) -> Result<ToolOutput, String> {
         let context = &self.0;
         let freed = team
             .delete_task(&id, &context.actor(team.name()))
-            .block_on()
+            .await
             .map_err(|error| error.to_string())?;
-        announce_unblocked(team, &freed, &context.name).map_err(|error| {
+        announce_unblocked(team, &freed, &context.name).await.map_err(|error| {
             format!("task #{id} was deleted, but the owners of its dependents were not notified: {error}")
         })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
     }
 
     /// Notifies a new owner of its task, and others of unblocked tasks.
-    fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
+    async fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
         let (context, task) = (&self.0, &updated.task);
         if updated.changed_fields.contains(&"owner") {
-            announce_assignment(team, task, &context.name, context.clock.now()).map_err(
-                |error| {
+            announce_assignment(team, task, &context.name, context.clock.now())
+                .await
+                .map_err(|error| {
                     format!(
                         "task #{} was changed, but its owner was not notified: {error}",
                         task.id
                     )
-                },
-            )?;
+                })?;
         }
-        announce_unblocked(team, &updated.unblocked, &context.name).map_err(|error| {
+        announce_unblocked(team, &updated.unblocked, &context.name).await.map_err(|error| {
             format!(
                 "task #{} was changed, but the owners of its dependents were not notified: {error}",
                 task.id

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use swarm_permissions::PermissionRequest;
 use swarm_protocol::MemberState;
+use swarm_store::BlockOn as _;
 use swarm_team::{open_request, team_brief};
 
 use crate::world::{World, name};
@@ -26,7 +27,9 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
         suggestions: Vec::new(),
         next_mode: None,
     };
-    open_request(&context, &*world.files(), call, Duration::from_hours(1)).unwrap();
+    open_request(&context, &*world.files(), call, Duration::from_hours(1))
+        .block_on()
+        .unwrap();
     let brief = |reader: &str| team_brief(&*world.files(), &name(reader)).unwrap();
     assert_eq!(
         brief("team-lead"),

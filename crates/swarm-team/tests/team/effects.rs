@@ -22,7 +22,7 @@ fn a_failed_notice_to_one_owner_does_not_affect_the_others() {
         world.files().send(&name("alice"), full).block_on().unwrap();
     }
     let tasks = [world.task(1), world.task(2)];
-    let told = announce_unblocked(&*world.files(), &tasks, &name("team-lead"));
+    let told = announce_unblocked(&*world.files(), &tasks, &name("team-lead")).block_on();
     assert!(
         matches!(told, Err(StoreError::InboxFull { .. })),
         "{told:?}"
@@ -37,7 +37,9 @@ fn a_finished_task_causes_no_notice() {
     world.create("paint", Some("bob"), &[]);
     let tell = || {
         let (task, lead) = (world.task(1), name("team-lead"));
-        announce_assignment(&*world.files(), &task, &lead, now()).unwrap();
+        announce_assignment(&*world.files(), &task, &lead, now())
+            .block_on()
+            .unwrap();
         world.unread("bob").len()
     };
     assert_eq!(tell(), 1);

@@ -44,7 +44,9 @@ fn plan_mode() -> Suggestion {
 }
 
 fn open(context: &MemberContext, world: &World, timeout: Duration) -> OpenRequest {
-    open_request(context, &*world.files(), call(), timeout).unwrap()
+    open_request(context, &*world.files(), call(), timeout)
+        .block_on()
+        .unwrap()
 }
 
 fn yes(world: &World, open: &OpenRequest, always: bool) {
@@ -55,7 +57,9 @@ fn yes(world: &World, open: &OpenRequest, always: bool) {
         .request(&open.record.id)
         .block_on()
         .unwrap();
-    approve(&*store.team(team), &shown, always, by).unwrap();
+    approve(&*store.team(team), &shown, always, by)
+        .block_on()
+        .unwrap();
 }
 
 /// Wakes when a test signals it.
@@ -228,7 +232,9 @@ async fn a_no_carries_its_reason() {
     let bob = world.seat_of_new("bob").context;
     let open = open(&bob, &world, LONG);
     let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
-    deny(&*world.files(), asked, why, AnsweredBy::default()).unwrap();
+    deny(&*world.files(), asked, why, AnsweredBy::default())
+        .await
+        .unwrap();
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, PermissionOutcome::deny("not on Friday"));
 }
@@ -273,7 +279,9 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
     assert_eq!(look(&bob, &world, &widened).await, None);
     let denied = open(&bob, &world, LONG);
     let asked = &denied.record;
-    deny(&*world.files(), asked, None, AnsweredBy::default()).unwrap();
+    deny(&*world.files(), asked, None, AnsweredBy::default())
+        .await
+        .unwrap();
     let once = json!({"answer": "approved", "always": false});
     tamper(&world, &denied, |record| forge(record, &once));
     assert_eq!(look(&bob, &world, &denied).await, None);
@@ -317,15 +325,17 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
     withdrawn.unwrap();
     let newer = open(&bob, &world, LONG);
     let by = AnsweredBy::default;
-    let late = approve(&*world.files(), &shown.record, false, by()).unwrap_err();
+    let late = approve(&*world.files(), &shown.record, false, by())
+        .await
+        .unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 
     let other_call = |record: &mut Value| record["input"] = json!({"command": "rm x"});
     tamper(&world, &newer, other_call);
     let (store, team, asked) = (&*world.store, &world.team, &newer.record);
     for changed in [
-        approve(&*store.team(team), asked, true, by()),
-        deny(&*store.team(team), asked, None, by()),
+        approve(&*store.team(team), asked, true, by()).await,
+        deny(&*store.team(team), asked, None, by()).await,
     ] {
         let changed = changed.unwrap_err();
         assert!(
@@ -351,9 +361,9 @@ fn exactly_one_answer_wins() {
                 let (world, asked) = (&world, &asked);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        approve(&*world.files(), asked, false, AnsweredBy::default())
+                        approve(&*world.files(), asked, false, AnsweredBy::default()).block_on()
                     } else {
-                        deny(&*world.files(), asked, None, AnsweredBy::default())
+                        deny(&*world.files(), asked, None, AnsweredBy::default()).block_on()
                     };
                     match answered {
                         Ok(_) => 1,
@@ -385,7 +395,9 @@ async fn silence_means_no() {
     };
     assert!(why.contains("timed out"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(&*world.files(), asked, false, AnsweredBy::default()).unwrap_err();
+    let late = approve(&*world.files(), asked, false, AnsweredBy::default())
+        .await
+        .unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -432,7 +444,7 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
         let asked = &open.record;
-        let late = approve(&*world.files(), asked, false, AnsweredBy::default());
+        let late = approve(&*world.files(), asked, false, AnsweredBy::default()).await;
         let late = late.unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }
@@ -496,7 +508,7 @@ async fn a_mailed_answer_is_ignored_after_the_leads_life_file_was_removed() {
     let bob = &seated.context;
     led_by_another_program(&world);
     let lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
-    bob.note_who_leads(&*world.files()).unwrap();
+    bob.note_who_leads(&*world.files()).await.unwrap();
     let open = open(bob, &world, LONG);
     std::fs::remove_file(world.files().life_path(&name("team-lead"))).unwrap();
     let id = &open.record.id;
@@ -578,7 +590,9 @@ fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
     let bob = world.seat_of_new("bob").context;
     let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
-    open_request(&bob, &*world.files(), call(), LONG).unwrap_err();
+    open_request(&bob, &*world.files(), call(), LONG)
+        .block_on()
+        .unwrap_err();
     assert_eq!(queue(&world), 0);
 }
 
@@ -600,5 +614,5 @@ async fn a_member_trusts_only_the_key_of_its_spawn_order() {
     // A lead reads the files, since a team of the same name may have been created again.
     let lead = world.lead().context;
     let key = other.files().verify_key().block_on().unwrap();
-    assert_eq!(lead.key_of(&*world.files()).unwrap(), key);
+    assert_eq!(lead.key_of(&*world.files()).await.unwrap(), key);
 }

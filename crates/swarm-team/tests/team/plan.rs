@@ -39,7 +39,9 @@ fn put_forward(context: &MemberContext, world: &World, plan: &str) -> OpenReques
         suggestions: Vec::new(),
         next_mode: Some(PermissionMode::AcceptEdits),
     };
-    open_request(context, &*world.files(), request, None).unwrap()
+    open_request(context, &*world.files(), request, None)
+        .block_on()
+        .unwrap()
 }
 
 /// Reads the outcome of an answered request.
@@ -87,13 +89,17 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     assert_eq!(asked.request_id, open.record.id);
 
     let by = AnsweredBy::default;
-    approve(&*world.files(), &open.record, false, by()).unwrap();
+    approve(&*world.files(), &open.record, false, by())
+        .await
+        .unwrap();
     let ControlFrame::PlanApprovalResponse(said) = last_frame(&world, "bob") else {
         panic!("no answer")
     };
     assert!(said.approved);
     assert_eq!(said.permission_mode.as_deref(), Some("acceptEdits"));
-    let second = deny(&*world.files(), &open.record, None, by()).unwrap_err();
+    let second = deny(&*world.files(), &open.record, None, by())
+        .await
+        .unwrap_err();
     assert!(
         matches!(second, StoreError::RequestAnswered { .. }),
         "{second}"
@@ -108,12 +114,15 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
         vec!["only once".to_owned()],
         by(),
     )
+    .await
     .unwrap();
     let with_words = json!({"plan": "# Again", "feedback": "only once"});
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(with_words)));
     let open = put_forward(&bob, &world, "# Big");
     let small = json!({"plan": "# Small"});
-    approve_edited(&*world.files(), &open.record, small, by()).unwrap();
+    approve_edited(&*world.files(), &open.record, small, by())
+        .await
+        .unwrap();
     let edited = json!({"plan": "# Small", "edited": true});
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(edited)));
     let open = put_forward(&bob, &world, "# Wrong");
@@ -123,6 +132,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
         Some("smaller".to_owned()),
         by(),
     )
+    .await
     .unwrap();
     assert_eq!(
         heard(&bob, &world, &open).await,
@@ -135,7 +145,9 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
-    approve(&*world.files(), &open.record, false, AnsweredBy::default()).unwrap();
+    approve(&*world.files(), &open.record, false, AnsweredBy::default())
+        .await
+        .unwrap();
     // A process with write access changes the plan in the approval.
     let file = world
         .files()
@@ -221,7 +233,9 @@ async fn the_leads_model_decides_about_plans_and_denies_calls_that_it_could_not_
     let mut request = open.request.clone();
     request.next_mode = None;
     request.input = json!({"plan": "# Small"});
-    let open = open_request(&bob, &*world.files(), request, None).unwrap();
+    let open = open_request(&bob, &*world.files(), request, None)
+        .block_on()
+        .unwrap();
     assert!(!say(&open.record, plan, true).await.is_error);
     assert_eq!(heard(&bob, &world, &open).await, allowed(None));
     let by_agent = |event: &&Event| match event {
@@ -232,7 +246,9 @@ async fn the_leads_model_decides_about_plans_and_denies_calls_that_it_could_not_
 
     let mut request = open.request.clone();
     request.tool = "Bash".to_owned();
-    let open = open_request(&bob, &*world.files(), request, None).unwrap();
+    let open = open_request(&bob, &*world.files(), request, None)
+        .block_on()
+        .unwrap();
     let kind = "permission_response";
     for (kind, approve) in [(plan, true), (kind, true)] {
         assert!(say(&open.record, kind, approve).await.is_error, "{kind}");
@@ -287,7 +303,9 @@ async fn the_leads_model_approves_calls_that_its_own_rules_allow() {
             mode: PermissionMode::Default,
             destination: Destination::Session,
         }];
-        let open = open_request(&bob, &*world.files(), request, None).unwrap();
+        let open = open_request(&bob, &*world.files(), request, None)
+            .block_on()
+            .unwrap();
         let message =
             json!({"type": "permission_response", "request_id": open.record.id, "approve": true});
         let said = tool.call(json!({"to": "bob", "message": message}), &context);
@@ -323,7 +341,9 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
         ]
     };
     let adopt = |incoming: &Incoming| {
-        adopt_request(&*files, incoming, PermissionMode::Plan, now()).unwrap()
+        adopt_request(&*files, incoming, PermissionMode::Plan, now())
+            .block_on()
+            .unwrap()
     };
     // Members of swarm ask through the queue; unknown senders are ignored.
     for stranger in ["bob", "mallory"] {
@@ -347,7 +367,9 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
             .all(|record| record.spawn_id.is_none() && record.deadline.is_none())
     );
     for record in &records {
-        approve(&*files, record, false, AnsweredBy::default()).unwrap();
+        approve(&*files, record, false, AnsweredBy::default())
+            .block_on()
+            .unwrap();
     }
     assert_eq!(
         files.requests().block_on().unwrap().requests.len(),
@@ -388,8 +410,12 @@ fn always_gives_a_member_of_another_program_what_it_suggested() {
             "agent_id": "eve", "tool_name": "Bash", "tool_use_id": "t", "description": "make",
             "input": {"command": "make"}, "permission_suggestions": suggestions});
         let incoming = asked_by("eve", &text);
-        let record = adopt_request(&*files, &incoming, PermissionMode::Plan, now()).unwrap();
-        approve(&*files, &record.unwrap(), always, AnsweredBy::default()).unwrap();
+        let record = adopt_request(&*files, &incoming, PermissionMode::Plan, now())
+            .block_on()
+            .unwrap();
+        approve(&*files, &record.unwrap(), always, AnsweredBy::default())
+            .block_on()
+            .unwrap();
         let ControlFrame::PermissionResponse(answer) = last_frame(&world, "eve") else {
             panic!("no answer")
         };
@@ -419,7 +445,7 @@ fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
     let entry = json!([{"from": "eve", "text": text.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false}]);
     std::fs::write(inbox, entry.to_string()).unwrap();
     for _ in 0..2 {
-        adopt_requests(&*files, now()).unwrap();
+        adopt_requests(&*files, now()).block_on().unwrap();
     }
     let requests = files.requests().block_on().unwrap().requests;
     assert_eq!(requests.len(), 1);

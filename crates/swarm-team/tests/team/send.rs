@@ -26,6 +26,7 @@ fn a_message_carries_its_sender_colour_summary_and_urgency() {
             ..prose("\n hello \nmore")
         },
     )
+    .block_on()
     .unwrap();
     let entry = world.unread("alice").remove(0);
     assert_eq!(
@@ -49,7 +50,9 @@ fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
     let bob = world.seat_of_new("bob");
     world.join("engineer");
     let before = world.inboxes();
-    let error = send_text(&bob.context, "enginer", prose("hello")).unwrap_err();
+    let error = send_text(&bob.context, "enginer", prose("hello"))
+        .block_on()
+        .unwrap_err();
     let said = error.to_string();
     for word in ["enginer", "engineer", "team-lead", "bob"] {
         assert!(said.contains(word), "{said}");
@@ -62,7 +65,11 @@ fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
 fn no_message_goes_to_oneself_to_another_team_or_nowhere() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
-    let send = |to: &str, text: &str| send_text(&bob.context, to, prose(text)).unwrap_err();
+    let send = |to: &str, text: &str| {
+        send_text(&bob.context, to, prose(text))
+            .block_on()
+            .unwrap_err()
+    };
     assert!(matches!(send("bob", "hello"), SendError::ToSelf(_)));
     assert!(matches!(send("bob@crew", "hello"), SendError::ToSelf(_)));
     assert!(matches!(send("team-lead", " \n\t"), SendError::Empty));
@@ -89,7 +96,9 @@ fn everybody_is_all_but_the_sender() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     world.join("alice");
-    let sent = send_text(&bob.context, "*", prose("news")).unwrap();
+    let sent = send_text(&bob.context, "*", prose("news"))
+        .block_on()
+        .unwrap();
     let names: Vec<_> = sent.iter().map(|sent| sent.to.as_str()).collect();
     assert_eq!(names, ["team-lead", "alice"]);
     assert_eq!(world.unread("team-lead").len(), 1);
@@ -100,7 +109,9 @@ fn everybody_is_all_but_the_sender() {
 #[test]
 fn a_broadcast_without_anybody_to_hear_it_is_refused() {
     let world = World::new();
-    let error = send_text(&world.lead().context, "*", prose("news")).unwrap_err();
+    let error = send_text(&world.lead().context, "*", prose("news"))
+        .block_on()
+        .unwrap_err();
     assert!(matches!(error, SendError::NoOtherMembers(_)), "{error}");
 }
 
@@ -115,7 +126,9 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     world.join("bob");
     let full = Draft::new("team-lead", "first");
     world.files().send(&name("alice"), full).block_on().unwrap();
-    let error = send_text(&lead.context, "*", prose("news")).unwrap_err();
+    let error = send_text(&lead.context, "*", prose("news"))
+        .block_on()
+        .unwrap_err();
     let SendError::Partly { queued, failed, .. } = &error else {
         panic!("{error}");
     };
@@ -125,7 +138,9 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     );
     assert!(error.to_string().contains("again by name"), "{error}");
     assert_eq!(world.unread("bob")[0].text, "news");
-    let nobody = send_text(&lead.context, "*", prose("more")).unwrap_err();
+    let nobody = send_text(&lead.context, "*", prose("more"))
+        .block_on()
+        .unwrap_err();
     assert!(matches!(nobody, SendError::Store(_)), "{nobody}");
 }
 
@@ -134,7 +149,9 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     let long = "é".repeat(300);
-    send_text(&bob.context, "team-lead", prose(&long)).unwrap();
+    send_text(&bob.context, "team-lead", prose(&long))
+        .block_on()
+        .unwrap();
     send_text(
         &bob.context,
         "team-lead",
@@ -143,6 +160,7 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
             ..prose("text")
         },
     )
+    .block_on()
     .unwrap();
     send_text(
         &bob.context,
@@ -152,6 +170,7 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
             ..prose("text")
         },
     )
+    .block_on()
     .unwrap();
     let summaries: Vec<_> = world
         .unread("team-lead")
@@ -171,7 +190,9 @@ fn the_sender_gets_the_derived_state_of_the_receiver() {
     let (alice, life) = world.live("alice");
     world.report("alice", alice, MemberState::Working);
     let doing = || {
-        let sent = send_text(&bob.context, "alice", prose("hello")).unwrap();
+        let sent = send_text(&bob.context, "alice", prose("hello"))
+            .block_on()
+            .unwrap();
         let receiver = sent[0].receiver.clone().unwrap();
         (receiver.state, receiver.reads)
     };
@@ -188,7 +209,9 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
     let text =
         r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
     assert!(ControlFrame::from_text(text).is_some());
-    send_text(&lead.context, "bob", prose(text)).unwrap();
+    send_text(&lead.context, "bob", prose(text))
+        .block_on()
+        .unwrap();
     assert!(world.mail("bob")[0].is_prose());
 }
 
@@ -196,7 +219,9 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
 fn a_lead_without_a_team_gets_one_with_its_first_message() {
     let world = World::without_team(StoreLimits::default());
     let lead = world.lead_of(None);
-    let error = send_text(&lead.context, "bob", prose("hello")).unwrap_err();
+    let error = send_text(&lead.context, "bob", prose("hello"))
+        .block_on()
+        .unwrap_err();
     assert!(error.to_string().contains("bob"), "{error}");
     assert_eq!(lead.context.team().unwrap().name(), &world.team);
     assert!(world.files().config().block_on().is_ok());

@@ -36,6 +36,7 @@ fn an_approval_names_request_member_pane_and_backend() {
         pane,
         &BackendType::Tmux,
     )
+    .block_on()
     .unwrap();
     let mail = world.mail("team-lead");
     let [

@@ -11,7 +11,7 @@ use swarm_member::RunReport;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
-use swarm_store::{BlockOn as _, FileStore, TeamStore as _};
+use swarm_store::{FileStore, TeamStore as _};
 use swarm_ui::picture::{self as drawing, Window};
 
 use super::account::{is_moment, line};
@@ -147,11 +147,7 @@ impl Audience<'_> {
                     .map(|directory| watcher.subscribe(directory, name));
             }
             if journal.exists() {
-                let news = self
-                    .store
-                    .team(&self.team)
-                    .events_from(position)
-                    .block_on()?;
+                let news = self.store.team(&self.team).events_from(position).await?;
                 position = news.next;
                 if news.entries.iter().any(|entry| is_moment(&entry.event)) {
                     self.take_picture(&mut pictures).await;

@@ -38,7 +38,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
     let finds = runtime.block_on(async {
-        let teams = app.store.teams().block_on()?;
+        let teams = app.store.teams().await?;
         if !args.dry_run {
             for team in &teams {
                 record_deaths(app, team);
@@ -102,10 +102,10 @@ async fn team_and_panes(
 ) -> Result<(), Failure> {
     let store = &*spawn_context.store;
     // Only the program that created the team can repair it.
-    if store.team(team).is_foreign().block_on() {
+    if store.team(team).is_foreign().await {
         return Ok(());
     }
-    let config = match store.team(team).config().block_on() {
+    let config = match store.team(team).config().await {
         Ok(config) => config,
         // The team was deleted after the names were listed.
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
@@ -157,11 +157,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 /// The store checks again under its lock and refuses if a member or lead is running.
 async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
     clear_dead(spawn_context, team).await?;
-    spawn_context
-        .store
-        .team(team)
-        .delete(false, false)
-        .block_on()?;
+    spawn_context.store.team(team).delete(false, false).await?;
     Ok(())
 }
 

@@ -101,8 +101,8 @@ fn approve_one(
     let (files, by) = (app.store.team(team), person(app));
     let is_edited = input.is_some();
     let answered = match input {
-        Some(input) => swarm_team::approve_edited(&*files, asked, input, by),
-        None => swarm_team::approve(&*files, asked, always, by),
+        Some(input) => swarm_team::approve_edited(&*files, asked, input, by).block_on(),
+        None => swarm_team::approve(&*files, asked, always, by).block_on(),
     };
     let record = answered.map_err(|error| explained(app, team, error))?;
     let granted = granted(&record).filter(|_| always);
@@ -165,7 +165,8 @@ fn answer(
             format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered = swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app));
+    let answered =
+        swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app)).block_on();
     let record = answered.map_err(|error| explained(app, team, error))?;
     let verdict = if is_plan {
         "may carry out its plan, with your comment"
@@ -180,7 +181,7 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, 
     let team = team_to_answer(app, "deny")?;
     let no = |asked: &RequestRecord| {
         let (files, why) = (app.store.team(&team), args.why.clone());
-        let answered = swarm_team::deny(&*files, asked, why, person(app));
+        let answered = swarm_team::deny(&*files, asked, why, person(app)).block_on();
         let record = answered.map_err(|error| explained(app, &team, error))?;
         let verdict = match &record.request {
             RequestKind::Plan { .. } => "has to revise its plan",

@@ -97,7 +97,7 @@ pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failu
     if !team.is_foreign().block_on()
         && lead_standing(&*app.store, &team.config().block_on()?)? == LeadStanding::ByHand
     {
-        swarm_team::adopt_requests(team, app.clock.now())?;
+        swarm_team::adopt_requests(team, app.clock.now()).block_on()?;
     }
     Ok(())
 }

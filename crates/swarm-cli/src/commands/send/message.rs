@@ -59,7 +59,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         .map(|goal| Waiting::new(app, &command_actor.team, goal, args.timeout))
         .transpose()?;
     let drafted = |to: &MemberName| draft(&config, &sender, to, &text, args);
-    let delivered = post(&*app.store.team(&command_actor.team), receivers, drafted)?;
+    let delivered = post(&*app.store.team(&command_actor.team), receivers, drafted).block_on()?;
     let mut sent: Vec<Tracked> = delivered.sent.into_iter().map(Tracked::from).collect();
     let refused: Vec<Refused> = delivered.failed.into_iter().map(Refused::from).collect();
     let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));

@@ -1,6 +1,7 @@
 //! Notifies members of task changes that were already saved.
 
 use swarm_protocol::Task;
+use swarm_store::BlockOn as _;
 use swarm_team::{announce_assignment, announce_unblocked};
 
 use crate::app::App;
@@ -20,6 +21,7 @@ pub(in crate::commands) fn notify_owner(
         &command_actor.name,
         now,
     )
+    .block_on()
     .map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(
@@ -41,6 +43,7 @@ pub(super) fn notify_unblocked(
         tasks,
         &command_actor.name,
     )
+    .block_on()
     .map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::Team;
 use swarm_supervisor::{LeadError, Leadership, SpawnContext, await_reported_end, clear_dead};
 use swarm_team::MemberContext;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
@@ -53,7 +53,7 @@ impl Tool for TeamDelete {
         if let Err(error) = clear_dead(&self.spawn_context, team.name()).await {
             return ToolOutput::error(error.to_string());
         }
-        match team.delete(false, false).block_on() {
+        match team.delete(false, false).await {
             Ok(archive) => {
                 self.context.leave();
                 self.leadership.forget();
@@ -73,7 +73,7 @@ impl Tool for TeamDelete {
 impl TeamDelete {
     /// Waits briefly for members that have agreed to shut down: their processes exit soon.
     async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
-        for member in team.config().block_on()?.teammates() {
+        for member in team.config().await?.teammates() {
             await_reported_end(&self.spawn_context, team.name(), &member.name).await?;
         }
         Ok(())

@@ -109,7 +109,7 @@ async fn a_run_without_a_team_ends_with_the_leads_last_words() {
         (Outcome::Completed, "done")
     );
     assert_eq!(report.team, None);
-    assert_eq!(world.store.teams().block_on().unwrap(), []);
+    assert_eq!(world.store.teams().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -268,7 +268,7 @@ async fn a_lead_that_fails_ends_its_members() {
     };
     assert!(why.contains("bad key"), "{why}");
     assert!(!world.has("bob"));
-    let views = world.store.team(&team()).member_view().block_on().unwrap();
+    let views = world.store.team(&team()).member_view().await.unwrap();
     let lead = &views[0];
     assert_eq!(lead.state, MemberState::Failed, "{lead:?}");
     let last = lead.report.as_ref().and_then(|last| last.detail.clone());
@@ -289,7 +289,7 @@ async fn a_lead_whose_conversation_has_no_room_left_is_exhausted() {
         matches!(report.outcome, Outcome::LeadFailed(_)),
         "{report:?}"
     );
-    let views = world.store.team(&team()).member_view().block_on().unwrap();
+    let views = world.store.team(&team()).member_view().await.unwrap();
     assert_eq!(views[0].state, MemberState::Exhausted, "{:?}", views[0]);
 }
 
@@ -315,7 +315,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert!(matches!(error, LeadError::Store(_)), "{error}");
     let mut child: Child = told.recv().unwrap();
     until("the end of the process", || child.has_ended().then_some(())).await;
-    assert_eq!(world.store.teams().block_on().unwrap(), [team()]);
+    assert_eq!(world.store.teams().await.unwrap(), [team()]);
 }
 
 /// Replaces the transcript by a directory when the lead is told that a member could not be
@@ -359,7 +359,7 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
             .store
             .team(&team())
             .config()
-            .block_on()
+            .await
             .unwrap()
             .lead_process
             .is_none()
@@ -424,7 +424,7 @@ async fn a_team_is_removed_at_the_end_when_that_was_asked_for() {
     let world = run.world.clone();
     let report = run.go().await.unwrap();
     assert_eq!(report.team, Some(team()));
-    assert_eq!(world.store.teams().block_on().unwrap(), []);
+    assert_eq!(world.store.teams().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -433,7 +433,7 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
     run.model.then(say("done"));
     let world = run.world.clone();
     run.go().await.unwrap();
-    let config = world.store.team(&team()).config().block_on().unwrap();
+    let config = world.store.team(&team()).config().await.unwrap();
     assert_eq!(config.lead_process, None);
     let again = Run::with_team();
     again.model.then(say("done"));
@@ -474,6 +474,7 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
                 false,
                 AnsweredBy::default(),
             )
+            .block_on()
             .unwrap();
         })
     };
@@ -487,7 +488,7 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
             .store
             .team(&team())
             .requests()
-            .block_on()
+            .await
             .unwrap()
             .requests
             .is_empty()
@@ -529,7 +530,7 @@ async fn a_lead_waits_for_a_shutdown_and_deletes_the_team() {
     assert_eq!(report.outcome, Outcome::Completed);
     let last = heard(model.requests().last().unwrap());
     assert_eq!(
-        (report.team, world.store.teams().block_on().unwrap()),
+        (report.team, world.store.teams().await.unwrap()),
         (None, vec![]),
         "{last}"
     );
@@ -602,7 +603,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         report.team.as_ref().map(swarm_protocol::TeamName::as_str),
         Some("crew-2")
     );
-    assert_eq!(world.store.teams().block_on().unwrap().len(), 2);
+    assert_eq!(world.store.teams().await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -635,7 +636,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
         };
         assert_eq!(report.outcome, expected);
         let _life = told.recv().unwrap();
-        let config = world.store.team(&team()).config().block_on().unwrap();
+        let config = world.store.team(&team()).config().await.unwrap();
         let bob = config.member(&name("bob")).unwrap();
         assert!(bob.session_id.is_some() && world.stops().is_empty());
         // The lock is released with the lead: this makes members park.
@@ -645,7 +646,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
                 .store
                 .team(&team())
                 .liveness(&name("team-lead"))
-                .block_on()
+                .await
                 .unwrap(),
             swarm_os::Liveness::Dead
         );

@@ -102,7 +102,7 @@ async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_per
         .store
         .team(&team())
         .inbox(&MemberName::lead())
-        .block_on()
+        .await
         .unwrap();
     assert!(inbox.entries[0].read && inbox.entries[0].text == "by the way");
 }

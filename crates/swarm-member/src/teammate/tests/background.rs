@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_protocol::{Event, MemberState, PauseMark, UnixMs};
-use swarm_store::{BlockOn as _, TeamStore};
+use swarm_store::TeamStore;
 use swarm_ui::PaneInput;
 use tokio::sync::Notify;
 
@@ -149,7 +149,7 @@ async fn l5_a_pause_holds_background_agents_too() {
         .store
         .team(&world.team)
         .set_paused(&bob(), Some(&mark))
-        .block_on()
+        .await
         .unwrap();
     world.in_state(MemberState::Paused).await;
     gate.notify_one();
@@ -159,7 +159,7 @@ async fn l5_a_pause_holds_background_agents_too() {
         .store
         .team(&world.team)
         .set_paused(&bob(), None)
-        .block_on()
+        .await
         .unwrap();
     world.idle(1).await;
     assert_eq!(model.asked(), 5);

@@ -72,6 +72,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
         false,
         AnsweredBy::default(),
     )
+    .await
     .unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("cleaned up"));
@@ -123,7 +124,9 @@ async fn an_approved_change_is_written_without_a_second_question() {
     let running = world.run(Some("write a file"), &model);
     answer(&world, |request| {
         let team = world.store.team(&world.team);
-        approve(&*team, request, false, AnsweredBy::default()).unwrap();
+        approve(&*team, request, false, AnsweredBy::default())
+            .block_on()
+            .unwrap();
     })
     .await;
     let notices = world.idle(1).await;

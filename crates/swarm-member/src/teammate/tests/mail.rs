@@ -61,19 +61,16 @@ async fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
     let mail = mail(&world);
     let id = world.say("hello");
     for _ in 0..2 {
-        assert_eq!(
-            ids(&mail.take().block_on().unwrap()),
-            std::slice::from_ref(&id)
-        );
-        mail.inject(&mail.take().block_on().unwrap());
+        assert_eq!(ids(&mail.take().await.unwrap()), std::slice::from_ref(&id));
+        mail.inject(&mail.take().await.unwrap());
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
         mail.mark_delivered(vec![id.clone()], None);
-        mail.finish_writes().block_on();
+        mail.finish_writes().await;
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
-    assert!(mail.take().block_on().unwrap().is_empty());
+    assert!(mail.take().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -92,7 +89,7 @@ async fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
     open.send(()).unwrap();
-    mail.finish_writes().block_on();
+    mail.finish_writes().await;
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
 }
 
@@ -109,7 +106,7 @@ async fn d2_what_the_disk_could_not_keep_stays_unread() {
         })
     });
     mail.mark_delivered(vec![id.clone()], Some(sync_handle));
-    assert_eq!(ids(&mail.take().block_on().unwrap()), [id]);
+    assert_eq!(ids(&mail.take().await.unwrap()), [id]);
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }
 
@@ -268,7 +265,9 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
         (BypassPermissions, AcceptEdits),
         (Plan, Plan),
     ] {
-        request_mode(&*files, &bob(), mode, by()).unwrap();
+        request_mode(&*files, &bob(), mode, by())
+            .block_on()
+            .unwrap();
         mail.take_rights().block_on().unwrap();
         assert_eq!((rights.mode(), world.unread("bob")), (then, 0), "{mode}");
     }
@@ -294,7 +293,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
         .unwrap();
     mail.take_rights().block_on().unwrap();
     assert!(rights.rules().allow.is_empty(), "{:?}", rights.rules());
-    allow_for_team(&*files, &rule, by()).unwrap();
+    allow_for_team(&*files, &rule, by()).block_on().unwrap();
     mail.take_rights().block_on().unwrap();
     assert_eq!(rights.rules().allow.len(), 1);
 }
@@ -331,7 +330,9 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
         mail.take_rights().block_on().unwrap();
         rights.mode()
     };
-    request_mode(&*files, &bob(), AcceptEdits, by()).unwrap();
+    request_mode(&*files, &bob(), AcceptEdits, by())
+        .block_on()
+        .unwrap();
     mail.take_rights().block_on().unwrap();
     assert_eq!(rights.mode(), AcceptEdits);
     let old = modes().remove(0);
@@ -339,7 +340,9 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
     while world.clock.now() <= signed {
         std::hint::spin_loop();
     }
-    request_mode(&*files, &bob(), Plan, by()).unwrap();
+    request_mode(&*files, &bob(), Plan, by())
+        .block_on()
+        .unwrap();
     mail.take_rights().block_on().unwrap();
     assert_eq!(rights.mode(), Plan);
     assert_eq!(resend(old), Plan, "a replay");
@@ -362,6 +365,6 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
     };
     files.journal(rule).block_on().unwrap();
     let key = files.verify_key().block_on().unwrap();
-    assert_eq!(team_rules(&*files, key.as_ref()).unwrap(), []);
-    assert_eq!(team_rules(&*files, None).unwrap().len(), 1);
+    assert_eq!(team_rules(&*files, key.as_ref()).block_on().unwrap(), []);
+    assert_eq!(team_rules(&*files, None).block_on().unwrap().len(), 1);
 }

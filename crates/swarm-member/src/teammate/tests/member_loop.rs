@@ -41,7 +41,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
             .store
             .team(&world.team)
             .liveness(&bob())
-            .block_on()
+            .await
             .unwrap(),
         Liveness::Alive
     );
@@ -64,7 +64,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
             .store
             .team(&world.team)
             .liveness(&bob())
-            .block_on()
+            .await
             .unwrap(),
         Liveness::Dead
     );
@@ -74,7 +74,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
         .store
         .team(&world.team)
         .events()
-        .block_on()
+        .await
         .unwrap()
         .entries;
     let delivered = delivered
@@ -86,7 +86,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
             .store
             .team(&world.team)
             .config()
-            .block_on()
+            .await
             .unwrap()
             .member(&bob())
             .unwrap()
@@ -178,7 +178,7 @@ async fn a_failed_turn_is_reported_and_the_member_continues() {
         .store
         .team(&world.team)
         .state(&bob())
-        .block_on()
+        .await
         .unwrap()
         .unwrap();
     assert!(report.detail.unwrap().contains("bad key"));
@@ -212,7 +212,7 @@ async fn no_model_is_asked_before_the_commit() {
             .store
             .team(&world.team)
             .liveness(&bob())
-            .block_on()
+            .await
             .unwrap(),
         Liveness::Alive
     );
@@ -242,7 +242,7 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
             .store
             .team(&world.team)
             .abort_spawn(&spawn, "a test")
-            .block_on()
+            .await
             .unwrap()
     );
     assert_eq!(running.ending().await, Ending::NotWanted);
@@ -258,7 +258,7 @@ async fn a_spawn_whose_name_went_to_another_is_not_wanted() {
         .store
         .team(&world.team)
         .abort_spawn(&spawn, "a test")
-        .block_on()
+        .await
         .unwrap();
     world.reserve("bob", Some("for the other"));
     let running = world.start(spawn, &model);
@@ -276,10 +276,10 @@ async fn without_its_team_a_member_leaves() {
         .store
         .team(&world.team)
         .delete(true, true)
-        .block_on()
+        .await
         .unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
-    assert_eq!(world.store.teams().block_on().unwrap(), []);
+    assert_eq!(world.store.teams().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -292,7 +292,7 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
         .store
         .team(&world.team)
         .remove_member(&bob(), None)
-        .block_on()
+        .await
         .unwrap();
     world.reserve("alice", None);
     let inbox = world
@@ -419,6 +419,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
         false,
         AnsweredBy::default(),
     )
+    .await
     .unwrap();
     world.idle(1).await;
     assert!(world.directory.path().join("made").exists());
@@ -427,7 +428,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
             .store
             .team(&world.team)
             .requests()
-            .block_on()
+            .await
             .unwrap()
             .requests
             .is_empty()
@@ -461,7 +462,7 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
             .store
             .team(&world.team)
             .requests()
-            .block_on()
+            .await
             .unwrap()
             .requests
             .is_empty()

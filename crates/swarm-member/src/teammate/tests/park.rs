@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Event, MemberState, OnLost};
-use swarm_store::{BlockOn as _, TeamStore, process};
+use swarm_store::{TeamStore, process};
 use tokio::sync::Notify;
 
 use super::world::{World, delivers, until};
@@ -85,7 +85,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
         .store
         .team(&world.team)
         .set_lead_process(None)
-        .block_on()
+        .await
         .unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("done"));
@@ -158,7 +158,7 @@ async fn a_foreign_lead_is_missed_only_when_its_process_is_dead_for_certain() {
             .store
             .team(&world.team)
             .set_lead_process(Some(lead))
-            .block_on()
+            .await
             .unwrap();
         let running = world.run(Some("go"), &FakeModel::saying("one"));
         if parks {
@@ -214,7 +214,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
         .store
         .team(&world.team)
         .set_lead_process(None)
-        .block_on()
+        .await
         .unwrap();
     world.in_state(MemberState::Working).await;
     assert_eq!(model.asked(), 1, "the call still runs");

@@ -37,7 +37,7 @@ async fn l5_a_paused_member_takes_no_turn_until_it_is_let_go_on() {
         .store
         .team(&world.team)
         .state(&bob())
-        .block_on()
+        .await
         .unwrap()
         .unwrap();
     assert_eq!(report.detail.as_deref(), Some("by person: lunch"));
@@ -46,7 +46,7 @@ async fn l5_a_paused_member_takes_no_turn_until_it_is_let_go_on() {
         .store
         .team(&world.team)
         .set_paused(&bob(), None)
-        .block_on()
+        .await
         .unwrap();
     assert_eq!(before.unwrap().reason.as_deref(), Some("lunch"));
     world.idle(2).await;
@@ -97,12 +97,7 @@ async fn a_pause_is_for_one_spawn_and_not_for_the_next_of_the_name() {
     let refused = pause(&world, first).unwrap_err();
     assert!(matches!(refused, StoreError::SpawnGone { .. }), "{refused}");
     assert_eq!(
-        world
-            .store
-            .team(&world.team)
-            .paused(&bob())
-            .block_on()
-            .unwrap(),
+        world.store.team(&world.team).paused(&bob()).await.unwrap(),
         None
     );
     running.crash().await;

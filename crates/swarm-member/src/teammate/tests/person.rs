@@ -35,12 +35,7 @@ async fn a_typed_line_is_a_message_of_the_lead_and_esc_at_rest_does_nothing() {
         told.contains("teammate_id=\"team-lead\"") && told.contains("hello\nthere"),
         "{told}"
     );
-    let inbox = world
-        .store
-        .team(&world.team)
-        .inbox(&bob())
-        .block_on()
-        .unwrap();
+    let inbox = world.store.team(&world.team).inbox(&bob()).await.unwrap();
     assert!(inbox.entries[0].is_urgent() && inbox.entries[0].read);
     person.send(PaneInput::Shutdown).unwrap();
     assert_eq!(running.ending().await, Ending::ShutDown);

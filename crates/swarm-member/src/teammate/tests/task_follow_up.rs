@@ -66,7 +66,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
         .store
         .team(&world.team)
         .state(&bob())
-        .block_on()
+        .await
         .unwrap()
         .unwrap();
     assert_eq!(report.detail.as_deref(), Some("#1 in progress"));
@@ -84,7 +84,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
         .store
         .team(&world.team)
         .release(&TaskId::new(1), &by)
-        .block_on()
+        .await
         .unwrap();
     world.in_state(MemberState::Idle).await;
     running.crash().await;
@@ -107,7 +107,7 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
         .store
         .team(&world.team)
         .task(&TaskId::new(1))
-        .block_on()
+        .await
         .unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result.as_deref(), Some("Fixed in src/lib.rs."));
@@ -191,7 +191,7 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
         .store
         .team(&world.team)
         .update_task(&TaskId::new(1), change, &by)
-        .block_on()
+        .await
         .unwrap();
     world.say("Hello");
     world.idle(3).await;
@@ -199,7 +199,7 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
         .store
         .team(&world.team)
         .task(&TaskId::new(1))
-        .block_on()
+        .await
         .unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result, None);
@@ -273,7 +273,7 @@ async fn a_question_is_withdrawn_when_the_member_is_asked_to_shut_down() {
             .store
             .team(&world.team)
             .requests()
-            .block_on()
+            .await
             .unwrap()
             .requests
             .is_empty()
