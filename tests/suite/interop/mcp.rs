@@ -9,6 +9,7 @@ use swarm_permissions::{McpBounds, McpServer, McpServerConfig, McpSettings};
 use swarm_tests::stage::World;
 use swarm_tools::{Caller, Tool, ToolContext};
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use super::programs::{ACP_AGENT, install};
 use crate::scene::{enter_foreign, wait_for_no_process, wait_for_state, world, world_with_team};
@@ -70,10 +71,20 @@ impl Client {
 
     /// Calls a tool. Returns its text, or why it failed.
     fn call(&self, name: &str, input: Value) -> Result<String, String> {
+        self.call_until(name, input, &self.context)
+    }
+
+    /// Calls a tool until the context is cancelled.
+    fn call_until(
+        &self,
+        name: &str,
+        input: Value,
+        context: &ToolContext,
+    ) -> Result<String, String> {
         let full = format!("mcp__swarm__{name}");
         let tool = self.tools.iter().find(|tool| tool.name() == full);
         let tool = tool.unwrap_or_else(|| panic!("no tool {name}: {:?}", self.names()));
-        let output = self.runtime.block_on(tool.call(input, &self.context));
+        let output = self.runtime.block_on(tool.call(input, context));
         if output.is_error {
             return Err(output.content);
         }
@@ -120,10 +131,11 @@ fn a_client_leads_a_team_and_cannot_answer_its_questions() {
     assert!(refused.contains("above default"), "{refused}");
 
     world.swarm(&["deny", "bob"]).ok();
-    let mail = client
-        .call("wait_for_mail", json!({"seconds": 60}))
-        .unwrap();
-    assert!(mail.contains("left as it is"), "{mail}");
+    // The turn about the task and the question are reported as well.
+    world.wait_until("the last report", || {
+        let mail = client.call("wait_for_mail", json!({"seconds": 60}));
+        mail.unwrap().contains("left as it is")
+    });
     client.call("shutdown", json!({"name": "bob"})).unwrap();
     assert!(world.team("demo").member("bob").is_none());
     client.close();
@@ -156,6 +168,45 @@ fn a_member_that_joined_by_itself_reads_its_mail_and_works_on_tasks() {
     let inbox = world.team("demo").inbox("team-lead");
     assert_eq!(inbox.last().expect("a message")["from"], "carl");
     client.close();
+}
+
+#[test]
+fn mail_is_acknowledged_by_the_next_call_and_a_cancelled_call_loses_nothing() {
+    let world = world_with_team("demo");
+    enter_foreign(&world, "demo", &["carl"]);
+    let is_read = |text: &str| {
+        let inbox = world.team("demo").inbox("carl");
+        let mut entries = inbox.iter().filter(|entry| entry["text"] == text);
+        entries.next_back().expect("the message")["read"] == true
+    };
+    let client = Client::connect(&world, &["--team", "demo", "--as", "carl"]);
+    world.swarm(&["send", "carl", "one"]).ok();
+    assert!(client.call("inbox", json!({})).unwrap().contains("one"));
+    assert!(!is_read("one"), "the client may not have the result yet");
+    client.call("status", json!({})).unwrap();
+    assert!(is_read("one"));
+
+    let context = ToolContext {
+        cancel: CancellationToken::new(),
+        ..client.context.clone()
+    };
+    std::thread::scope(|scope| {
+        let wait =
+            scope.spawn(|| client.call_until("wait_for_mail", json!({"seconds": 600}), &context));
+        world.wait_until("the waiting command", || {
+            let running = world.processes();
+            running
+                .iter()
+                .any(|(_, command)| command.contains("--wait=600"))
+        });
+        context.cancel.cancel();
+        assert!(wait.join().expect("a result").is_err());
+    });
+    world.swarm(&["send", "carl", "two"]).ok();
+    let mail = client.call("inbox", json!({})).unwrap();
+    assert!(mail.contains("two") && !mail.contains("one"), "{mail}");
+    client.close();
+    assert!(!is_read("two"), "no later call has confirmed it");
 }
 
 #[test]

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
+    ContentBlock, ErrorData, Implementation, InitializeResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, Tool,
 };
-use rmcp::service::{RequestContext, serve_server};
+use rmcp::service::{NotificationContext, RequestContext, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
 use swarm_permissions::McpToolSpec;
@@ -22,11 +22,15 @@ use crate::McpError;
 /// Runs the calls of an MCP client.
 #[async_trait]
 pub trait ToolService: Send + Sync + fmt::Debug {
-    /// Runs a call. Dropping the future cancels it.
+    /// Runs a call; `id` is that of the client's request. Dropping the future cancels it.
     ///
     /// # Errors
     /// Why it failed, for the client's model.
-    async fn call(&self, tool: &str, input: Map<String, Value>) -> Result<String, String>;
+    async fn call(&self, id: &str, tool: &str, input: Map<String, Value>)
+    -> Result<String, String>;
+
+    /// The client has cancelled this call and ignores its result, even if the call has ended.
+    fn cancelled(&self, _id: &str) {}
 }
 
 /// The tools that this program offers.
@@ -99,8 +103,9 @@ impl ServerHandler for Served {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let input = request.arguments.unwrap_or_default();
+        let id = context.id.to_string();
         let called = tokio::select! {
-            called = self.0.service.call(&request.name, input) => called,
+            called = self.0.service.call(&id, &request.name, input) => called,
             () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
         };
         let result = match called {
@@ -108,5 +113,15 @@ impl ServerHandler for Served {
             Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
         };
         Ok(result.into())
+    }
+
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        _context: NotificationContext<RoleServer>,
+    ) {
+        if let Some(id) = notification.request_id {
+            self.0.service.cancelled(&id.to_string());
+        }
     }
 }

@@ -5,3 +5,4 @@ mod seen;
 mod text;
 
 pub(super) use read::{InboxArgs, run};
+pub(super) use text::printed;

@@ -25,7 +25,7 @@ Examples:
   swarm inbox alice --unread                      messages she has not read yet
   swarm inbox alice --all                         archived messages too
   swarm inbox team-lead --unread --follow --ack   read new messages
-  swarm inbox team-lead --unread --ack --wait 60   wait up to a minute")]
+  swarm inbox team-lead --unread --ack --wait 60  wait up to a minute")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct InboxArgs {
     /// Member whose inbox is shown.
@@ -42,6 +42,16 @@ pub(crate) struct InboxArgs {
     /// Mark the shown messages as read.
     #[arg(long)]
     pub(crate) ack: bool,
+    /// Show and mark as read only the messages with these ids.
+    #[arg(
+        long,
+        value_name = "ID",
+        conflicts_with_all = ["ack", "follow", "all"]
+    )]
+    pub(crate) ack_id: Vec<String>,
+    /// Assign ids to the messages without one, for `--ack-id`.
+    #[arg(long, hide = true)]
+    pub(crate) assign_ids: bool,
     /// Without messages, wait this many seconds for one.
     #[arg(
         long,
@@ -50,6 +60,20 @@ pub(crate) struct InboxArgs {
         conflicts_with = "follow"
     )]
     pub(crate) wait: Option<u64>,
+}
+
+impl InboxArgs {
+    /// Whether messages are marked as read, now or later.
+    fn changes(&self) -> bool {
+        self.ack || self.assign_ids || !self.ack_id.is_empty()
+    }
+
+    /// Whether a message is shown.
+    fn shows(&self, entry: &InboxEntry) -> bool {
+        let id = entry.msg_id.as_ref().map(MessageId::as_str);
+        let is_named = || self.ack_id.iter().any(|named| Some(named.as_str()) == id);
+        (!self.unread || !entry.read) && (self.ack_id.is_empty() || is_named())
+    }
 }
 
 /// An inbox that is displayed.
@@ -67,7 +91,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     if command_actor.name != args.name {
         command_actor.require_person(&format!("inbox {}", args.name))?;
     }
-    if args.ack {
+    if args.changes() {
         command_actor.require_person("--ack")?;
         refuse_if_read_by_program(app, &command_actor.team, &args.name)?;
     }
@@ -130,7 +154,7 @@ impl Reading<'_> {
         }
         entries.extend(inbox.entries);
         let mut entries = self.seen.take_new(entries);
-        entries.retain(|entry| !self.args.unread || !entry.read);
+        entries.retain(|entry| self.args.shows(entry));
         let states = self.states(&entries)?;
         let out = self.app.out;
         if out.json && !self.args.follow {
@@ -177,13 +201,13 @@ impl Reading<'_> {
 
     fn read(&self) -> Result<Inbox, Failure> {
         let (store, name) = (&self.app.store, &self.args.name);
-        if self.args.ack {
+        if self.args.changes() {
             // Assigns ids to entries without one and moves invalid elements aside, so that all can
             // be acknowledged.
             store.team(&self.team).take_unread(name).block_on()?;
         }
         let mut inbox = store.team(&self.team).inbox(name).block_on()?;
-        if self.args.ack {
+        if self.args.changes() {
             // Entries that another program added since have no id yet; that write triggers another
             // read.
             inbox
@@ -255,7 +279,7 @@ impl Reading<'_> {
 
     /// Runs after printing, so that only printed messages are acknowledged.
     fn acknowledge(&self, entries: &[InboxEntry]) -> Result<(), Failure> {
-        if !self.args.ack {
+        if !self.args.ack && self.args.ack_id.is_empty() {
             return Ok(());
         }
         let unread = entries.iter().filter(|entry| !entry.read);

@@ -36,15 +36,42 @@ pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> 
     format!("{heading}\n{}", body.join("\n"))
 }
 
+/// Formats what `swarm inbox --json` printed. Returns the text and the ids of the messages.
+///
+/// # Errors
+/// If it is not a list of messages.
+pub(in crate::commands) fn printed(
+    json: &str,
+    now: UnixMs,
+) -> Result<(String, Vec<String>), serde_json::Error> {
+    let entries: Vec<InboxEntry> = serde_json::from_str(json)?;
+    let texts: Vec<_> = entries
+        .iter()
+        .map(|entry| message(entry, &MessageState::default(), now))
+        .collect();
+    let ids = entries.iter().filter_map(|entry| entry.msg_id.as_ref());
+    Ok((texts.join("\n"), ids.map(MessageId::to_string).collect()))
+}
+
 /// Returns the key by which newer messages replace an entry.
 pub(super) fn key(entry: &InboxEntry) -> Option<&str> {
     entry.swarm.as_ref()?.supersede.as_deref()
 }
 
 /// Delivery state of a message and the messages it replaced.
+#[derive(Debug)]
 pub(super) struct MessageState {
     pub(super) state: &'static str,
     pub(super) superseded: Option<Vec<MessageId>>,
+}
+
+impl Default for MessageState {
+    fn default() -> Self {
+        Self {
+            state: "queued",
+            superseded: None,
+        }
+    }
 }
 
 #[cfg(test)]

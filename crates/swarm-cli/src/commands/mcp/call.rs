@@ -55,6 +55,11 @@ impl<'a> Call<'a> {
             .flatten()
     }
 
+    /// Whether the call returns messages.
+    pub(super) fn reads_mail(&self) -> bool {
+        ["inbox", "wait_for_mail"].contains(&self.tool.name)
+    }
+
     /// Returns the arguments of the command. `ceiling` is the highest mode of a spawned member.
     pub(super) fn arguments(
         &self,
@@ -84,7 +89,7 @@ impl<'a> Call<'a> {
                 line.last(&[to.unwrap_or_default(), text.unwrap_or_default()]);
             }
             "inbox" | "wait_for_mail" => {
-                line.words(&["inbox", "--unread", "--ack"]);
+                line.words(&["inbox", "--json", "--unread", "--assign-ids"]);
                 if self.tool.name == "wait_for_mail" {
                     let seconds = self.number("seconds").unwrap_or(USUAL_WAIT);
                     let seconds = seconds.min(MAX_WAIT).to_string();
@@ -242,7 +247,10 @@ mod tests {
         let sent = line(&carl, "send", &json!({"to": "bob", "text": "hi"}));
         assert_eq!(sent.unwrap(), "send --from=carl -- bob hi");
         let waited = line(&carl, "wait_for_mail", &json!({"seconds": 9999}));
-        assert_eq!(waited.unwrap(), "inbox --unread --ack --wait=600 -- carl");
+        assert_eq!(
+            waited.unwrap(),
+            "inbox --json --unread --assign-ids --wait=600 -- carl"
+        );
         let claimed = line(&carl, "task_claim", &json!({"id": 3}));
         assert_eq!(claimed.unwrap(), "task claim 3 --as=carl");
         assert!(line(&carl, "spawn", &json!({"name": "x"})).is_err());

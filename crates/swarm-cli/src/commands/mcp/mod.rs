@@ -4,6 +4,7 @@ mod call;
 mod role;
 mod run;
 mod service;
+mod shown;
 mod tools;
 
 pub(super) use run::{McpArgs, run};

@@ -10,6 +10,7 @@ use swarm_protocol::{ErrorKind, MemberName, PermissionMode};
 
 use super::role::ClientRole;
 use super::service::CommandService;
+use super::shown::ShownMail;
 use super::tools::TOOLS;
 use crate::app::App;
 use crate::commands::{acting, members, runtime};
@@ -47,6 +48,8 @@ pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<ExitCode, Fa
             program: std::env::current_exe()?,
             role,
             ceiling: args.mode,
+            clock: Arc::clone(&app.clock),
+            shown: ShownMail::default(),
             team: Mutex::new(app.asked_team()?.map(|team| team.to_string())),
         }),
     };

@@ -133,13 +133,13 @@ pub(super) const TOOLS: &[TeamTool] = &[
     },
     TeamTool {
         name: "inbox",
-        about: "Return the unread messages and mark them as read.",
+        about: "Return the unread messages. Your next call marks them as read.",
         given_to: For::Readers,
         parameters: &[],
     },
     TeamTool {
         name: "wait_for_mail",
-        about: "Wait for a message and return the unread messages, marked as read. Call it instead of checking repeatedly.",
+        about: "Wait for a message and return the unread messages. Your next call marks them as read. Call it instead of checking repeatedly.",
         given_to: For::Readers,
         parameters: &[optional(
             "seconds",
