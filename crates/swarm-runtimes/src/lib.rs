@@ -15,3 +15,4 @@ pub use acp::AcpRuntime;
 pub use claude::ClaudeRuntime;
 pub use no_model::NoModel;
 pub use program::ProgramSpec;
+pub(crate) use program::asking_mode;

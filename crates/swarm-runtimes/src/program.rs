@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_agent::AgentError;
 use swarm_os::process::{Target, kill_now};
+use swarm_protocol::PermissionMode;
 use swarm_tools::ToolContext;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -58,6 +59,15 @@ impl ProgramSpec {
         let env = context.env.iter().filter(|(name, _)| is_needed(name));
         env.map(|(name, value)| (name.clone(), value.clone()))
             .collect()
+    }
+}
+
+/// Returns the mode of an agent program in which it asks about its calls: swarm's rules and mode
+/// decide about them. Programs share these names.
+pub(crate) fn asking_mode(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Plan => "plan",
+        _ => "default",
     }
 }
 

@@ -23,7 +23,8 @@ while next; do
     *'"method":"session/load"'*)
       update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"an old answer"}}'
       say '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
-    *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1"}}' ;;
+    *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":[{"id":"default"},{"id":"plan"},{"id":"auto"}]}}}' ;;
+    *'"method":"session/set_mode"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{}}' ;;
     *'"method":"session/prompt"'*'clean up'*)
       update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"rm -r build","kind":"execute","status":"pending"}'
       if may '{"toolCallId":"t1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}}'; then

@@ -86,6 +86,30 @@ fn a_restarted_member_keeps_its_program_and_a_program_that_is_missing_is_reporte
 }
 
 #[test]
+fn an_agent_asks_about_its_calls_and_follows_a_changed_mode() {
+    let world = world_with_team("demo");
+    install(&world, "agent", ACP_AGENT);
+    let log = world.directory().join("acp.log");
+    let log_variable = format!("ACP_LOG={}", log.display());
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
+    let more = ["headless", "--env", &log_variable, "--prompt", "hello"];
+    world.swarm(&[spawn, more].concat()).ok();
+    let reports = || world.team("demo").frames("team-lead", "idle_notification");
+    world.wait_until("the first report", || reports().len() == 1);
+    world.swarm(&["mode", "bob", "plan"]).ok();
+    world.swarm(&["send", "bob", "again"]).ok();
+    world.wait_until("the second report", || reports().len() == 2);
+    let log = std::fs::read_to_string(&log).expect("the log");
+    let modes: Vec<_> = log.split("\"modeId\":\"").skip(1).collect();
+    assert!(
+        modes[0].starts_with("default"),
+        "its own mode is auto: {log}"
+    );
+    assert!(modes[1].starts_with("plan"), "{log}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
 fn a_program_that_speaks_another_protocol_fails_the_spawn() {
     let world = world_with_team("demo");
     install(&world, "agent", "echo 'usage: agent FILE' >&2; exit 2");

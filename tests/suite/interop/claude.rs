@@ -43,6 +43,10 @@ fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
     world.wait_until("the second report", || reports().len() == 2);
     assert_eq!(reports()[1]["result"], "cleaned up");
     assert_eq!(team.events("turn_ended")[1]["usage"]["output_tokens"], 2);
+    world.swarm(&["mode", "carl", "plan"]).ok();
+    world.swarm(&["send", "carl", "make a plan"]).ok();
+    world.wait_until("the planned report", || reports().len() == 3);
+    world.swarm(&["mode", "carl", "default"]).ok();
     world.swarm(&["kill", "carl"]).ok();
 
     let again = [
@@ -56,9 +60,14 @@ fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
         "again",
     ];
     world.swarm(&again).ok();
-    world.wait_until("the third report", || reports().len() == 3);
+    world.wait_until("the last report", || reports().len() == 4);
     world.swarm(&["shutdown", "carl"]).ok();
     let log = std::fs::read_to_string(&log).expect("the log");
+    let modes: Vec<_> = log
+        .split("\"subtype\":\"set_permission_mode\"")
+        .map(|before| before.contains("\"mode\":\"plan\""))
+        .collect();
+    assert!(modes.contains(&true), "a changed mode reaches it: {log}");
     let starts: Vec<_> = log
         .lines()
         .filter(|line| line.starts_with("arguments:"))

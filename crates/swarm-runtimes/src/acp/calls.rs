@@ -1,6 +1,8 @@
 //! Tool calls of the agent in the form of swarm's own tools, so that rules, modes and hooks apply
 //! to them.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use swarm_agent::ForeignCall;
 use swarm_protocol::ToolKind;
@@ -39,45 +41,76 @@ pub(super) fn title(call: &Value) -> String {
 /// Returns a call that the agent announces (`ToolCallUpdate`).
 pub(super) fn announced(call: &Value, context: &ToolContext) -> Announced {
     let diffs = diffs(call);
+    let paths = paths(call, &context.cwd);
     if !diffs.is_empty() {
+        let is_new = |path: &&String| diffs.iter().all(|diff| diff.path != **path);
+        let others = paths.iter().filter(is_new);
+        let others = others.map(|path| on_path(call, "Edit", path, ToolKind::Edit));
         let writes = diffs
             .iter()
             .map(|diff| (diff.path.clone(), diff.new.clone()));
         return Announced {
             writes: writes.collect(),
-            calls: diffs.iter().map(|diff| diff.call(call)).collect(),
+            calls: diffs
+                .iter()
+                .map(|diff| diff.call(call))
+                .chain(others)
+                .collect(),
         };
     }
-    let input = &call["rawInput"];
-    let found = match call["kind"].as_str() {
-        Some("execute") => Some(execute(call)),
-        Some("edit") => path(call).map(|path| ("Edit", json!({"file_path": path}), ToolKind::Edit)),
-        Some("delete") => path(call).map(|path| {
-            let command = format!("rm -r -- {}", quoted(&path));
-            ("Bash", json!({"command": command}), ToolKind::Execute)
-        }),
-        Some("read" | "search") => {
-            let path = path(call).unwrap_or_else(|| context.cwd.display().to_string());
-            Some(("Read", json!({"file_path": path}), ToolKind::Read))
+    let on_all = |tool: &str, kind: ToolKind| -> Vec<_> {
+        let calls = paths.iter().map(|path| on_path(call, tool, path, kind));
+        calls.collect()
+    };
+    let calls = match call["kind"].as_str() {
+        Some("execute") => vec![execute(call)],
+        Some("edit" | "move") => on_all("Edit", ToolKind::Edit),
+        Some("delete") => {
+            let words: Vec<_> = paths.iter().map(|path| quoted(path)).collect();
+            let input = json!({"command": format!("rm -r -- {}", words.join(" "))});
+            let removed =
+                (!words.is_empty()).then(|| foreign(call, "Bash", input, ToolKind::Execute));
+            removed.into_iter().collect()
         }
-        Some("fetch") => text(input, &["url"])
-            .map(|url| ("WebFetch", json!({"url": url, "prompt": ""}), ToolKind::Web)),
+        Some("read" | "search") if paths.is_empty() => {
+            let directory = context.cwd.display().to_string();
+            vec![on_path(call, "Read", &directory, ToolKind::Read)]
+        }
+        Some("read" | "search") => on_all("Read", ToolKind::Read),
+        Some("fetch") => fetch(call).into_iter().collect(),
         // Without a kind, a command line in the input decides.
-        _ => command(input).map(|_| execute(call)),
+        _ => {
+            let command = command(&call["rawInput"]);
+            command.map(|_| execute(call)).into_iter().collect()
+        }
     };
-    let (tool, input, kind) = if let Some((tool, input, kind)) = found {
-        (tool.to_owned(), input, kind)
-    } else {
-        let word = call["kind"].as_str().unwrap_or("other");
-        let input = Some(input).filter(|input| input.is_object());
-        let input = input.cloned().unwrap_or_else(|| json!({}));
-        (format!("acp__{word}"), input, ToolKind::Other)
-    };
-    let call = foreign(call, &tool, input, kind);
     Announced {
-        calls: vec![call],
+        calls: if calls.is_empty() {
+            vec![other(call)]
+        } else {
+            calls
+        },
         writes: Vec::new(),
     }
+}
+
+/// Returns a call of one of swarm's file tools.
+fn on_path(call: &Value, tool: &str, path: &str, kind: ToolKind) -> ForeignCall {
+    foreign(call, tool, json!({"file_path": path}), kind)
+}
+
+fn fetch(call: &Value) -> Option<ForeignCall> {
+    let url = call["rawInput"]["url"].as_str()?;
+    let input = json!({"url": url, "prompt": ""});
+    Some(foreign(call, "WebFetch", input, ToolKind::Web))
+}
+
+/// Returns a call that no tool of swarm is like.
+fn other(call: &Value) -> ForeignCall {
+    let word = call["kind"].as_str().unwrap_or("other");
+    let input = Some(&call["rawInput"]).filter(|input| input.is_object());
+    let input = input.cloned().unwrap_or_else(|| json!({}));
+    foreign(call, &format!("acp__{word}"), input, ToolKind::Other)
 }
 
 /// Returns a call of a command line.
@@ -146,9 +179,9 @@ fn diffs(call: &Value) -> Vec<Diff> {
         .collect()
 }
 
-fn execute(call: &Value) -> (&'static str, Value, ToolKind) {
+fn execute(call: &Value) -> ForeignCall {
     let command = command(&call["rawInput"]).unwrap_or_else(|| title(call));
-    ("Bash", json!({"command": command}), ToolKind::Execute)
+    foreign(call, "Bash", json!({"command": command}), ToolKind::Execute)
 }
 
 /// Returns the command line of an input: a text, or a list of words.
@@ -165,15 +198,20 @@ fn command(input: &Value) -> Option<String> {
     })
 }
 
-fn path(call: &Value) -> Option<String> {
-    let location = call["locations"][0]["path"].as_str().map(str::to_owned);
+/// Returns all paths that the agent names, each once. Relative ones are below its directory.
+fn paths(call: &Value, cwd: &Path) -> Vec<String> {
+    let locations = call["locations"].as_array().into_iter().flatten();
+    let locations = locations.map(|location| &location["path"]);
     let fields = ["file_path", "path", "filePath", "absolute_path"];
-    location.or_else(|| text(&call["rawInput"], &fields))
-}
-
-fn text(input: &Value, fields: &[&str]) -> Option<String> {
-    let mut found = fields.iter().filter_map(|field| input[*field].as_str());
-    found.next().map(str::to_owned)
+    let named = fields.iter().map(|field| &call["rawInput"][*field]);
+    let mut paths: Vec<String> = Vec::new();
+    for path in locations.chain(named).filter_map(Value::as_str) {
+        let path = cwd.join(path).display().to_string();
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 #[cfg(test)]
@@ -181,14 +219,43 @@ mod tests {
     use super::*;
     use swarm_tools::Caller;
 
-    fn one(call: &Value) -> ForeignCall {
+    fn context() -> ToolContext {
         let caller = Caller {
             name: "bob".parse().unwrap(),
             agent_id: None,
             team: None,
         };
-        let context = ToolContext::new("/work".into(), caller);
-        announced(call, &context).calls.remove(0)
+        ToolContext::new("/work".into(), caller)
+    }
+
+    fn one(call: &Value) -> ForeignCall {
+        announced(call, &context()).calls.remove(0)
+    }
+
+    #[test]
+    fn every_path_of_a_call_is_judged() {
+        let context = context();
+        let inputs = |call: &Value| -> Vec<_> {
+            let calls = announced(call, &context).calls;
+            calls.into_iter().map(|call| call.input).collect()
+        };
+        let two = json!([{"path": "/work/a"}, {"path": "/etc/passwd"}]);
+        let read = json!({"kind": "read", "locations": two, "rawInput": {"path": "a"}});
+        let expected = [
+            json!({"file_path": "/work/a"}),
+            json!({"file_path": "/etc/passwd"}),
+        ];
+        assert_eq!(inputs(&read), expected);
+        let moved = json!({"kind": "move", "locations": two});
+        assert_eq!(inputs(&moved), expected);
+        let deleted = json!({"kind": "delete", "locations": two});
+        assert_eq!(
+            inputs(&deleted)[0]["command"],
+            "rm -r -- /work/a /etc/passwd"
+        );
+        let edit = json!({"kind": "edit", "locations": two, "content": [
+            {"type": "diff", "path": "/work/a", "oldText": "1", "newText": "2"}]});
+        assert_eq!(inputs(&edit)[1], expected[1]);
     }
 
     #[test]

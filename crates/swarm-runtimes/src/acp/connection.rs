@@ -56,6 +56,27 @@ impl Message {
     }
 }
 
+/// A session of the agent.
+#[derive(Debug)]
+pub(super) struct AcpSession {
+    pub(super) id: String,
+    /// Ids of its modes, such as `default` and `plan`.
+    modes: Vec<String>,
+}
+
+impl AcpSession {
+    /// Reads the response that opened the session.
+    fn of(id: &str, response: &Value) -> Self {
+        let modes = response["modes"]["availableModes"].as_array();
+        let ids = modes.into_iter().flatten();
+        let ids = ids.filter_map(|mode| Some(mode["id"].as_str()?.to_owned()));
+        Self {
+            id: id.to_owned(),
+            modes: ids.collect(),
+        }
+    }
+}
+
 /// A program that speaks the protocol.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -103,11 +124,11 @@ impl Connection {
         self.program.has_exited()
     }
 
-    /// Starts a session and returns its id.
-    pub(super) async fn new_session(&mut self, place: &Value) -> Result<String, AgentError> {
+    /// Starts a session.
+    pub(super) async fn new_session(&mut self, place: &Value) -> Result<AcpSession, AgentError> {
         let session = self.call("session/new", place).await?;
         match session["sessionId"].as_str() {
-            Some(id) => Ok(id.to_owned()),
+            Some(id) => Ok(AcpSession::of(id, &session)),
             None => Err(self.failure("it returned no session id")),
         }
     }
@@ -118,13 +139,26 @@ impl Connection {
         &mut self,
         session: &str,
         place: &Value,
-    ) -> Result<(), AgentError> {
+    ) -> Result<AcpSession, AgentError> {
         if !self.loads_sessions {
             return Err(self.failure("it cannot continue a session"));
         }
         let mut params = place.clone();
         params["sessionId"] = json!(session);
-        self.call("session/load", &params).await?;
+        let loaded = self.call("session/load", &params).await?;
+        Ok(AcpSession::of(session, &loaded))
+    }
+
+    /// Sets the mode of a session, if the agent has it.
+    pub(super) async fn set_mode(
+        &mut self,
+        session: &AcpSession,
+        mode: &str,
+    ) -> Result<(), AgentError> {
+        if session.modes.iter().any(|known| known == mode) {
+            let params = json!({"sessionId": session.id, "modeId": mode});
+            self.call("session/set_mode", &params).await?;
+        }
         Ok(())
     }
 

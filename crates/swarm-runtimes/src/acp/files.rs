@@ -13,9 +13,14 @@ const MAX_BYTES: u64 = 20 << 20;
 
 /// Reads a file, or `limit` lines of it from the line number `line`.
 pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, String> {
-    let path = path(params)?;
-    let call = call("Read", &json!({"file_path": path}), ToolKind::Read);
-    turn.permit(&call).await?;
+    let mut input = json!({"file_path": path(params)?});
+    for (field, name) in [("line", "offset"), ("limit", "limit")] {
+        if let Some(number) = params[field].as_u64() {
+            input[name] = json!(number);
+        }
+    }
+    let input = turn.permit(&call("Read", &input, ToolKind::Read)).await?;
+    let path = input["file_path"].as_str().unwrap_or_default();
     let failed = |error: std::io::Error| format!("{path}: {error}");
     let found = tokio::fs::metadata(path).await.map_err(failed)?;
     if !found.is_file() {
@@ -25,8 +30,8 @@ pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, Strin
         return Err(format!("{path} is larger than {} MiB", MAX_BYTES >> 20));
     }
     let text = tokio::fs::read_to_string(path).await.map_err(failed)?;
-    let number = |field: &str| params[field].as_u64().and_then(|n| usize::try_from(n).ok());
-    let (from, limit) = (number("line"), number("limit"));
+    let number = |field: &str| input[field].as_u64().and_then(|n| usize::try_from(n).ok());
+    let (from, limit) = (number("offset"), number("limit"));
     if from.is_none() && limit.is_none() {
         return Ok(json!({"content": text}));
     }

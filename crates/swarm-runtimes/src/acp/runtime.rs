@@ -8,9 +8,10 @@ use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
 use swarm_protocol::AgentEvent;
 use tokio::sync::Mutex;
 
-use super::connection::Connection;
+use super::connection::{AcpSession, Connection};
 use super::prompt::{PromptEnd, run_prompt};
 use crate::ProgramSpec;
+use crate::asking_mode;
 use crate::cut_turn::CutTurn;
 
 /// Timeout of the first response of a program. Programs on Node.js take seconds to start.
@@ -31,8 +32,8 @@ pub struct AcpRuntime {
 #[derive(Debug)]
 struct Agent {
     connection: Connection,
-    /// Id of the session; `None` until the first turn.
-    session: Option<String>,
+    /// The session; `None` until the first turn.
+    session: Option<AcpSession>,
     /// Texts that precede the next prompt, such as the introduction of a new session.
     notes: Vec<String>,
 }
@@ -81,6 +82,11 @@ impl AcpRuntime {
         if agent.session.is_none() {
             self.open_session(&mut agent, turn, state).await?;
         }
+        if let Some(session) = &agent.session {
+            // In its other modes the agent would decide about calls itself.
+            let mode = asking_mode(turn.parts().rights.mode());
+            agent.connection.set_mode(session, mode).await?;
+        }
         Ok(agent)
     }
 
@@ -97,8 +103,8 @@ impl AcpRuntime {
         });
         if let Some(earlier) = state.session().map(str::to_owned) {
             match agent.connection.load_session(&earlier, &place).await {
-                Ok(()) => {
-                    agent.session = Some(earlier);
+                Ok(session) => {
+                    agent.session = Some(session);
                     return Ok(());
                 }
                 Err(error) => turn.emit(AgentEvent::Notice {
@@ -107,7 +113,7 @@ impl AcpRuntime {
             }
         }
         let session = agent.connection.new_session(&place).await?;
-        state.set_session(&session)?;
+        state.set_session(&session.id)?;
         agent.session = Some(session);
         agent.notes.push(self.spec.introduction.clone());
         if turn.has_response() {
@@ -150,8 +156,8 @@ impl AgentRuntime for AcpRuntime {
             let notes = std::mem::take(&mut agent.notes).into_iter();
             let texts = notes.chain(cut.map(str::to_owned)).chain(messages);
             let texts: Vec<_> = texts.collect();
-            let session = agent.session.clone().unwrap_or_default();
-            let answered = run_prompt(&mut agent.connection, turn, &session, &texts).await?;
+            let session = agent.session.as_ref().map_or("", |session| &session.id);
+            let answered = run_prompt(&mut agent.connection, turn, session, &texts).await?;
             agent.notes = answered.notes;
             *slot = Some(agent);
             if answered.end == PromptEnd::Cancelled {

@@ -7,11 +7,12 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use swarm_agent::{AgentError, ForeignCall, Turn, TurnStop};
-use swarm_protocol::{ToolKind, Usage};
+use swarm_protocol::{AgentEvent, ToolKind, Usage};
 use swarm_tools::one_line;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::asking_mode;
 use crate::cut_turn::CutTurn;
 use crate::program::Program;
 use crate::reply::Reply;
@@ -59,6 +60,10 @@ impl<'a> Exchange<'a> {
         let user = json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "",
         });
+        // The mode may have changed since the last turn, also by Claude Code itself.
+        let mode = asking_mode(self.turn.parts().rights.mode());
+        let mode = json!({"subtype": "set_permission_mode", "mode": mode});
+        request(claude, mode).await?;
         claude.write(&user).await?;
         let signals = self.turn.signals().clone();
         let mut give_up: Option<Instant> = None;
@@ -77,11 +82,7 @@ impl<'a> Exchange<'a> {
                     }
                 }, if give_up.is_none() => {
                     give_up = Some(Instant::now() + self.turn.parts().limits.cancel_grace);
-                    let request = json!({"subtype": "interrupt"});
-                    let id = Uuid::new_v4().to_string();
-                    let request =
-                        json!({"type": "control_request", "request_id": id, "request": request});
-                    claude.write(&request).await?;
+                    request(claude, json!({"subtype": "interrupt"})).await?;
                 }
                 () = async {
                     match give_up {
@@ -112,6 +113,11 @@ impl<'a> Exchange<'a> {
             }
             Some("user") if message["parent_tool_use_id"].is_null() => {
                 self.results(&message["message"]["content"]);
+            }
+            Some("control_response") if message["response"]["subtype"] == "error" => {
+                let why = message["response"]["error"].as_str().unwrap_or_default();
+                let line = format!("claude: {}", one_line(why));
+                self.turn.emit(AgentEvent::Notice { line });
             }
             Some("control_request") => self.control(claude, &message).await?,
             Some("result") => return Ok(Some(message)),
@@ -200,6 +206,13 @@ impl<'a> Exchange<'a> {
         }
         Ok(true)
     }
+}
+
+/// Sends a request to the program; it reports a failure in a `control_response`.
+async fn request(claude: &mut Program, request: Value) -> Result<(), AgentError> {
+    let id = Uuid::new_v4().to_string();
+    let request = json!({"type": "control_request", "request_id": id, "request": request});
+    claude.write(&request).await
 }
 
 async fn respond(claude: &mut Program, id: &Value, answer: &Value) -> Result<(), AgentError> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::json;
 use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
-use swarm_protocol::{AgentEvent, PermissionMode};
+use swarm_protocol::AgentEvent;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use crate::cut_turn::CutTurn;
 use crate::program::Program;
 
 /// Arguments of every process.
-const ARGUMENTS: [&str; 9] = [
+const ARGUMENTS: [&str; 12] = [
     "-p",
     "--input-format",
     "stream-json",
@@ -24,6 +24,10 @@ const ARGUMENTS: [&str; 9] = [
     "--permission-prompt-tool",
     "stdio",
     "--permission-mode",
+    "default",
+    // The person has given the member its team's tools.
+    "--allowedTools",
+    "mcp__swarm",
 ];
 
 /// A member whose turns are answered by the user's Claude Code.
@@ -60,12 +64,6 @@ impl ClaudeRuntime {
         };
         let mut spec = self.spec.clone();
         spec.argv.extend(ARGUMENTS.map(str::to_owned));
-        let mode = match turn.parts().rights.mode() {
-            PermissionMode::Plan => "plan",
-            // Everything that Claude Code asks about is decided by swarm's rules and mode.
-            _ => "default",
-        };
-        spec.argv.push(mode.to_owned());
         spec.argv.extend([option.to_owned(), session]);
         spec.argv.extend([
             "--append-system-prompt".to_owned(),
