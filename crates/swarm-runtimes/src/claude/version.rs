@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::ProgramSpec;
 
 /// Versions whose messages were compared with this client.
-const TRIED: [&str; 2] = ["2.1.329", "2.1.330"];
+const TRIED: [&str; 3] = ["2.1.329", "2.1.330", "2.1.331"];
 
 /// Timeout of `claude --version`.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -45,7 +45,7 @@ pub(super) async fn check(
     if TRIED.contains(&version) {
         return Ok(None);
     }
-    let tried = TRIED.join(" and ");
+    let tried = TRIED.join(", ");
     Ok(Some(format!(
         "Claude Code {version} was not tried with this version of swarm; tried: {tried}"
     )))

@@ -1,0 +1,57 @@
+"""Tries swarm with installed agent programs: `main.py PROGRAMS SWARM SCRATCH [NAME…]`, called by `scripts/interop`."""
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import tries
+from mock import Mock
+from programs import PACKAGES, PROGRAMS, version_of
+from rig import Failed, Rig
+
+TRIES = {f"{one.name}": (one.package, lambda rig, one=one: tries.member(rig, one)) for one in PROGRAMS}
+TRIES.update({
+    "claude-joined": (PACKAGES[0], tries.joined),
+    "claude-leads": (PACKAGES[0], tries.leads),
+    "claude-mcp": (PACKAGES[0], tries.mcp_claude),
+    "gemini-mcp": (PACKAGES[2], tries.mcp_gemini),
+    "mixed": (PACKAGES[0], tries.mixed),
+    "storm": (PACKAGES[0], tries.storm),
+})
+
+
+def attempt(name, action, programs, swarm, scratch):
+    """Returns whether a try passed, and why not or what it counted."""
+    directory = Path(scratch) / name
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    rig = Rig(directory, programs, swarm, Mock(directory / "requests.jsonl"))
+    try:
+        return True, action(rig)
+    except Failed as error:
+        (directory / "screen.txt").write_text(rig.screen())
+        return False, str(error)
+    finally:
+        rig.close()
+
+
+def main():
+    programs, swarm, scratch, *names = sys.argv[1:]
+    unknown = [name for name in names if name not in TRIES]
+    if unknown:
+        sys.exit(f"unknown: {' '.join(unknown)}; known: {' '.join(TRIES)}")
+    failed = 0
+    print(f"{'TRY':<18} {'VERSION':<10} {'SECONDS':>7}  RESULT", flush=True)
+    for name in names or TRIES:
+        package, action = TRIES[name]
+        start = time.monotonic()
+        passed, words = attempt(name, action, programs, swarm, scratch)
+        failed += not passed
+        result = ": ".join(["passed" if passed else "failed", *([words] if words else [])])
+        print(f"{name:<18} {version_of(programs, package):<10} {time.monotonic() - start:>7.1f}  {result}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
