@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, TurnOutcome, hook_context};
+use swarm_agent::{AgentError, Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_store::BlockOn as _;
@@ -137,6 +137,12 @@ impl<R: Role> MemberLoop<R> {
             match change {
                 Change::Context(text) => self.context.push(Injected::prompt(text)),
                 Change::Clear => self.session.clear()?,
+                Change::Rewind(line) => match self.session.rewind(&line) {
+                    Err(error @ AgentError::NotRewound { .. }) => {
+                        self.reporter.notice(error.to_string());
+                    }
+                    rewound => rewound?,
+                },
                 Change::Model(name) => match self.models.model(&name) {
                     Ok(model) => {
                         self.person.model.clone_from(&model.name);

@@ -42,6 +42,8 @@ pub(crate) enum Change {
     Model(String),
     /// Start a new conversation.
     Clear,
+    /// Return to the state before this line of the transcript.
+    Rewind(String),
     /// Text to insert before the next message.
     Context(String),
 }
@@ -187,6 +189,7 @@ impl Person {
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
             PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),
             PaneInput::Context(text) => self.changes.push_back(Change::Context(text.clone())),
+            PaneInput::Rewind(line) => self.changes.push_back(Change::Rewind(line.clone())),
             PaneInput::Edit(_) => self.reporter.notice("a pane cannot open an editor"),
             PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
             _ => return Some(input),
@@ -370,6 +373,7 @@ impl Person {
                 | PaneInput::CycleMode
                 | PaneInput::Mode { .. }
                 | PaneInput::Context(_)
+                | PaneInput::Rewind(_)
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
                 | PaneInput::Message { .. }
