@@ -28,10 +28,9 @@ pub(crate) enum Handling {
 }
 
 /// How the mail of a lead differs from that of a teammate.
-#[async_trait]
 pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     /// Decides what happens to a message and acts on frames that the program handles.
-    async fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling;
+    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling;
 
     /// The shutdown request to this member, if it can get one.
     fn shutdown(&self) -> Option<&PendingShutdown> {
@@ -146,7 +145,7 @@ impl MailHandler {
                 ask.ids.extend(incoming.id().cloned());
                 continue;
             }
-            match self.role.handling(&*team, &incoming).await {
+            match self.role.handling(&*team, &incoming) {
                 Handling::Acknowledge => handled.extend(incoming.id().cloned()),
                 Handling::Read => messages.push(incoming),
                 Handling::KeepUnread => {}
@@ -199,10 +198,7 @@ impl MailHandler {
         for incoming in self.unread(&*team).await? {
             if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
                 &incoming.frame
-                && matches!(
-                    self.role.handling(&*team, &incoming).await,
-                    Handling::Acknowledge
-                )
+                && matches!(self.role.handling(&*team, &incoming), Handling::Acknowledge)
             {
                 handled.extend(incoming.id().cloned());
             }
@@ -387,7 +383,7 @@ impl MailHandler {
 
     /// Tells the senders of messages that a hook withheld them from this member. Messages of the
     /// program itself are skipped, so no such notice causes another.
-    pub(crate) async fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
+    pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
         let name = &self.context.name;
         for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {
             let is_it =
@@ -413,7 +409,7 @@ impl MailHandler {
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
-            if let Err(error) = team.send(&sender, notice).await {
+            if let Err(error) = team.send(&sender, notice).block_on() {
                 tracing::warn!(member = %name, %sender, %error, "cannot notify the sender");
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, TurnOutcome, hook_context};
+use swarm_agent::{Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_store::BlockOn as _;
@@ -58,7 +58,7 @@ impl<R: Role> MemberLoop<R> {
 
     /// Reads mail, and takes one turn or waits once.
     async fn step(&mut self) -> Result<Option<R::End>, R::Error> {
-        if let Some(end) = R::begin_step(self).await? {
+        if let Some(end) = R::begin_step(self)? {
             return Ok(Some(end));
         }
         self.receive_from_sub_agents()?;
@@ -137,12 +137,6 @@ impl<R: Role> MemberLoop<R> {
             match change {
                 Change::Context(text) => self.context.push(Injected::prompt(text)),
                 Change::Clear => self.session.clear()?,
-                Change::Rewind(line) => match self.session.rewind(&line) {
-                    Err(error @ AgentError::NotRewound { .. }) => {
-                        self.reporter.notice(error.to_string());
-                    }
-                    rewound => rewound?,
-                },
                 Change::Model(name) => match self.models.model(&name) {
                     Ok(model) => {
                         self.person.model.clone_from(&model.name);
@@ -159,7 +153,7 @@ impl<R: Role> MemberLoop<R> {
     }
 
     async fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
-        self.person.post_all().await;
+        self.person.post_all();
         self.inbox.follow(self.mail.context.team());
         let mut messages = self.mail.take().await?;
         messages.retain(|message| self.role.reads_now(&self.mail, message));
@@ -196,7 +190,7 @@ impl<R: Role> MemberLoop<R> {
                 let prompts = initial.into_iter().chain(messages).collect();
                 let submitted = self.session.submit(context, prompts, &self.stop).await?;
                 self.context.clear();
-                self.mail.tell_senders(&fresh, &submitted.withheld).await;
+                self.mail.tell_senders(&fresh, &submitted.withheld);
                 submitted.delivery
             } else {
                 let prompts = initial.into_iter().chain(notes).chain(messages);
@@ -250,7 +244,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn rest(&mut self) {
         let background = self.sub_agents.background();
         let state = if background.is_empty() {
-            self.role.idle_state().await
+            self.role.idle_state()
         } else {
             (MemberState::Background, Some(background.join(", ")))
         };
@@ -277,7 +271,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn wait(&mut self, when: Option<&str>) {
         let takes_turns = !self.role.is_suspended();
         tokio::select! {
-            input = self.person.next() => self.person.take(input, when).await,
+            input = self.person.next() => self.person.take(input, when),
             () = self.inbox.changed() => {}
             () = self.role.changed() => {}
             // A sub-agent's question may have been answered, after which the member reports that it

@@ -34,7 +34,7 @@ pub(super) enum LandlockLevel {
 /// Returns the level of this kernel. Restricts a temporary thread, because there is no other
 /// reliable test.
 pub(super) fn landlock_level() -> LandlockLevel {
-    let tried = std::thread::spawn(|| enforce(&MountView::default()));
+    let tried = std::thread::spawn(|| restrict_to(Vec::new()));
     match tried.join() {
         Ok(Ok(level)) => level,
         _ => LandlockLevel::Absent,
@@ -66,6 +66,12 @@ fn enforce(view: &MountView) -> Result<LandlockLevel, SandboxError> {
     // Names are visible everywhere: a right to list a directory also holds below it, and without it
     // nobody could list the ancestors of hidden directories.
     rules.extend(grant(Path::new("/"), AccessFs::ReadDir.into())?);
+    restrict_to(rules)
+}
+
+/// Restricts the current thread to what the rules grant.
+fn restrict_to(rules: Vec<PathBeneath<OwnedFd>>) -> Result<LandlockLevel, SandboxError> {
+    let (read, write) = (AccessFs::from_read(KNOWN), AccessFs::from_write(KNOWN));
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(read | write)?

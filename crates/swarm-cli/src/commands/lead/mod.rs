@@ -15,7 +15,6 @@ mod person_shell;
 mod prompt_commands;
 mod questions;
 mod report;
-mod rewind_picker;
 mod session_picker;
 mod sessions;
 mod slash;
