@@ -15,14 +15,16 @@ pub(crate) enum Class {
     Fast,
     /// They are on disk.
     Durable,
+    /// They are on disk, and the inbox is also locked as Claude Code locks it.
+    Interoperable,
 }
 
 impl Class {
     pub(crate) fn parse(word: &str) -> Self {
-        if word == "durable" {
-            Self::Durable
-        } else {
-            Self::Fast
+        match word {
+            "durable" => Self::Durable,
+            "interoperable" => Self::Interoperable,
+            _ => Self::Fast,
         }
     }
 
@@ -30,6 +32,7 @@ impl Class {
         match self {
             Self::Fast => "fast",
             Self::Durable => "durable",
+            Self::Interoperable => "interoperable",
         }
     }
 }
@@ -68,10 +71,17 @@ impl BareInbox {
     ) -> Result<Instant> {
         let lock = File::open(&self.lock).with_context(|| self.lock.display().to_string())?;
         lock.lock()?;
+        let directory = self.path.with_added_extension("lock");
+        if class == Class::Interoperable {
+            fs::create_dir(&directory)?;
+        }
         let mut entries = self.read()?;
         change(&mut entries);
         let bytes = serde_json::to_vec_pretty(&entries)?;
         let at = replace(&self.path, &bytes, class)?;
+        if class == Class::Interoperable {
+            fs::remove_dir(&directory)?;
+        }
         lock.unlock()?;
         Ok(at)
     }
@@ -103,12 +113,12 @@ fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
     let temporary = directory.join(format!(".{}.tmp", std::process::id()));
     let mut file = File::create(&temporary)?;
     file.write_all(bytes)?;
-    if class == Class::Durable {
+    if class != Class::Fast {
         file.sync_data()?;
     }
     let at = Instant::now();
     fs::rename(&temporary, path)?;
-    if class == Class::Durable {
+    if class != Class::Fast {
         File::open(directory)?.sync_all()?;
     }
     Ok(at)

@@ -3,7 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, idle, long, message, overview, send, soak, spawn, stop, tasks, watch,
+    batch, broadcast, carried, idle, long, message, overview, sandbox, send, soak, spawn, stop,
+    tasks, watch,
 };
 use crate::bench::order::Order;
 use crate::bench::table::Line;
@@ -25,7 +26,7 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// All measurements, in the order of the table.
-pub(crate) const ALL: [Row; 13] = [
+pub(crate) const ALL: [Row; 14] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
@@ -38,6 +39,7 @@ pub(crate) const ALL: [Row; 13] = [
     usual("watch", watch::measure),
     usual("idle", idle::measure),
     usual("overview", overview::measure),
+    usual("sandbox", sandbox::measure),
     Row {
         name: "soak",
         measure: soak::measure,

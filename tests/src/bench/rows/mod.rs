@@ -9,6 +9,7 @@ mod long;
 mod message;
 mod overview;
 mod played;
+mod sandbox;
 pub(crate) mod send;
 mod soak;
 pub(crate) mod spawn;

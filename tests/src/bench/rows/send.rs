@@ -34,6 +34,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
                     ours(&below.join("swarm"), writers)?,
                     bare(&below.join("durable"), writers, Class::Durable)?,
                     bare(&below.join("fast"), writers, Class::Fast)?,
+                    bare(&below.join("interoperable"), writers, Class::Interoperable)?,
                 ]);
             }
             lines.extend(lines_of(place, writers, &rounds));
@@ -42,7 +43,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-fn lines_of(place: &str, writers: usize, rounds: &[[Round; 3]]) -> Vec<Line> {
+fn lines_of(place: &str, writers: usize, rounds: &[[Round; 4]]) -> Vec<Line> {
     let rate = |side: usize| {
         let rates = rounds.iter().map(|round| round[side].rate());
         Figure::of(Unit::Rate, rates)
@@ -68,6 +69,13 @@ fn lines_of(place: &str, writers: usize, rounds: &[[Round; 3]]) -> Vec<Line> {
             Aim::AtLeast(least),
         ),
         Line::against(&what, rate(0), "floor without syncs", rate(2), Aim::None),
+        Line::against(
+            &what,
+            rate(0),
+            "durable floor with Claude Code's lock",
+            rate(3),
+            Aim::None,
+        ),
         Line::against(
             format!("{what}: one send"),
             took(0),
