@@ -60,6 +60,12 @@ pub enum AgentError {
         "the conversation ends in an answer, so there is nothing to answer: deliver a message first"
     )]
     NothingToAnswer,
+    /// The conversation does not contain the line to which it was to be rewound.
+    #[error("the conversation has no line {line}, so it was not rewound. Run /rewind again")]
+    NotRewound {
+        /// Id of the line.
+        line: String,
+    },
     /// Two tools of an agent have the same name, which model servers reject.
     #[error("two tools are called `{name}`: leave one of them out")]
     DuplicateTool {
@@ -104,7 +110,7 @@ impl AgentError {
             Self::Transcript { .. } | Self::Scratchpad { .. } | Self::DuplicateTool { .. } => {
                 ErrorKind::Internal
             }
-            Self::NothingToAnswer => ErrorKind::Usage,
+            Self::NothingToAnswer | Self::NotRewound { .. } => ErrorKind::Usage,
         }
     }
 }

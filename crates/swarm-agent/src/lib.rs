@@ -65,8 +65,9 @@ pub use subagent::{
 };
 pub use totals::Totals;
 pub use transcript::{
-    BrokenTranscriptLine, LeadSession, TranscriptAuthor, TranscriptFile, TranscriptReplay,
-    all_lead_sessions, find_transcript, is_coordinator_session, lead_sessions, transcript_path,
+    BrokenTranscriptLine, LeadSession, RewindPoint, RewindPoints, TranscriptAuthor, TranscriptFile,
+    TranscriptReplay, all_lead_sessions, find_transcript, is_coordinator_session, lead_sessions,
+    transcript_path,
 };
 pub use turn::{
     AgentRuntime, ForeignCall, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop,

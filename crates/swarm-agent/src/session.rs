@@ -353,33 +353,21 @@ impl Session {
     /// an unfinished turn, as after any full disk.
     pub(crate) fn take(&mut self, entry: Entry) {
         self.meter.take(&entry);
+        self.count(&entry);
         match &entry {
-            Entry::User { message_ids, .. } => self.delivered.extend(message_ids.iter().cloned()),
-            Entry::Assistant {
-                content, usage, id, ..
-            } => {
+            Entry::Assistant { content, .. } => {
                 let calls = content
                     .iter()
                     .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
                 for call in calls {
-                    self.totals.tool_calls += 1;
                     self.recent.record(call);
                 }
-                if id.is_none() || *id != self.last_message {
-                    self.totals.requests += 1;
-                    self.totals.usage += *usage;
-                }
-                self.last_message.clone_from(id);
             }
-            Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
-            Entry::Compacted(compaction) => {
+            Entry::Compacted(_) => {
                 if let Some(environment) = &mut self.environment {
                     environment.forget();
                 }
-                self.totals.usage += compaction.usage;
-                self.totals.requests += 1;
             }
-            Entry::Cleared(_) => {}
             Entry::Inherited(message) => {
                 for call in message
                     .blocks
@@ -389,8 +377,60 @@ impl Session {
                     self.recent.record(&call.block());
                 }
             }
+            Entry::User { .. } | Entry::Cleared(_) | Entry::Rewound(_) | Entry::TurnEnd { .. } => {}
         }
         self.history.take(entry);
+    }
+
+    /// Counts what an entry used and delivered, also if a rewind drops it.
+    fn count(&mut self, entry: &Entry) {
+        match entry {
+            Entry::User { message_ids, .. } => self.delivered.extend(message_ids.iter().cloned()),
+            Entry::Assistant {
+                content, usage, id, ..
+            } => {
+                let calls = content
+                    .iter()
+                    .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
+                self.totals.tool_calls += calls.count() as u64;
+                if id.is_none() || *id != self.last_message {
+                    self.totals.requests += 1;
+                    self.totals.usage += *usage;
+                }
+                self.last_message.clone_from(id);
+            }
+            Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
+            Entry::Compacted(compaction) => {
+                self.totals.usage += compaction.usage;
+                self.totals.requests += 1;
+            }
+            Entry::Rewound(rewind) => {
+                for dropped in &rewind.dropped {
+                    self.count(dropped);
+                }
+            }
+            Entry::Cleared(_) | Entry::Inherited(_) => {}
+        }
+    }
+
+    /// Replaces the conversation by these entries of the transcript.
+    pub(crate) fn replace(&mut self, entries: Vec<Entry>) {
+        let totals = self.totals;
+        self.history = History::default();
+        self.meter = Meter::default();
+        self.recent = Recent::default();
+        self.repetition = Repetition::default();
+        for entry in entries {
+            self.take(entry);
+        }
+        // The entries were counted before.
+        self.totals = totals;
+        self.forget_announced();
+    }
+
+    /// Returns the transcript, to append to it.
+    pub(crate) fn transcript_mut(&mut self) -> &mut TranscriptFile {
+        &mut self.transcript
     }
 
     /// Counts the usage of requests without a response whose turn has no line in the transcript.

@@ -51,4 +51,22 @@ impl Session {
         self.emit_context();
         Ok(())
     }
+
+    /// Returns the conversation to the state before a line of the transcript, which keeps its later
+    /// lines but no longer reads them. Messages from other agents in those lines stay in the
+    /// conversation.
+    ///
+    /// # Errors
+    /// [`AgentError::NotRewound`] if the conversation has no such line, and
+    /// [`AgentError::Transcript`]; the conversation is unchanged then.
+    pub fn rewind(&mut self, line: &str) -> Result<(), AgentError> {
+        self.flush()?;
+        let entries = self.transcript_mut().rewind(line)?;
+        self.replace(entries);
+        self.emit(AgentEvent::Notice {
+            line: "conversation rewound".to_owned(),
+        });
+        self.emit_context();
+        Ok(())
+    }
 }

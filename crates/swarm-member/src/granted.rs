@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
-use swarm_store::{BlockOn as _, StoreError, Team, VerifyKey};
+use swarm_store::{StoreError, Team, VerifyKey};
 use swarm_team::{OrderedMode, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;
@@ -25,13 +25,17 @@ impl GrantedRights {
     /// Applies a frame and reports it. A frame that no command has recorded in the journal, or
     /// whose record is not signed with the private half of `key`, is ignored; if the journal or the
     /// key cannot be read, it is retried at the next read of the inbox.
-    pub(crate) fn apply(
+    pub(crate) async fn apply(
         &self,
         team: &dyn Team,
         frame: &ControlFrame,
         key: Result<Option<VerifyKey>, StoreError>,
     ) -> Handling {
-        match key.and_then(|key| self.applied(team, frame, key.as_ref())) {
+        let applied = match key {
+            Ok(key) => self.applied(team, frame, key.as_ref()).await,
+            Err(error) => Err(error),
+        };
+        match applied {
             Ok(None) => {}
             Ok(Some((true, what))) => self.reporter.notice(format!("the lead set {what}")),
             Ok(Some((false, what))) => self.reporter.notice(format!(
@@ -46,7 +50,7 @@ impl GrantedRights {
     }
 
     /// Returns whether the frame was applied, with its content in words; `None` for other frames.
-    fn applied(
+    async fn applied(
         &self,
         team: &dyn Team,
         frame: &ControlFrame,
@@ -54,12 +58,12 @@ impl GrantedRights {
     ) -> Result<Option<(bool, String)>, StoreError> {
         Ok(match frame {
             ControlFrame::ModeSetRequest(frame) => {
-                let ordered = ordered_mode(team, self.spawn_id, frame, key).block_on()?;
+                let ordered = ordered_mode(team, self.spawn_id, frame, key).await?;
                 let is_set = ordered.is_some_and(|ordered| self.set_mode(ordered));
                 Some((is_set, format!("permission mode {}", frame.mode)))
             }
             ControlFrame::TeamPermissionUpdate(frame) => {
-                let grant = ordered_rules(team, frame, key).block_on()?;
+                let grant = ordered_rules(team, frame, key).await?;
                 let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
                 let what = format!("permission rules for {}", frame.tool_name);
                 Some((is_granted, what))

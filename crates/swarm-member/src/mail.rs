@@ -28,9 +28,10 @@ pub(crate) enum Handling {
 }
 
 /// How the mail of a lead differs from that of a teammate.
+#[async_trait]
 pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     /// Decides what happens to a message and acts on frames that the program handles.
-    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling;
+    async fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling;
 
     /// The shutdown request to this member, if it can get one.
     fn shutdown(&self) -> Option<&PendingShutdown> {
@@ -145,7 +146,7 @@ impl MailHandler {
                 ask.ids.extend(incoming.id().cloned());
                 continue;
             }
-            match self.role.handling(&*team, &incoming) {
+            match self.role.handling(&*team, &incoming).await {
                 Handling::Acknowledge => handled.extend(incoming.id().cloned()),
                 Handling::Read => messages.push(incoming),
                 Handling::KeepUnread => {}
@@ -198,7 +199,10 @@ impl MailHandler {
         for incoming in self.unread(&*team).await? {
             if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
                 &incoming.frame
-                && matches!(self.role.handling(&*team, &incoming), Handling::Acknowledge)
+                && matches!(
+                    self.role.handling(&*team, &incoming).await,
+                    Handling::Acknowledge
+                )
             {
                 handled.extend(incoming.id().cloned());
             }
@@ -383,7 +387,7 @@ impl MailHandler {
 
     /// Tells the senders of messages that a hook withheld them from this member. Messages of the
     /// program itself are skipped, so no such notice causes another.
-    pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
+    pub(crate) async fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
         let name = &self.context.name;
         for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {
             let is_it =
@@ -409,7 +413,7 @@ impl MailHandler {
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
-            if let Err(error) = team.send(&sender, notice).block_on() {
+            if let Err(error) = team.send(&sender, notice).await {
                 tracing::warn!(member = %name, %sender, %error, "cannot notify the sender");
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, TurnOutcome, hook_context};
+use swarm_agent::{AgentError, Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_store::BlockOn as _;
@@ -58,7 +58,7 @@ impl<R: Role> MemberLoop<R> {
 
     /// Reads mail, and takes one turn or waits once.
     async fn step(&mut self) -> Result<Option<R::End>, R::Error> {
-        if let Some(end) = R::begin_step(self)? {
+        if let Some(end) = R::begin_step(self).await? {
             return Ok(Some(end));
         }
         self.receive_from_sub_agents()?;
@@ -137,6 +137,12 @@ impl<R: Role> MemberLoop<R> {
             match change {
                 Change::Context(text) => self.context.push(Injected::prompt(text)),
                 Change::Clear => self.session.clear()?,
+                Change::Rewind(line) => match self.session.rewind(&line) {
+                    Err(error @ AgentError::NotRewound { .. }) => {
+                        self.reporter.notice(error.to_string());
+                    }
+                    rewound => rewound?,
+                },
                 Change::Model(name) => match self.models.model(&name) {
                     Ok(model) => {
                         self.person.model.clone_from(&model.name);
@@ -153,7 +159,7 @@ impl<R: Role> MemberLoop<R> {
     }
 
     async fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
-        self.person.post_all();
+        self.person.post_all().await;
         self.inbox.follow(self.mail.context.team());
         let mut messages = self.mail.take().await?;
         messages.retain(|message| self.role.reads_now(&self.mail, message));
@@ -190,7 +196,7 @@ impl<R: Role> MemberLoop<R> {
                 let prompts = initial.into_iter().chain(messages).collect();
                 let submitted = self.session.submit(context, prompts, &self.stop).await?;
                 self.context.clear();
-                self.mail.tell_senders(&fresh, &submitted.withheld);
+                self.mail.tell_senders(&fresh, &submitted.withheld).await;
                 submitted.delivery
             } else {
                 let prompts = initial.into_iter().chain(notes).chain(messages);
@@ -244,7 +250,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn rest(&mut self) {
         let background = self.sub_agents.background();
         let state = if background.is_empty() {
-            self.role.idle_state()
+            self.role.idle_state().await
         } else {
             (MemberState::Background, Some(background.join(", ")))
         };
@@ -271,7 +277,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn wait(&mut self, when: Option<&str>) {
         let takes_turns = !self.role.is_suspended();
         tokio::select! {
-            input = self.person.next() => self.person.take(input, when),
+            input = self.person.next() => self.person.take(input, when).await,
             () = self.inbox.changed() => {}
             () = self.role.changed() => {}
             // A sub-agent's question may have been answered, after which the member reports that it

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
-use swarm_store::{BlockOn as _, Draft, StoreError, Team};
+use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -42,6 +42,8 @@ pub(crate) enum Change {
     Model(String),
     /// Start a new conversation.
     Clear,
+    /// Return to the state before this line of the transcript.
+    Rewind(String),
     /// Text to insert before the next message.
     Context(String),
 }
@@ -161,7 +163,7 @@ impl Person {
 
     /// Sends an input to the inbox. `when` says when a line will be read, where that is not
     /// immediately.
-    pub(crate) fn take(&mut self, input: PaneInput, when: Option<&str>) {
+    pub(crate) async fn take(&mut self, input: PaneInput, when: Option<&str>) {
         let Some(input) = self.unless_command(input) else {
             return;
         };
@@ -169,7 +171,7 @@ impl Person {
             self.reporter.notice(format!("you: {text} ({when})"));
         }
         self.waiting.push_back(input);
-        self.post();
+        self.post().await;
     }
 
     /// Returns the input, unless it is a command to the program, which is executed. The model does
@@ -187,6 +189,7 @@ impl Person {
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
             PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),
             PaneInput::Context(text) => self.changes.push_back(Change::Context(text.clone())),
+            PaneInput::Rewind(line) => self.changes.push_back(Change::Rewind(line.clone())),
             PaneInput::Edit(_) => self.reporter.notice("a pane cannot open an editor"),
             PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
             _ => return Some(input),
@@ -289,7 +292,7 @@ impl Person {
 
     /// Sends all pending input to the inbox. Between turns only: during a turn, the turn handles
     /// interruptions.
-    pub(crate) fn post_all(&mut self) {
+    pub(crate) async fn post_all(&mut self) {
         while let Some(input) = self
             .inputs
             .as_mut()
@@ -298,12 +301,12 @@ impl Person {
             let input = self.unless_command(input);
             self.waiting.extend(input);
         }
-        self.post();
+        self.post().await;
     }
 
     /// Retries input that could not be sent to the inbox. Lines keep their order; a shutdown does
     /// not wait for them.
-    pub(crate) fn post(&mut self) {
+    pub(crate) async fn post(&mut self) {
         let team = self.mail.context.team();
         let mut trouble = None;
         for input in std::mem::take(&mut self.waiting) {
@@ -311,7 +314,7 @@ impl Person {
                 self.waiting.push_back(input);
                 continue;
             }
-            match self.try_post(team.as_deref(), &input) {
+            match self.try_post(team.as_deref(), &input).await {
                 Ok(()) => {}
                 Err(StoreError::MessageTooLarge { bytes, limit, .. }) => {
                     self.reporter.notice(too_large(bytes, limit));
@@ -330,7 +333,7 @@ impl Person {
         self.reported = kind;
     }
 
-    fn try_post(&self, team: Option<&dyn Team>, input: &PaneInput) -> Result<(), StoreError> {
+    async fn try_post(&self, team: Option<&dyn Team>, input: &PaneInput) -> Result<(), StoreError> {
         let context = &self.mail.context;
         match (input, team) {
             (PaneInput::Line(text), team) => {
@@ -341,7 +344,7 @@ impl Person {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => match team.send(&context.name, draft.clone()).block_on() {
+                    Some(team) => match team.send(&context.name, draft.clone()).await {
                         // A lead does not need an inbox for input.
                         Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
                             self.mail.keep_typed(draft);
@@ -359,7 +362,7 @@ impl Person {
                     by: PERSON,
                     force: false,
                 };
-                request_shutdown(team, &context.name, now, ask).block_on()?;
+                request_shutdown(team, &context.name, now, ask).await?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn
             // handles it.
@@ -370,6 +373,7 @@ impl Person {
                 | PaneInput::CycleMode
                 | PaneInput::Mode { .. }
                 | PaneInput::Context(_)
+                | PaneInput::Rewind(_)
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
                 | PaneInput::Message { .. }

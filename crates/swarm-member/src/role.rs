@@ -44,7 +44,7 @@ pub(crate) trait Role: Sized {
     }
 
     /// Runs at the beginning of each step, before the mail is read.
-    fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
+    async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
     /// Whether the member currently takes no turns.
     fn is_suspended(&self) -> bool {
@@ -74,7 +74,7 @@ pub(crate) trait Role: Sized {
     async fn changed(&mut self);
 
     /// The state that a waiting member without background work reports.
-    fn idle_state(&mut self) -> (MemberState, Option<String>);
+    async fn idle_state(&mut self) -> (MemberState, Option<String>);
 
     /// Runs before a turn.
     fn turn_begins(&mut self, _turn: &Turn) {}
@@ -196,7 +196,7 @@ impl Turn {
     }
 
     /// Handles input from the terminal.
-    pub(crate) fn take_input(&self, person: &mut Person, input: PaneInput) {
+    pub(crate) async fn take_input(&self, person: &mut Person, input: PaneInput) {
         match input {
             PaneInput::Interrupt => {
                 self.reporter.notice("interrupted by you");
@@ -210,7 +210,7 @@ impl Turn {
                 };
                 self.reporter.notice(line);
             }
-            input => person.take(input, Some("read between two calls")),
+            input => person.take(input, Some("read between two calls")).await,
         }
     }
 }

@@ -86,7 +86,7 @@ async fn watched<R: Role, T>(
             outcome = &mut running => return outcome,
             event = role.turn_event(turn) => role.on_turn_event(turn, event).await,
             () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn).await,
-            input = person.next() => turn.take_input(person, input),
+            input = person.next() => turn.take_input(person, input).await,
         }
     }
 }

@@ -198,6 +198,34 @@ fn an_earlier_conversation_is_picked_from_a_list() {
 }
 
 #[test]
+fn the_lead_continues_before_an_earlier_prompt() {
+    let run = lead();
+    run.line("the first prompt");
+    run.shows("understood");
+    run.line("the second prompt");
+    run.shows("● understood");
+    run.ends_in("team-lead >");
+    run.line("/rewind");
+    run.shows("Continue before an earlier prompt");
+    run.keys("second");
+    run.shows("1 of 2");
+    run.press("Enter");
+    run.shows("Before: the second prompt");
+    run.shows("rewind the conversation, keep the files");
+    run.press("Enter");
+    run.shows("conversation rewound");
+    run.ends_in("team-lead > the second prompt");
+    run.press("C-u");
+    run.line("another prompt");
+    let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("another prompt")
+    });
+    assert!(ask.ask.has_seen("the first prompt") && !ask.ask.has_seen("the second prompt"));
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
 fn requests_are_answered_one_by_one_outside_the_lead() {
     let run = RunInPane::shell("sh", brain);
     run.world.swarm(&["team", "create", "demo"]).ok();

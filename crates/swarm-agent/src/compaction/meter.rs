@@ -56,6 +56,7 @@ impl Meter {
                 let left = self.tokens().saturating_sub(cleared.saved);
                 (self.counted, self.added) = (left, 0);
             }
+            Entry::Rewound(rewind) => self.added += content_size(&rewind.mail),
             Entry::TurnEnd { .. } => {}
         }
     }

@@ -56,6 +56,13 @@ impl History {
                 self.separate = !compaction.open;
             }
             Entry::Cleared(cleared) => self.clear_results(&cleared.calls),
+            Entry::Rewound(rewind) => {
+                if !rewind.mail.is_empty() {
+                    self.push(Role::User, &rewind.mail);
+                }
+                self.open = false;
+                self.separate = true;
+            }
             Entry::TurnEnd { how, text, .. } => {
                 // The model does not need to know about a failure of the program, but about an
                 // interruption.

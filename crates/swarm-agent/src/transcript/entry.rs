@@ -34,6 +34,8 @@ pub(crate) enum Entry {
     Compacted(Compaction),
     /// Results of earlier calls were cleared.
     Cleared(Clearing),
+    /// The conversation returned to the state before an earlier line.
+    Rewound(Rewind),
     /// The end of a turn without a response.
     TurnEnd {
         how: TurnEnd,
@@ -65,6 +67,19 @@ pub(crate) struct Compaction {
     pub(crate) open: bool,
     /// The new conversation. The first message contains the summary.
     pub(crate) messages: Vec<Arc<StoredMessage>>,
+}
+
+/// A return to the state before an earlier line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rewind {
+    /// Id of the first line that no longer counts.
+    pub(crate) to: String,
+    /// Id of the line before it. In the file it is the line's `parentUuid`.
+    pub(crate) parent: Option<String>,
+    /// Messages from other agents in the dropped entries, which stay in the conversation.
+    pub(crate) mail: Vec<ContentBlock>,
+    /// The entries that no longer count. In the file they are the lines before.
+    pub(crate) dropped: Vec<Entry>,
 }
 
 /// Results that were cleared in one sweep.

@@ -12,8 +12,9 @@ use swarm_protocol::Clock;
 use uuid::Uuid;
 
 use super::assemble::Assembler;
-use super::entry::Entry;
+use super::entry::{Entry, Rewind};
 use super::line::{self, Piece, TranscriptAuthor};
+use super::rewind::{kept_mail, recorded};
 use crate::AgentError;
 
 /// A line that could not be read when the transcript was opened.
@@ -165,12 +166,40 @@ impl TranscriptFile {
         self.sync()
     }
 
+    /// Returns the conversation to the state before a line: appends a line that says so. Returns the
+    /// entries of the conversation from then on.
+    pub(crate) fn rewind(&mut self, to: &str) -> Result<Vec<Entry>, AgentError> {
+        self.sync()?;
+        let bytes = self.read().map_err(|source| self.error(source))?;
+        let mut entries = recorded(&bytes, self.author.sub_agent.as_ref());
+        let at = (entries.iter()).position(|one| one.line.as_deref() == Some(to));
+        let Some(at) = at else {
+            return Err(AgentError::NotRewound {
+                line: to.to_owned(),
+            });
+        };
+        let parent = entries[at].parent.clone();
+        let dropped: Vec<Entry> = entries.drain(at..).map(|one| one.entry).collect();
+        let rewind = Entry::Rewound(Rewind {
+            to: to.to_owned(),
+            parent,
+            mail: kept_mail(&dropped),
+            dropped,
+        });
+        self.append(&rewind)?;
+        let kept = entries.into_iter().map(|one| one.entry);
+        Ok(kept.chain([rewind]).collect())
+    }
+
     /// Appends lines in one write. Readers see them immediately; they count once they are synced.
     pub(crate) fn begin(&mut self, entries: &[Entry]) -> Result<(), AgentError> {
         self.sync()?;
         let mut lines = Vec::new();
         let mut parent = self.parent.clone();
         for entry in entries {
+            if let Entry::Rewound(rewind) = entry {
+                parent.clone_from(&rewind.parent);
+            }
             for piece in line::pieces(entry) {
                 if !lines.is_empty() {
                     lines.push(b'\n');
@@ -248,10 +277,10 @@ impl TranscriptFile {
             }
             let kept = match line::parse(text, self.author.sub_agent.as_ref()) {
                 Ok(parsed) => {
-                    self.parent = parsed.uuid.or(self.parent.take());
+                    self.parent = parsed.uuid.clone().or(self.parent.take());
                     self.coordinator |= parsed.coordinator;
                     if let Some(part) = parsed.part {
-                        assembler.take(part);
+                        assembler.take(part, parsed.uuid, parsed.parent);
                     }
                     &mut sound
                 }

@@ -9,7 +9,7 @@ use swarm_model::{ContentBlock, Message, Role, StopReason, StoredMessage};
 use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, TeamName, Usage};
 
 use super::assemble::{Part, summary};
-use super::entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
+use super::entry::{Clearing, CompactTrigger, Compaction, Entry, Rewind, TurnEnd};
 
 /// `subtype` of the system line that ends a turn without a response.
 const TURN_END: &str = "swarm_turn_end";
@@ -20,7 +20,13 @@ const BOUNDARY: &str = "compact_boundary";
 /// `subtype` of the system line that clears the results of earlier calls. From Claude Code.
 const CLEARED: &str = "microcompact_boundary";
 
-/// Text of that line for people. From Claude Code.
+/// `subtype` of the system line of a rewind that keeps no messages.
+const REWOUND: &str = "swarm_rewind";
+
+/// Text of that line for people.
+const REWOUND_TEXT: &str = "Conversation rewound";
+
+/// Text of the line that clears results, for people. From Claude Code.
 const MICROCOMPACTED: &str = "Context microcompacted";
 
 /// Text of a boundary line for people. From Claude Code.
@@ -69,6 +75,9 @@ struct SwarmFields {
     /// The line belongs to the compaction whose boundary precedes it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     compacted: bool,
+    /// The conversation returns to the state before this line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewound_to: Option<String>,
 }
 
 /// The compaction fields of a boundary line.
@@ -197,6 +206,8 @@ struct Read {
     mode: Option<String>,
     #[serde(default)]
     uuid: Option<String>,
+    #[serde(default, rename = "parentUuid")]
+    parent_uuid: Option<String>,
     #[serde(default, rename = "isSidechain")]
     is_sidechain: bool,
     #[serde(default, rename = "agentId")]
@@ -239,11 +250,22 @@ enum Content {
     Blocks(Vec<ContentBlock>),
 }
 
+impl Content {
+    fn blocks(self) -> Vec<ContentBlock> {
+        match self {
+            Self::Text(text) => vec![ContentBlock::text(text)],
+            Self::Blocks(blocks) => blocks,
+        }
+    }
+}
+
 /// A parsed line.
 #[derive(Debug)]
 pub(super) struct ParsedLine {
     /// Id of the line.
     pub(super) uuid: Option<String>,
+    /// Id of the line before.
+    pub(super) parent: Option<String>,
     /// Content of the line; `None` for lines that are not part of the conversation.
     pub(super) part: Option<Part>,
     /// Whether it marks the conversation as a coordinator's.
@@ -283,7 +305,7 @@ pub(super) fn parse(
     sub_agent: Option<&SubAgentId>,
 ) -> Result<ParsedLine, serde_json::Error> {
     let read: Read = serde_json::from_slice(line)?;
-    let uuid = read.uuid.clone();
+    let (uuid, parent) = (read.uuid.clone(), read.parent_uuid.clone());
     let is_own = match sub_agent {
         None => !read.is_sidechain,
         Some(id) => read.agent_id.as_deref() == Some(id.as_str()),
@@ -292,6 +314,7 @@ pub(super) fn parse(
     let part = if is_own { read.part() } else { None };
     Ok(ParsedLine {
         uuid,
+        parent,
         part,
         coordinator,
     })
@@ -319,11 +342,16 @@ impl Read {
                 usage: mark.unanswered.unwrap_or_default(),
             }));
         }
+        if let Some(to) = mark.rewound_to {
+            return Some(Part::Rewound(Rewind {
+                to,
+                parent: self.parent_uuid,
+                mail: (self.message).map_or_else(Vec::new, |said| said.content.blocks()),
+                dropped: Vec::new(),
+            }));
+        }
         let said = self.message?;
-        let content = match said.content {
-            Content::Text(text) => vec![ContentBlock::text(text)],
-            Content::Blocks(blocks) => blocks,
-        };
+        let content = said.content.blocks();
         let role = match self.kind.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
@@ -463,6 +491,17 @@ impl<'a> Written<'a> {
                     compacted_tool_ids: cleared.calls.clone(),
                     cleared_attachments: Vec::new(),
                 });
+            }
+            Entry::Rewound(rewind) => {
+                self.swarm.rewound_to = Some(rewind.to.clone());
+                if rewind.mail.is_empty() {
+                    self.subtype = Some(REWOUND);
+                    self.content = Some(REWOUND_TEXT);
+                } else {
+                    self.kind = "user";
+                    let (role, content) = (Role::User, &rewind.mail[..]);
+                    self.message = Some(WrittenMessage::Said { role, content });
+                }
             }
             // Written as several lines.
             Entry::Compacted(_) => {}

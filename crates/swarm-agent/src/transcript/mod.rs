@@ -7,6 +7,7 @@ mod line;
 mod list;
 mod path;
 mod replay;
+mod rewind;
 
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
@@ -14,3 +15,4 @@ pub use line::TranscriptAuthor;
 pub use list::{LeadSession, all_lead_sessions, is_coordinator_session, lead_sessions};
 pub use path::{find_transcript, transcript_path};
 pub use replay::TranscriptReplay;
+pub use rewind::{RewindPoint, RewindPoints};

@@ -10,8 +10,9 @@ use swarm_protocol::{AgentEvent, DetailLine, MailText, OpenedEnvelope};
 use swarm_tools::{Tool, builtin, one_line, whole_call};
 
 use super::assemble::Part;
-use super::entry::Entry;
+use super::entry::{Entry, Rewind};
 use super::line;
+use super::rewind::typed_text;
 
 /// Most lines after a call that are searched for its result.
 const RESULT_LINES: usize = 64;
@@ -125,6 +126,7 @@ impl TranscriptReplay {
             Part::Summary(message) => {
                 return self.of_blocks(number, message.role, &message.content);
             }
+            Part::Rewound(rewind) => return vec![self.of_rewind(&rewind)],
         };
         match entry {
             Entry::User { content, .. } => self.of_blocks(number, Role::User, &content),
@@ -140,9 +142,26 @@ impl TranscriptReplay {
                 ))]
             }
             Entry::TurnEnd { text, .. } => vec![notice(text)],
-            // The parts of a compaction are not assembled here.
-            Entry::Compacted(_) => Vec::new(),
+            // The lines are not assembled here.
+            Entry::Compacted(_) | Entry::Rewound(_) => Vec::new(),
         }
+    }
+
+    fn of_rewind(&self, rewind: &Rewind) -> AgentEvent {
+        let mark = format!("\"uuid\":\"{}\"", rewind.to);
+        let mut lines = self
+            .lines
+            .iter()
+            .rev()
+            .map(|line| &self.bytes[line.clone()]);
+        let line = lines.find(|line| has(line, mark.as_bytes()));
+        let part = line.and_then(|line| line::parse(line, None).ok()?.part);
+        let prompt = match part {
+            Some(Part::Whole(Entry::User { content, .. })) => typed_text(&content),
+            _ => None,
+        };
+        let prompt = one_line(&prompt.unwrap_or_default());
+        notice(format!("rewound to before the prompt: {prompt}"))
     }
 
     fn of_blocks(&self, number: usize, role: Role, blocks: &[ContentBlock]) -> Vec<AgentEvent> {
@@ -174,11 +193,7 @@ impl TranscriptReplay {
         tool: &str,
         input: &serde_json::Value,
     ) -> Vec<AgentEvent> {
-        let known = self.tools.iter().find(|known| known.name() == tool);
-        let line = match known {
-            Some(known) => known.one_line(input),
-            None => one_line(&format!("{tool} {}", first_text(input))),
-        };
+        let line = call_line(&self.tools, tool, input);
         let started = AgentEvent::ToolStarted {
             id: id.to_owned(),
             tool: tool.to_owned(),
@@ -303,6 +318,14 @@ fn mail(from: String, color: Option<String>, summary: Option<&str>, text: &str) 
 
 fn notice(line: String) -> AgentEvent {
     AgentEvent::Notice { line }
+}
+
+/// Returns a call in one line.
+pub(super) fn call_line(tools: &[Arc<dyn Tool>], tool: &str, input: &serde_json::Value) -> String {
+    match tools.iter().find(|known| known.name() == tool) {
+        Some(known) => known.one_line(input),
+        None => one_line(&format!("{tool} {}", first_text(input))),
+    }
 }
 
 /// Returns the first text of a call's input, which usually says what it is about.

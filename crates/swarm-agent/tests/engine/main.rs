@@ -28,6 +28,7 @@ mod prefix;
 #[path = "../../../swarm-os/tests/disk/recorder.rs"]
 mod recorder;
 mod reopen;
+mod rewind;
 mod skills;
 mod slow_disk;
 mod starting;

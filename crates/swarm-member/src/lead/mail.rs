@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
     RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
 use swarm_team::{Incoming, MemberContext, adopt_request, sort_mail};
 use tokio::sync::Notify;
@@ -84,11 +85,11 @@ impl LeadMail {
 
     /// Shows a member's request. Without a person at the terminal, the model reads it too and may
     /// answer.
-    fn question(&self, team: &dyn Team, incoming: &Incoming, id: &RequestId) -> Handling {
-        let record = match self.record_of(team, incoming, id) {
+    async fn question(&self, team: &dyn Team, incoming: &Incoming, id: &RequestId) -> Handling {
+        let record = match self.record_of(team, incoming, id).await {
             Ok(Some(record)) => record,
             // It was answered or withdrawn meanwhile.
-            Ok(None) if is_ours(team, &incoming.entry.from) => return Handling::Acknowledge,
+            Ok(None) if is_ours(team, &incoming.entry.from).await => return Handling::Acknowledge,
             // The sender is not in the roster, so it is treated as text.
             Ok(None) => return Handling::Read,
             Err(error) => {
@@ -112,19 +113,19 @@ impl LeadMail {
 
     /// The request in the queue that a frame is about. A request of a member of another program is
     /// added now.
-    fn record_of(
+    async fn record_of(
         &self,
         team: &dyn Team,
         incoming: &Incoming,
         id: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError> {
-        match team.request(id).block_on() {
+        match team.request(id).await {
             Ok(record) => Ok(
                 Some(record).filter(|record| record.from.as_str() == incoming.entry.from.trim())
             ),
             Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
                 let now = self.spawn_context.clock.now();
-                adopt_request(team, incoming, self.rights.mode(), now).block_on()
+                adopt_request(team, incoming, self.rights.mode(), now).await
             }
             Err(error) => Err(error),
         }
@@ -154,12 +155,13 @@ impl LeadMail {
     }
 }
 
+#[async_trait]
 impl MailRole for LeadMail {
     fn takes_prompts(&self) -> bool {
         self.is_interactive
     }
 
-    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
+    async fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         if is_about_the_lead(incoming) {
             tracing::warn!(team = %team.name(), id = ?incoming.id(), "ignored a frame from the lead to itself");
             return Handling::Acknowledge;
@@ -167,13 +169,13 @@ impl MailRole for LeadMail {
         match &incoming.frame {
             Some(ControlFrame::IdleNotification(frame)) if is_empty(frame) => Handling::Acknowledge,
             Some(ControlFrame::PermissionRequest(frame)) => {
-                self.question(team, incoming, &frame.request_id)
+                self.question(team, incoming, &frame.request_id).await
             }
             Some(ControlFrame::PlanApprovalRequest(frame)) => {
-                self.question(team, incoming, &frame.request_id)
+                self.question(team, incoming, &frame.request_id).await
             }
             Some(ControlFrame::SandboxPermissionRequest(frame)) => {
-                self.question(team, incoming, &frame.request_id)
+                self.question(team, incoming, &frame.request_id).await
             }
             Some(ControlFrame::ShutdownApproved(frame)) => {
                 self.await_departure(team, frame);
@@ -194,7 +196,7 @@ impl MailRole for LeadMail {
                     reporter: Arc::clone(&self.reporter),
                     last_mode: Mutex::default(),
                 };
-                granted.apply(team, frame, team.verify_key().block_on())
+                granted.apply(team, frame, team.verify_key().await).await
             }
             _ => Handling::Read,
         }
@@ -213,8 +215,8 @@ impl MailRole for LeadMail {
 }
 
 /// Whether swarm runs the member with this name.
-fn is_ours(team: &dyn Team, name: &str) -> bool {
-    let (Ok(name), Ok(config)) = (MemberName::parse(name.trim()), team.config().block_on()) else {
+async fn is_ours(team: &dyn Team, name: &str) -> bool {
+    let (Ok(name), Ok(config)) = (MemberName::parse(name.trim()), team.config().await) else {
         return false;
     };
     config
@@ -223,11 +225,11 @@ fn is_ours(team: &dyn Team, name: &str) -> bool {
 }
 
 /// Returns whether there is an unread message from a member for the lead's model.
-pub(super) fn has_unread_report(
+pub(super) async fn has_unread_report(
     context: &MemberContext,
     team: &dyn Team,
 ) -> Result<bool, StoreError> {
-    let unread = sort_mail(team.take_unread(&context.name).block_on()?);
+    let unread = sort_mail(team.take_unread(&context.name).await?);
     Ok(unread.iter().any(|incoming| match &incoming.frame {
         None => incoming.is_prose(),
         Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),

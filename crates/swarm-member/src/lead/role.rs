@@ -5,7 +5,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Injected, TurnOutcome};
 use swarm_os::OsError;
 use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState, TeamConfig};
-use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team};
+use swarm_store::{MemberView, StoreError, TaskList, Team};
 use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
@@ -150,7 +150,7 @@ impl Role for LeadRole {
         self.parts.is_interactive
     }
 
-    fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
+    async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         Ok(member.role.cut_short(&member.stop))
     }
 
@@ -217,7 +217,7 @@ impl Role for LeadRole {
         }
     }
 
-    fn idle_state(&mut self) -> (MemberState, Option<String>) {
+    async fn idle_state(&mut self) -> (MemberState, Option<String>) {
         let detail = if self.parts.is_interactive {
             Some("waiting for a prompt")
         } else {
@@ -252,7 +252,7 @@ impl Role for LeadRole {
     ) -> Result<Option<Outcome>, LeadError> {
         member.update_caller();
         member.journal_turn(&outcome);
-        let is_finished = member.is_work_finished()?;
+        let is_finished = member.is_work_finished().await?;
         let role = &mut member.role;
         if role.mail.person_wrote() {
             role.result.is_provisional();
@@ -279,7 +279,10 @@ impl Role for LeadRole {
         let state = failure
             .or_else(|| failed.map(|why| (MemberState::Failed, why)))
             .map(|(state, why)| (state, Some(why)));
-        let state = state.unwrap_or_else(|| member.role.idle_state());
+        let state = match state {
+            Some(state) => state,
+            None => member.role.idle_state().await,
+        };
         member.report(state);
         // In an interactive session, the person sees the error and decides how to continue.
         Ok(end.filter(|_| is_run))
@@ -455,7 +458,7 @@ impl MemberLoop<LeadRole> {
     }
 
     /// Returns whether the work of the run is finished according to the team's files.
-    fn is_work_finished(&self) -> Result<bool, LeadError> {
+    async fn is_work_finished(&self) -> Result<bool, LeadError> {
         if self.sub_agents.is_busy() {
             return Ok(false);
         }
@@ -464,9 +467,9 @@ impl MemberLoop<LeadRole> {
             return Ok(true);
         };
         Ok(is_work_finished(
-            &team.tasks().block_on()?,
-            &team.member_view().block_on()?,
-            has_unread_report(context, &*team)?,
+            &team.tasks().await?,
+            &team.member_view().await?,
+            has_unread_report(context, &*team).await?,
         ))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, UnixMs};
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::Team;
 use swarm_team::{Incoming, MemberContext, PendingShutdown};
 
 use crate::granted::GrantedRights;
@@ -49,8 +50,9 @@ impl TeammateMail {
     }
 }
 
+#[async_trait]
 impl MailRole for TeammateMail {
-    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
+    async fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         match &incoming.frame {
             Some(ControlFrame::ShutdownRequest(request)) => {
                 let written = incoming.entry.timestamp.unix_ms();
@@ -72,7 +74,7 @@ impl MailRole for TeammateMail {
                 let Some((granted, context)) = self.granted.get() else {
                     return Handling::Acknowledge;
                 };
-                granted.apply(team, frame, context.key_of(team).block_on())
+                granted.apply(team, frame, context.key_of(team).await).await
             }
             // The member waits for the record in the queue, not for its copy by mail. An interrupt is
             // about the turn that has ended.

@@ -78,19 +78,19 @@ impl Role for TeammateRole {
     type Error = TeammateError;
     type TurnEvent = TurnEvent;
 
-    fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+    async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         if member.stop.is_cancelled() {
             // Unread mail stays in the inbox.
-            member.role.reports.leaves();
+            member.role.reports.leaves().await;
             return Ok(Some(Ending::Terminated));
         }
-        let roster = member.roster()?;
+        let roster = member.roster().await?;
         if !member.is_in(roster.as_ref()) {
             return Ok(Some(Ending::Removed));
         }
         member.role.lost = member.role.lead.lost_in(roster.as_ref());
         member.update_suspension(roster.as_ref());
-        member.role.reports.send();
+        member.role.reports.send().await;
         Ok(None)
     }
 
@@ -128,7 +128,7 @@ impl Role for TeammateRole {
         if role.lead.on_lost == OnLost::Stop
             && let Some(lead) = role.lost.take()
         {
-            role.reports.leaves();
+            role.reports.leaves().await;
             member
                 .reporter
                 .state(MemberState::Stopped, Some(loss(&lead)));
@@ -162,15 +162,15 @@ impl Role for TeammateRole {
         }
     }
 
-    fn idle_state(&mut self) -> (MemberState, Option<String>) {
-        self.reports.idle_state()
+    async fn idle_state(&mut self) -> (MemberState, Option<String>) {
+        self.reports.idle_state().await
     }
 
     fn turn_begins(&mut self, turn: &Turn) {
         self.reports.turn_begins();
         let (context, team) = (Arc::clone(&turn.mail.context), Arc::clone(&self.team));
         turn.mail
-            .write_later(move || set_active(&context, &*team, true));
+            .write_later(move || set_active(&context, &*team, true).block_on());
         // A suspended member takes a turn only for the person at its terminal.
         self.lead.turn_begins(self.suspension.is_some());
     }
@@ -242,7 +242,7 @@ impl Role for TeammateRole {
         member: &mut MemberLoop<Self>,
         outcome: TurnOutcome,
     ) -> Result<Option<Ending>, TeammateError> {
-        set_active(member.context(), &*member.role.team, false);
+        set_active(member.context(), &*member.role.team, false).await;
         member.journal_turn(&outcome);
         member.end_turn(&outcome).await?;
         member.report_suspension();
@@ -334,9 +334,9 @@ impl TeammateRole {
 impl MemberLoop<TeammateRole> {
     /// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
     /// unknown.
-    fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
+    async fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
-        match team.config().block_on() {
+        match team.config().await {
             Ok(config) => Ok(Some(config)),
             Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
             Err(error) => {
@@ -405,7 +405,7 @@ impl MemberLoop<TeammateRole> {
             return Ok(None);
         };
         self.mail.begin_writes();
-        self.role.reports.leaves();
+        self.role.reports.leaves().await;
         self.reporter
             .state(MemberState::Stopping, request.reason.clone());
         let process = &self.role.process;
@@ -421,7 +421,7 @@ impl MemberLoop<TeammateRole> {
     /// the lead is not notified and the model is not reminded until it finishes.
     async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
         let goes_on = self.role.mail.shutdown.open().is_none();
-        if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
+        if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome).await {
             return Ok(());
         }
         if goes_on {
@@ -432,7 +432,7 @@ impl MemberLoop<TeammateRole> {
             }
         }
         let goes_on = goes_on && self.role.ended_by_hook.is_none();
-        if let Some(reminder) = self.role.reports.turn_ends(outcome, goes_on) {
+        if let Some(reminder) = self.role.reports.turn_ends(outcome, goes_on).await {
             self.session.deliver(vec![reminder])?;
         }
         Ok(())
@@ -471,8 +471,8 @@ impl MemberLoop<TeammateRole> {
 }
 
 /// Sets `isActive` in the roster, for other programs.
-fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
-    if let Err(error) = team.set_active(&context.name, active).block_on() {
+async fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
+    if let Err(error) = team.set_active(&context.name, active).await {
         // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
     }

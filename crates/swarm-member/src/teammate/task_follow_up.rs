@@ -7,7 +7,7 @@ use swarm_agent::Injected;
 use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
-use swarm_store::{BlockOn as _, StoreError, TaskChange, Team};
+use swarm_store::{StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
 /// Maximum bytes of a result taken from the text of a turn.
@@ -50,20 +50,20 @@ impl TaskFollowUp {
     /// Handles the end of a turn. Its final text, if any, becomes the result of the tasks that it
     /// completed without a result: models that know the tool from Claude Code do not know that
     /// field.
-    pub(crate) fn turn_ends(&mut self, text: Option<&str>) {
+    pub(crate) async fn turn_ends(&mut self, text: Option<&str>) {
         let began = self.began.take();
         let text = text.map(str::trim).filter(|text| !text.is_empty());
         let (Some(began), Some(text)) = (began, text) else {
             return;
         };
-        if let Err(error) = self.set_results(text, began) {
+        if let Err(error) = self.set_results(text, began).await {
             tracing::warn!(member = %self.context.name, %error, "results not set");
         }
     }
 
     /// The tasks that this spawn has in progress.
-    pub(crate) fn open(&mut self) -> Vec<Task> {
-        let open = match self.own(TaskStatus::InProgress) {
+    pub(crate) async fn open(&mut self) -> Vec<Task> {
+        let open = match self.own(TaskStatus::InProgress).await {
             Ok(open) => open,
             Err(error) => {
                 tracing::warn!(member = %self.context.name, %error, "cannot read the tasks");
@@ -77,9 +77,9 @@ impl TaskFollowUp {
         open
     }
 
-    fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
+    async fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
         let agent = self.context.actor(self.team.name()).agent_id;
-        let mut tasks = self.team.tasks().block_on()?.tasks;
+        let mut tasks = self.team.tasks().await?.tasks;
         tasks.retain(|task| {
             let spawn = task.swarm().spawn_id;
             task.status == status
@@ -89,12 +89,12 @@ impl TaskFollowUp {
         Ok(tasks)
     }
 
-    fn set_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
-        let completed = self.completed_since(began)?;
+    async fn set_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
+        let completed = self.completed_since(began).await?;
         if completed.is_empty() {
             return Ok(());
         }
-        let mut done = self.own(TaskStatus::Completed)?;
+        let mut done = self.own(TaskStatus::Completed).await?;
         done.retain(|task| task.swarm().result.is_none() && completed.contains(&task.id));
         for task in done {
             let end = text.floor_char_boundary(RESULT_BYTES);
@@ -103,14 +103,14 @@ impl TaskFollowUp {
                 ..TaskChange::default()
             };
             let actor = self.context.actor(self.team.name());
-            self.team.update_task(&task.id, change, &actor).block_on()?;
+            self.team.update_task(&task.id, change, &actor).await?;
         }
         Ok(())
     }
 
     /// The tasks that anyone completed since the journal had this length.
-    fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
-        let events = self.team.events_from(began).block_on()?.entries;
+    async fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
+        let events = self.team.events_from(began).await?.entries;
         let completed = events.into_iter().filter_map(|entry| match entry.event {
             Event::TaskChanged { task, from, to, .. } if from != to => {
                 (to == TaskState::Completed).then_some(task)

@@ -7,7 +7,7 @@ use swarm_agent::{Injected, Totals, TurnOutcome};
 use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::StoreError;
 use swarm_team::MemberContext;
 
 use crate::reporter::{Reporter, TurnMail};
@@ -59,12 +59,12 @@ impl TurnReporter {
 
     /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that
     /// the model did not finish, which is reported to the lead immediately.
-    pub(crate) fn waits(&mut self, outcome: &TurnOutcome) -> bool {
+    pub(crate) async fn waits(&mut self, outcome: &TurnOutcome) -> bool {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return false;
         }
         self.failure = None;
-        self.tasks.turn_ends(Some(outcome.text()));
+        self.tasks.turn_ends(Some(outcome.text())).await;
         let result = self.notice(outcome).result;
         self.waiting.get_or_insert_default().extend(result);
         true
@@ -79,11 +79,11 @@ impl TurnReporter {
     }
 
     /// Reports the kept results when the member stops.
-    pub(crate) fn leaves(&mut self) {
+    pub(crate) async fn leaves(&mut self) {
         if let Some(outcome) = self.overdue() {
-            self.turn_ends(&outcome, false);
+            self.turn_ends(&outcome, false).await;
         }
-        self.send();
+        self.send().await;
     }
 
     fn notice(&self, outcome: &TurnOutcome) -> IdleNotification {
@@ -97,7 +97,11 @@ impl TurnReporter {
 
     /// Reports a finished turn to the lead. Returns a reminder for the model if it has open tasks
     /// and may continue (`goes_on`); those tasks are reported to the lead after the reminder.
-    pub(crate) fn turn_ends(&mut self, outcome: &TurnOutcome, goes_on: bool) -> Option<Injected> {
+    pub(crate) async fn turn_ends(
+        &mut self,
+        outcome: &TurnOutcome,
+        goes_on: bool,
+    ) -> Option<Injected> {
         if matches!(outcome, TurnOutcome::Suspended { .. }) {
             return None;
         }
@@ -107,8 +111,10 @@ impl TurnReporter {
         results.extend(notice.result.take());
         notice.result = (!results.is_empty()).then(|| cut(&results.join("\n\n")));
         let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
-        self.tasks.turn_ends(is_finished.then(|| outcome.text()));
-        let open = self.tasks.open();
+        self.tasks
+            .turn_ends(is_finished.then(|| outcome.text()))
+            .await;
+        let open = self.tasks.open().await;
         let reminder = (is_finished && goes_on)
             .then(|| self.tasks.reminder(&open))
             .flatten();
@@ -118,13 +124,13 @@ impl TurnReporter {
         self.unreported = open;
         // Before the model reads the reminder: the lead has its report even if this member dies.
         self.unsent.push_back(notice);
-        self.send();
+        self.send().await;
         reminder
     }
 
     /// Sends the pending notices. Failures are retried at every wakeup.
-    pub(crate) fn send(&mut self) {
-        match self.try_send() {
+    pub(crate) async fn send(&mut self) {
+        match self.try_send().await {
             Ok(()) => self.untold = None,
             Err(error) => {
                 let what = format!("the lead could not be notified yet: {error}");
@@ -136,23 +142,23 @@ impl TurnReporter {
         }
     }
 
-    fn try_send(&mut self) -> Result<(), StoreError> {
+    async fn try_send(&mut self) -> Result<(), StoreError> {
         let Some(team) = self.context.team() else {
             return Ok(());
         };
         while let Some(notice) = self.unsent.front() {
             let frame = ControlFrame::IdleNotification(notice.clone());
             let draft = self.context.control(&frame);
-            team.send(&MemberName::lead(), draft).block_on()?;
+            team.send(&MemberName::lead(), draft).await?;
             self.unsent.pop_front();
         }
         Ok(())
     }
 
     /// Returns the state of a member between turns. Others may have changed its tasks meanwhile.
-    pub(crate) fn idle_state(&mut self) -> (MemberState, Option<String>) {
+    pub(crate) async fn idle_state(&mut self) -> (MemberState, Option<String>) {
         if !self.unreported.is_empty() {
-            let open = self.tasks.open();
+            let open = self.tasks.open().await;
             self.unreported
                 .retain(|task| open.iter().any(|other| other.id == task.id));
         }

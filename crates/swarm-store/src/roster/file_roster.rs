@@ -16,15 +16,23 @@ use crate::reconcile::ReconcileReport;
 use crate::tasks::Returned;
 use crate::{Result, StoreError, process, record};
 
+/// Reads of a roster that may be partly written, before it counts as damaged.
+const PARTIAL_READS: usize = 3;
+
 impl FileTeam {
     pub(crate) fn config(&self) -> Result<TeamConfig> {
-        match self.read_config() {
-            // Old versions of Claude Code write in place, so this may be a partial write.
-            Err(StoreError::Damaged { .. }) if is_there(&self.at.config_lock()) => {
-                self.with_roster_lock(|_held| self.read_config())
+        // Claude Code writes in place under the lock, so this may be a partial write, which may be
+        // complete by the time the lock is looked at.
+        for _attempt in 0..PARTIAL_READS {
+            match self.read_config() {
+                Err(StoreError::Damaged { .. }) if is_there(&self.at.config_lock()) => {
+                    return self.with_roster_lock(|_held| self.read_config());
+                }
+                Err(StoreError::Damaged { .. }) => {}
+                read => return read,
             }
-            read => read,
         }
+        self.read_config()
     }
 
     pub(crate) fn reserve_into(

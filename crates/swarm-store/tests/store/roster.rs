@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -489,6 +490,36 @@ fn a_damaged_roster_is_reported_and_never_written_over() {
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
     }
+}
+
+#[test]
+fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
+    let world = World::with_member("alice");
+    let path = world.handle().team_directory().join("config.json");
+    let lock = path.with_extension("json.lock");
+    let text = fs::read_to_string(&path).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                if fs::create_dir(&lock).is_err() {
+                    thread::yield_now();
+                    continue;
+                }
+                // As Claude Code does: without a second file.
+                fs::write(&path, &text[..text.len() / 2]).unwrap();
+                fs::write(&path, &text).unwrap();
+                fs::remove_dir(&lock).unwrap();
+                thread::yield_now();
+            }
+        });
+        let reads: Vec<_> = (0..300)
+            .map(|_| world.handle().config().block_on().map(drop))
+            .collect();
+        done.store(true, Ordering::SeqCst);
+        let failed = reads.into_iter().find_map(Result::err);
+        assert!(failed.is_none(), "{failed:?}");
+    });
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub enum PaneInput {
     Expand,
     /// Adds context that the agent sees with its next prompt.
     Context(String),
+    /// Returns the conversation to the state before a line of the transcript, named by its id.
+    Rewind(String),
     /// Opens the text in an editor.
     Edit(String),
     /// Switches to the next permission mode.

@@ -24,6 +24,8 @@ pub struct Picker {
     /// Name of the list, for the answer.
     name: String,
     title: String,
+    /// Lines between the title and the items.
+    about: Vec<String>,
     items: Vec<PickerItem>,
     words: String,
     selected: usize,
@@ -35,10 +37,18 @@ impl Picker {
         Self {
             name: name.into(),
             title: title.into(),
+            about: Vec::new(),
             items,
             words: String::new(),
             selected: 0,
         }
+    }
+
+    /// Shows lines between the title and the items.
+    #[must_use]
+    pub fn about(mut self, lines: Vec<String>) -> Self {
+        self.about = lines;
+        self
     }
 
     /// Returns the items that contain all typed words.
@@ -90,7 +100,13 @@ impl FullScreen for Picker {
             Style::Bold,
             &fit(&title, area.columns, "…"),
         )];
-        let room = area.rows.saturating_sub(1).max(1);
+        // At least half of the rows are for items.
+        let about = self.about.iter().take(area.rows / 2);
+        rows.extend(about.map(|line| {
+            let line = fit(&clean_line(line), area.columns, area.theme.signs().ellipsis);
+            paint(area.theme, Style::Dim, &line)
+        }));
+        let room = area.rows.saturating_sub(rows.len()).max(1);
         let first = (selected + 1).saturating_sub(room);
         let shown = matching.iter().enumerate().skip(first).take(room);
         rows.extend(shown.map(|(at, item)| Self::row(item, at == selected, area)));
@@ -154,6 +170,15 @@ mod tests {
             note: "2 h".to_owned(),
         });
         Picker::new("list", "choose", items.collect())
+    }
+
+    #[test]
+    fn lines_about_the_choice_leave_half_of_the_rows_for_items() {
+        let lines = (1..=9).map(|number| format!("effect {number}"));
+        let mut picker = picker(2).about(lines.collect());
+        let (rows, _) = picker.draw(AREA);
+        assert_eq!(rows.len(), AREA.rows);
+        assert!(rows[1].contains("effect 1") && rows[3].contains("Fix bug 1"));
     }
 
     fn press(picker: &mut Picker, keys: &[Key]) -> Step {

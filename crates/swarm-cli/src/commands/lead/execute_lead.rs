@@ -23,6 +23,8 @@ use super::panel_actions::{PanelActions, PanelHost};
 use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, QuestionHost, Questions};
 use super::report::OutputFormat;
+use super::rewind_picker::{REWIND, confirmed};
+use super::session_picker::RESUME;
 use super::slash::{TerminalCommands, Typed};
 use super::status_command::StatusCommand;
 use super::status_line::{StatusLine, StatusSink};
@@ -49,6 +51,9 @@ const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
 
 /// A second Ctrl-C within this time stops an interactive lead.
 const AGAIN: Duration = Duration::from_secs(2);
+
+/// A second Esc within this time opens the picker of `/rewind`.
+const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
 /// Runs a lead until it stops. Orphaned processes of its shell become children of this process
 /// instead of init, so that they can be attributed to it.
@@ -175,6 +180,7 @@ fn read_terminal(
         lead: tell,
         end: Arc::clone(end),
         is_interactive: parts.is_interactive,
+        last_esc: Mutex::default(),
     });
     let typing = Arc::clone(&typist);
     let typed = move |input: PaneInput| typing.take(input);
@@ -298,6 +304,8 @@ struct Typist {
     lead: UnboundedSender<PaneInput>,
     end: Arc<Notify>,
     is_interactive: bool,
+    /// When Esc was last pressed.
+    last_esc: Mutex<Option<Instant>>,
 }
 
 impl Typist {
@@ -305,11 +313,14 @@ impl Typist {
         let input = match input {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.stop_lines() => return,
+            PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
             PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
             PaneInput::TeamPanel => return self.team_look.notify_one(),
             PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
             PaneInput::Message { to, text } => return self.panel.message(&to, &text),
-            PaneInput::Picked { item, .. } => return self.continue_with(item.as_deref()),
+            PaneInput::Picked { list, item } => {
+                return item.into_iter().for_each(|item| self.picked(&list, &item));
+            }
             PaneInput::Expand => return self.commands.page_transcript(),
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
@@ -334,9 +345,30 @@ impl Typist {
         self.lead.send(input).ok();
     }
 
+    /// Returns whether Esc was pressed twice on an empty line.
+    fn is_second_esc(&self) -> bool {
+        let now = Instant::now();
+        let before = self.last_esc.lock().replace(now);
+        let is_empty = (self.terminal.console()).is_some_and(|console| console.text().is_empty());
+        self.is_interactive && is_empty && before.is_some_and(|before| now - before < DOUBLE_ESC)
+    }
+
+    /// Handles the choice in a picker.
+    fn picked(&self, list: &str, item: &str) {
+        if list == REWIND {
+            self.commands.confirm_rewind(item);
+        } else if let Some(line) = confirmed(list, item) {
+            // Before the lead drops the line.
+            self.commands.edit_again(line);
+            self.lead.send(PaneInput::Rewind(line.to_owned())).ok();
+        } else if list == RESUME {
+            self.continue_with(item);
+        }
+    }
+
     /// Ends this session, to continue the conversation that was picked.
-    fn continue_with(&self, picked: Option<&str>) {
-        let Some(session) = picked.and_then(|id| self.commands.session_here(id)) else {
+    fn continue_with(&self, picked: &str) {
+        let Some(session) = self.commands.session_here(picked) else {
             return;
         };
         *self.next_session.lock() = Some(session);

@@ -18,6 +18,9 @@ use crate::app::App;
 use crate::commands::runtime;
 use crate::failure::Failure;
 
+/// Name of the picker.
+pub(super) const RESUME: &str = "resume";
+
 /// Lets the person pick a conversation in this terminal. `None` if they cancel.
 pub(super) fn pick_session(app: &App) -> Result<Option<LeadSession>, Failure> {
     let sessions = all_lead_sessions(&app.root);
@@ -74,7 +77,7 @@ pub(super) fn session_picker(
             note: parts.into_iter().flatten().collect::<Vec<_>>().join(" · "),
         }
     });
-    Picker::new("resume", "Continue a conversation", items.collect())
+    Picker::new(RESUME, "Continue a conversation", items.collect())
 }
 
 /// Returns the team of each conversation that leads one.

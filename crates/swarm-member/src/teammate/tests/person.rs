@@ -132,9 +132,9 @@ fn a_line_that_is_too_long_is_dropped_once_and_blocks_nothing() {
         ..StoreLimits::default()
     };
     let (mut person, store, screen) = person_before(&world, limits);
-    person.take(line("longer than ten bytes"), None);
-    person.take(line("short"), None);
-    person.post();
+    person.take(line("longer than ten bytes"), None).block_on();
+    person.take(line("short"), None).block_on();
+    person.post().block_on();
     let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
     let texts: Vec<&str> = inbox.entries.iter().map(|entry| &*entry.text).collect();
     assert_eq!(texts, ["short"]);
@@ -150,10 +150,10 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     };
     let (mut person, store, screen) = person_before(&world, limits);
     for text in ["one", "two", "three"] {
-        person.take(line(text), None);
+        person.take(line(text), None).block_on();
     }
-    person.take(PaneInput::Shutdown, None);
-    person.post();
+    person.take(PaneInput::Shutdown, None).block_on();
+    person.post().block_on();
     let unread = || {
         let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
         let unread: Vec<_> = inbox.unread().cloned().collect();
@@ -171,7 +171,7 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
         .ack(&bob(), &ids)
         .block_on()
         .unwrap();
-    person.post();
+    person.post().block_on();
     let waiting = unread();
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].text, "two");
@@ -203,7 +203,9 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
         (Some(BypassPermissions), false),
         (Some(BypassPermissions), true),
     ] {
-        person.take(PaneInput::Mode { mode, may_raise }, None);
+        person
+            .take(PaneInput::Mode { mode, may_raise }, None)
+            .block_on();
         modes.push(rights.mode());
     }
     assert_eq!(
@@ -213,10 +215,14 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
     assert_eq!(screen.count("is above acceptEdits"), 1);
     // Input in a pane cannot relax permissions.
     for (line, mode) in [("/mode plan", Plan), ("/mode default", Plan)] {
-        person.take(PaneInput::Line(line.to_owned()), None);
+        person
+            .take(PaneInput::Line(line.to_owned()), None)
+            .block_on();
         assert_eq!(rights.mode(), mode, "{line}");
     }
     assert_eq!(screen.count("can only become stricter"), 1);
-    person.take(PaneInput::Line("/status".to_owned()), None);
+    person
+        .take(PaneInput::Line("/status".to_owned()), None)
+        .block_on();
     assert_eq!(screen.count("model model-1"), 1);
 }
