@@ -57,7 +57,8 @@ pub use program_docs::{ProgramDocs, ProgramPage};
 pub use rights::{Rights, without_unreadable};
 pub use session::Session;
 pub use spawner::{
-    NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates, only_the_lead_spawns,
+    NoTeammates, PeerSessionStatus, SpawnRequest, Spawned, TeammateStatus, Teammates,
+    only_the_lead_spawns,
 };
 pub use subagent::{
     IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,

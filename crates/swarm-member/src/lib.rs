@@ -8,6 +8,7 @@ mod hook_watch;
 mod lead;
 mod mail;
 mod member_loop;
+mod peer_queue;
 mod peers;
 mod person;
 mod reporter;
@@ -18,7 +19,9 @@ mod teammate;
 mod turn;
 mod turn_failure;
 
-pub use lead::{Beginning, LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_lead};
+pub use lead::{
+    Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,
+};
 pub use reporter::PaneSink;
 pub use spending::SpendingMeter;
 pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};

@@ -9,12 +9,15 @@ use parking_lot::Mutex;
 use swarm_agent::{Injected, Interjections, Withheld};
 use swarm_os::SyncHandle;
 use swarm_protocol::{
-    AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
+    AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, PeerMessage,
+    ShutdownRequest,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, Team};
-use swarm_team::{Incoming, MemberContext, PendingShutdown, sort_mail, summary_of};
+use swarm_team::{Incoming, MemberContext, PeerInbox, PendingShutdown, sort_mail, summary_of};
+use tokio::sync::oneshot;
 
 use crate::deferred_writes::DeferredWrites;
+use crate::peer_queue::PeerQueue;
 
 /// What happens to an unread message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,8 @@ pub(crate) struct MailHandler {
     /// The request made in this member's terminal.
     typed_compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
+    /// Messages of other sessions.
+    pub(crate) peers: Arc<PeerQueue>,
 }
 
 /// A person's request to compact the conversation.
@@ -86,6 +91,7 @@ impl MailHandler {
             compaction: Mutex::default(),
             typed_compaction: Mutex::default(),
             writes: DeferredWrites::default(),
+            peers: Arc::default(),
         }
     }
 
@@ -96,6 +102,7 @@ impl MailHandler {
 
     /// Records that a message was typed into this member's terminal.
     pub(crate) fn add_typed(&self, id: MessageId) {
+        self.peers.release();
         self.typed.lock().insert(id);
     }
 
@@ -117,9 +124,12 @@ impl MailHandler {
         self.without_inbox.lock().push(Incoming::of(entry));
     }
 
-    /// Takes the messages kept by [`Self::keep_typed`].
-    pub(crate) fn take_typed(&self) -> Vec<Incoming> {
-        std::mem::take(&mut *self.without_inbox.lock())
+    /// Takes the messages that are not in the inbox: those kept by [`Self::keep_typed`], and those
+    /// of other sessions.
+    pub(crate) fn take_direct(&self) -> Vec<Incoming> {
+        let mut direct = std::mem::take(&mut *self.without_inbox.lock());
+        direct.extend(self.peers.take());
+        direct
     }
 
     async fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
@@ -234,7 +244,7 @@ impl MailHandler {
     pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finished().await?;
         let Some(team) = self.context.team() else {
-            return Ok(self.take_typed());
+            return Ok(self.take_direct());
         };
         let mut urgent = self.unread(&*team).await?;
         urgent.retain(|incoming| match incoming.shutdown_request() {
@@ -248,7 +258,7 @@ impl MailHandler {
                 pending.enter(request.clone());
             }
         }
-        urgent.extend(self.take_typed());
+        urgent.extend(self.take_direct());
         self.mark_notified(&urgent);
         Ok(urgent)
     }
@@ -353,7 +363,13 @@ impl MailHandler {
         ids: Vec<MessageId>,
         sync_handle: Option<SyncHandle>,
     ) -> Option<impl FnOnce() -> Result<(), StoreError> + Send + use<>> {
-        let team = self.context.team().filter(|_| !ids.is_empty())?;
+        let mut ids = ids;
+        let of_peers = self.peers.split_off(&mut ids);
+        let team = self.context.team().filter(|_| !ids.is_empty());
+        if team.is_none() && of_peers.is_empty() {
+            return None;
+        }
+        let peers = Arc::clone(&self.peers);
         let context = Arc::clone(&self.context);
         Some(move || {
             if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
@@ -361,7 +377,11 @@ impl MailHandler {
                 tracing::warn!(member = %context.name, %error, "cannot save mail in the transcript");
                 return Ok(());
             }
-            team.delivered(&context.name, &ids).block_on().map(drop)
+            peers.acknowledge(&of_peers);
+            match team {
+                Some(team) => team.delivered(&context.name, &ids).block_on().map(drop),
+                None => Ok(()),
+            }
         })
     }
 
@@ -425,6 +445,24 @@ impl MailHandler {
         }
         let acknowledged = team.ack(&self.context.name, ids).await;
         acknowledged.map(drop)
+    }
+}
+
+impl PeerInbox for MailHandler {
+    fn waiting(&self) -> (usize, usize) {
+        self.peers.waiting()
+    }
+
+    fn add(&self, message: PeerMessage, hold: bool) -> oneshot::Receiver<()> {
+        let (incoming, receiver) = self.peers.add(message, hold, &*self.context.clock);
+        if hold {
+            let (from, text) = (&incoming.entry.from, &incoming.entry.text);
+            let line = format!(
+                "held message from {from}, sent to the model with your next prompt: {text}"
+            );
+            self.context.emit(AgentEvent::Notice { line });
+        }
+        receiver
     }
 }
 

@@ -73,7 +73,7 @@ impl<R: Role> MemberLoop<R> {
         if self.change_as_asked()? {
             return Ok(None);
         }
-        messages.extend(self.mail.take_typed());
+        messages.extend(self.mail.take_direct());
         let is_asked = !messages.is_empty();
         self.receive(messages).await?;
         let may_turn = is_asked || !self.role.is_suspended();
@@ -97,7 +97,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
         let has_ended = self.receive_from_sub_agents()?;
         let mut messages = self.take_mail().await?;
-        messages.extend(self.mail.take_typed());
+        messages.extend(self.mail.take_direct());
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
         Ok(has_ended || is_new || self.mail.compaction().is_some() || self.person.wants_change())
@@ -279,6 +279,7 @@ impl<R: Role> MemberLoop<R> {
         tokio::select! {
             input = self.person.next() => self.person.take(input, when).await,
             () = self.inbox.changed() => {}
+            () = self.mail.peers.arrived() => {}
             () = self.role.changed() => {}
             // A sub-agent's question may have been answered, after which the member reports that it
             // works.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::surrogate::parse_repaired;
-use crate::{IsoTime, MessageId};
+use crate::{IsoTime, MessageId, PeerMode};
 
 /// One entry of an inbox. Only `from`, `text` and `timestamp` are required; an optional field of an
 /// unexpected type counts as absent, remains in `rest` and is written back unchanged.
@@ -63,6 +63,9 @@ pub struct SwarmMark {
     /// Reserved for a signature of the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sig: Option<String>,
+    /// Of a message of another session: whether that session asks a person.
+    #[serde(skip)]
+    pub from_mode: Option<PeerMode>,
     /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -78,6 +81,8 @@ pub enum MarkKind {
     System,
     /// A message from a person to the lead, sent under the lead's name.
     Person,
+    /// A message of another session on this machine. Never in a file.
+    Session,
 }
 
 const SWARM: &str = "swarm";

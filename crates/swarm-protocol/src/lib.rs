@@ -27,6 +27,7 @@ mod money;
 mod names;
 mod opened_envelope;
 mod outline;
+mod peer;
 mod public_address;
 mod request;
 mod rights_report;
@@ -54,7 +55,7 @@ pub use context_use::ContextUse;
 pub use cost_record::CostRecord;
 pub use digest::input_digest;
 pub use effort::{Effort, UnknownEffort};
-pub use envelope::{Envelope, defang};
+pub use envelope::{Envelope, cross_session_message, defang};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
@@ -78,6 +79,10 @@ pub use names::{
 };
 pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
+pub use peer::{
+    LONGEST_FRAME, PeerDelivery, PeerFrame, PeerInbound, PeerMessage, PeerMode, PeerRecord,
+    PeerStatus, SESSION_ADDRESS, session_socket,
+};
 pub use public_address::is_public_address;
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};

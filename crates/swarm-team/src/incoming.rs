@@ -4,8 +4,8 @@ use crate::frame_text::{FrameText, frame_line, frame_text};
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
-    LEAD_NAME, MailText, MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest,
-    TaskAssignment,
+    LEAD_NAME, MailText, MarkKind, MemberName, MessageId, PeerMode, SYSTEM_SENDER, ShutdownRequest,
+    TaskAssignment, cross_session_message,
 };
 
 /// Sender name of messages from a person to the lead.
@@ -67,6 +67,13 @@ impl Incoming {
         self.is_prose() && !is_person && self.entry.from.trim() != LEAD_NAME
     }
 
+    /// Returns the mode of the session that wrote it, if it is of another session.
+    fn session_mode(&self) -> Option<PeerMode> {
+        let mark = self.entry.swarm.as_ref()?;
+        let is_of_session = self.frame.is_none() && mark.kind == Some(MarkKind::Session);
+        is_of_session.then(|| mark.from_mode.unwrap_or(PeerMode::Prompting))
+    }
+
     /// Returns whether it is text that may be delivered between two tool calls.
     pub fn is_urgent_text(&self) -> bool {
         self.frame.is_none() && self.entry.is_urgent()
@@ -96,6 +103,9 @@ impl Incoming {
     /// Returns the text for a model, in its envelope. Texts of teammates are scanned.
     pub fn render(&self, scan: HandoffScan) -> String {
         let entry = &self.entry;
+        if let Some(mode) = self.session_mode() {
+            return cross_session_message(&entry.from, mode, &scan.checked(&entry.text));
+        }
         match &self.frame {
             None if self.is_system() => Envelope::system(&entry.text).render(),
             Some(ControlFrame::TaskAssignment(frame)) => {
@@ -186,6 +196,9 @@ impl Incoming {
     pub fn more(&self, reader: &MemberName) -> Option<MailText> {
         let (line, text) = (self.line(), self.in_full());
         let text = text.trim();
+        if self.session_mode().is_some() {
+            return None;
+        }
         let is_short = text == line.trim() && text.chars().count() <= SHORT;
         (!is_short).then(|| MailText {
             text: text.to_owned(),

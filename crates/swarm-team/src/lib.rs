@@ -13,6 +13,7 @@ mod marked;
 mod member_hooks;
 mod merged;
 mod order;
+mod peer_session;
 mod permission;
 mod receiver_status;
 mod send;
@@ -41,6 +42,9 @@ pub use marked::{
 };
 pub use member_hooks::member_hooks;
 pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
+pub use peer_session::{
+    PeerError, PeerInbox, PeerLink, PeerListener, PeerServer, peer_records, send_to_session,
+};
 pub use permission::{
     ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,
     approve_edited, deny, open_request, wait_for_answer,

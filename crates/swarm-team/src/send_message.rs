@@ -1,5 +1,6 @@
 //! The `SendMessage` tool, in the shape that models trained for Claude Code expect.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -8,16 +9,17 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use swarm_protocol::{
-    AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
+    AnsweredBy, LEAD_NAME, MemberName, PeerDelivery, PermissionMode, RequestId, RequestRecord,
+    SESSION_ADDRESS, ToolKind, session_socket,
 };
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_call, answer_plan};
-use crate::send::{error_for_model, summary_of};
+use crate::send::{SendError, error_for_model, summary_of};
 use crate::team_rights::request_mode;
 use crate::{
-    MemberContext, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown, request_shutdown,
-    send_text,
+    MemberContext, PeerLink, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown,
+    request_shutdown, send_text,
 };
 
 /// Writes to other members, asks members to stop, and refuses to stop.
@@ -27,6 +29,8 @@ pub struct SendMessageTool {
     shutdown: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process. Names of members take precedence.
     background: Option<Weak<dyn BackgroundAgents>>,
+    /// Other sessions on this machine, for a lead.
+    sessions: Option<Arc<PeerLink>>,
     /// Whether the caller is a coordinator, which writes to its workers.
     to_workers: bool,
 }
@@ -34,7 +38,8 @@ pub struct SendMessageTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// Name of the member, `*` for all other members, or the id or name of one of your sub-agents
+    /// Name of the member, `*` for all other members, the id or name of one of your sub-agents, or
+    /// the address of another session (`uds:PATH`), if you are the lead
     to: String,
     /// The message in 5 to 10 words
     summary: Option<String>,
@@ -157,6 +162,7 @@ impl SendMessageTool {
             context,
             shutdown: None,
             background: None,
+            sessions: None,
             to_workers: false,
         }
     }
@@ -175,8 +181,16 @@ impl SendMessageTool {
             context,
             shutdown: Some(shutdown),
             background: None,
+            sessions: None,
             to_workers: false,
         }
+    }
+
+    /// Also reaches other sessions on this machine.
+    #[must_use]
+    pub fn to_sessions(mut self, sessions: Arc<PeerLink>) -> Self {
+        self.sessions = Some(sessions);
+        self
     }
 
     /// Also reaches the sub-agents of this process, by their ids and names.
@@ -212,6 +226,32 @@ impl SendMessageTool {
             }
             Err(why) => refused(&why),
         })
+    }
+
+    /// Writes to another session.
+    async fn to_session(&self, socket: &Path, message: &Message) -> ToolOutput {
+        let Some(sessions) = &self.sessions else {
+            return refused(
+                "only the team lead writes to other sessions: write to team-lead instead",
+            );
+        };
+        let Message::Text(text) = message else {
+            return refused("another session gets text only: pass `message` as a string");
+        };
+        if text.trim().is_empty() {
+            return refused(&SendError::Empty.to_string());
+        }
+        let (msg_id, reached) = match sessions.send(socket, text).await {
+            Ok(sent) => sent,
+            Err(error) => return refused(&error.to_string()),
+        };
+        let message = reached_text(reached);
+        let target = format!("{SESSION_ADDRESS}{}", socket.display());
+        let out = json!({
+            "success": true, "message": message, "msg_id": msg_id,
+            "routing": { "sender": self.context.name, "target": target },
+        });
+        ToolOutput::ok(out.to_string(), format!("written to {target}"))
     }
 
     async fn text(&self, input: &Input, text: &str) -> ToolOutput {
@@ -383,6 +423,19 @@ fn answered(outcome: Result<RequestRecord, String>) -> ToolOutput {
     }
 }
 
+/// Describes how far a message to another session has come.
+fn reached_text(reached: PeerDelivery) -> &'static str {
+    match reached {
+        PeerDelivery::Delivered => "Delivered: it is in the session's conversation.",
+        PeerDelivery::Held => {
+            "Held: the session shows it to its user and reads it with the user's next prompt."
+        }
+        PeerDelivery::Queued | PeerDelivery::Expired => {
+            "Queued: the session is working and reads it between two calls or after its turn. It is lost if the session ends first."
+        }
+    }
+}
+
 fn refused(why: &str) -> ToolOutput {
     ToolOutput {
         content: json!({ "success": false, "message": why }).to_string(),
@@ -474,6 +527,9 @@ impl Tool for SendMessageTool {
                 ));
             }
         };
+        if let Some(socket) = session_socket(&input.to).filter(|_| !self.to_workers) {
+            return self.to_session(socket, &input.message).await;
+        }
         match &input.message {
             Message::Text(text) => match self.to_sub_agent(&input.to, text).await {
                 Some(output) => output,

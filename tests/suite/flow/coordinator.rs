@@ -260,4 +260,6 @@ fn the_variable_starts_a_coordinator_and_does_not_change_a_conversation_that_has
     assert!(!coordinates());
     world.swarm(&["run", "go", "--model", MODEL]).ok();
     assert!(coordinates());
+    let pads = std::fs::read_dir(world.root().join("scratchpad")).expect("scratchpads");
+    assert_eq!(pads.count(), 0, "an empty scratchpad is removed");
 }

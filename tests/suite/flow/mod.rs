@@ -16,6 +16,7 @@ mod lead;
 mod models;
 mod money;
 mod outcomes;
+mod peer_sessions;
 mod peers;
 mod pictures;
 mod places;

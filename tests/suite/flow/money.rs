@@ -213,3 +213,33 @@ fn agents_cannot_raise_budgets() {
     assert_eq!(world.team("demo").tasks().len(), 0);
     world.swarm(&["kill", "bob"]).ok();
 }
+
+#[test]
+fn the_lead_is_told_once_when_four_fifths_of_a_budget_are_used() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("hello"));
+    let world = world_over(&api);
+    let more = ["--prompt", "hello", "--budget", "9M-tokens"];
+    spawn_with(&world, "bob", &more);
+    wait_for_state(&world, "bob", "idle");
+    let first = total(&costs(&world, "member")["total"]["usage"]);
+    // A second request like the first one lies between 80 % and 100 %.
+    let budget = format!("{}-tokens", first * 12 / 5);
+    world.swarm(&["continue", "bob", "--budget", &budget]).ok();
+    let warnings = || {
+        let mail = world.team("demo").inbox("team-lead").into_iter();
+        let texts = mail.map(|mail| mail["text"].as_str().unwrap_or_default().to_owned());
+        let told = texts.filter(|text| text.contains("% of the budget of bob is used"));
+        told.collect::<Vec<String>>()
+    };
+    assert_eq!(
+        warnings(),
+        [""; 0],
+        "{first} tokens are not 80 % of {budget}"
+    );
+    world.swarm(&["send", "bob", "again"]).ok();
+    world.wait_until("the warning", || !warnings().is_empty());
+    wait_for_state(&world, "bob", "idle");
+    assert_eq!(api.requests().len(), 2, "it is only a warning");
+    assert_eq!(warnings().len(), 1, "{:?}", warnings());
+    world.swarm(&["kill", "bob"]).ok();
+}

@@ -10,7 +10,7 @@ use swarm_protocol::{ToolKind, UnixMs};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::{Record, SubAgents};
-use crate::{TeammateStatus, Teammates};
+use crate::{PeerSessionStatus, TeammateStatus, Teammates};
 
 /// Lists the agents that the caller can write to.
 #[derive(Debug)]
@@ -80,12 +80,17 @@ impl ListAgents {
         let members: Vec<Line> = members.filter(fits).collect();
         let running: Vec<Line> = running.filter(fits).collect();
         let counts = format!("{} teammates, {} sub-agents", members.len(), running.len());
-        let text = [
+        let sessions = self.teammates.sessions().await;
+        let sessions = sessions.iter().map(|session| session_line(session, now));
+        let sessions: Vec<Line> = sessions.filter(fits).collect();
+        let mut sections = vec![
             section("Teammates", &members),
             section("Sub-agents", &running),
-        ]
-        .join("\n");
-        Ok(ToolOutput::ok(text, counts))
+        ];
+        if !sessions.is_empty() {
+            sections.push(section("Peer sessions", &sessions));
+        }
+        Ok(ToolOutput::ok(sections.join("\n"), counts))
     }
 }
 
@@ -118,6 +123,15 @@ fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
             Some(now.since(started)),
             Some(&record.request.description),
         ),
+    }
+}
+
+fn session_line(session: &PeerSessionStatus, now: UnixMs) -> Line {
+    let team = session.team.as_ref();
+    let team = team.map_or_else(String::new, |team| format!(", team {team}"));
+    Line {
+        subject: format!("{} ({}{team})", session.address, session.cwd.display()),
+        state: doing("running", Some(now.since(session.started)), None),
     }
 }
 

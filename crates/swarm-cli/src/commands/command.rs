@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, journal, lead, man, mcp, pane, pause, processes, requests, resume, rights, run,
-    send, spawn, status, stop, task, team, trust, worktree,
+    interrupt, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, rights,
+    run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -90,6 +90,8 @@ commands! { app:
         Spawn(args: spawn::SpawnArgs) => spawn::run(app, &args);
         /// Send a message to one member or all members.
         Send(args: send::SendArgs) => send::run(app, &args);
+        /// List the sessions on this machine that accept messages.
+        Peers(args: peers::PeersArgs) => peers::run(app, &args);
         /// Show a member's messages.
         Inbox(args: inbox::InboxArgs) => inbox::run(app, &args);
     }

@@ -24,6 +24,7 @@ mod mcp;
 mod members;
 mod pane;
 mod pause;
+mod peers;
 mod processes;
 mod requests;
 mod resume;

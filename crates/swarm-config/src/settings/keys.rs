@@ -9,8 +9,8 @@ use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
 use swarm_protocol::{
-    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxNetwork,
-    SandboxUse, Thinking,
+    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PeerInbound, PermissionMode, Price,
+    SandboxNetwork, SandboxUse, Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -106,6 +106,8 @@ settings! {
     answer_in_place: AnswerInPlace = "permissions.answer_in_place", Kind::Word(&["never", "auto", "always"]), SettableBy::Restrict;
     /// What happens to texts of other agents in which the scan finds a risk.
     handoff: HandoffScan = "handoff.scan", Kind::Word(&["withhold", "on", "off"]), SettableBy::Restrict;
+    /// What happens to messages of other sessions.
+    peers_inbound: PeerInbound = "peers.inbound", Kind::Word(&["refuse", "hold", "auto", "accept"]), SettableBy::Restrict;
     /// Maximum model requests per turn.
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), SettableBy::Restrict;
     /// Budget of each run; `None` for none.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxNetwork, SandboxUse,
-    Thinking,
+    Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price, SandboxNetwork,
+    SandboxUse, Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -408,6 +408,13 @@ impl FromSetting for HandoffScan {
             "off" => Some(Self::Off),
             _ => None,
         }
+    }
+}
+
+impl FromSetting for PeerInbound {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL.into_iter().find(|inbound| inbound.name() == word)
     }
 }
 

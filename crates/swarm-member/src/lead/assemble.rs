@@ -18,6 +18,7 @@ use swarm_tools::{Confinement, Tool};
 use swarm_worktree::ProcessMark;
 
 use super::LeadParts;
+use super::listen::peer_link;
 use super::mail::LeadMail;
 use super::prompt::system_prompt;
 use super::role::LeadRole;
@@ -94,12 +95,23 @@ pub(super) fn assemble(
     );
     let role_mail = Arc::new(role_mail.attended(person.is_some()));
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
+    let sessions = peer_link(&parts, &rights);
     let spawner = LeadTeammates::new(
         dep.clone(),
         Arc::clone(&context),
         Arc::clone(&leadership),
         Arc::clone(&rights),
+        sessions.clone(),
     );
+    let send_message = if parts.is_coordinator {
+        SendMessageTool::for_coordinator(Arc::clone(&context))
+    } else {
+        let send_message = SendMessageTool::for_lead(Arc::clone(&context));
+        match sessions {
+            Some(sessions) => send_message.to_sessions(sessions),
+            None => send_message,
+        }
+    };
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,
@@ -120,11 +132,7 @@ pub(super) fn assemble(
         agent_type: None,
         system: system_prompt(&parts),
         directories: parts.rules.directories.clone(),
-        send_message: if parts.is_coordinator {
-            SendMessageTool::for_coordinator(Arc::clone(&context))
-        } else {
-            SendMessageTool::for_lead(Arc::clone(&context))
-        },
+        send_message,
         role_tools: tools(&parts, &context, &leadership),
         limits: SessionLimits {
             max_turns: parts.max_requests,

@@ -3,6 +3,7 @@
 mod assemble;
 mod end_deadline;
 mod forced_end;
+mod listen;
 mod mail;
 mod open_questions;
 mod parts;
@@ -25,6 +26,6 @@ mod settle_tests;
 #[cfg(test)]
 mod tests;
 
-pub use parts::{Beginning, LeadParts};
+pub use parts::{Beginning, LeadParts, PeerPlace};
 pub use report::{MemberLine, Outcome, RunReport, TaskLine};
 pub use run::run_lead;

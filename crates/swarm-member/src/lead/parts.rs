@@ -8,7 +8,7 @@ use std::time::Duration;
 use swarm_agent::{AgentRuntime, EventSink, HostFacts, ModelFactory};
 use swarm_model::Model;
 use swarm_permissions::RuleSet;
-use swarm_protocol::{SessionId, TeamName};
+use swarm_protocol::{PeerInbound, SessionId, TeamName};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +26,17 @@ pub enum Beginning {
     TakeOver,
     /// The same, and dead members are respawned.
     Respawn,
+}
+
+/// Where a lead finds other sessions, and what it does with their messages.
+#[derive(Debug, Clone)]
+pub struct PeerPlace {
+    /// Directory of the sessions' records.
+    pub records: PathBuf,
+    /// Directory of their sockets.
+    pub sockets: PathBuf,
+    /// What happens to their messages.
+    pub inbound: PeerInbound,
 }
 
 /// Inputs for a lead.
@@ -73,6 +84,8 @@ pub struct LeadParts {
     pub timeout: Option<Duration>,
     /// Whether to delete the team at the end.
     pub remove_team: bool,
+    /// Where and how it gets messages of other sessions; `None` if it gets none.
+    pub peers: Option<PeerPlace>,
     /// Cancelled to stop gracefully.
     pub stop: CancellationToken,
     /// Cancelled, like `stop`, when the terminal is gone: the run stops and its members wait for

@@ -63,8 +63,10 @@ pub async fn run_lead(
         member.reporter.notice(problem.to_string());
     }
     let early = member.follow_stop();
+    let listening = member.listen();
     let worked = member.work(taken, prompt).await;
     member.mail.finish_writes().await;
+    drop(listening);
     match worked {
         Ok(outcome) => member.finish(outcome, early, servers, started).await,
         Err(error) => {
@@ -135,6 +137,7 @@ impl MemberLoop<LeadRole> {
         let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.spawn_context;
         end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
+        self.remove_empty_scratchpad();
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
     }
@@ -144,6 +147,17 @@ impl MemberLoop<LeadRole> {
     fn leaves_team(&self, outcome: &Outcome) -> bool {
         let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
         is_unfinished && outlived(&self.role.parts)()
+    }
+
+    /// Removes a coordinator's scratchpad in which nothing was left.
+    fn remove_empty_scratchpad(&self) {
+        let agent_config = &self.role.parts.spawn_context.agent_config;
+        if let Some(coordinator) = &agent_config.coordinator
+            && let Err(error) = std::fs::remove_dir(&coordinator.scratchpad)
+        {
+            // Usually it has files.
+            tracing::debug!(path = %coordinator.scratchpad.display(), %error, "scratchpad not removed");
+        }
     }
 
     /// Adds what the run has cost to the report.

@@ -13,6 +13,7 @@ mod hello;
 mod incoming;
 mod marked;
 mod order;
+mod peer_session;
 mod permission;
 mod plan;
 mod reconcile;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
-use swarm_member::{Beginning, LeadParts, RunReport, SpendingMeter};
+use swarm_member::{Beginning, LeadParts, PeerPlace, RunReport, SpendingMeter};
 use swarm_protocol::{Budget, MemberName, SessionId};
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use super::flags::LeadFlags;
 use super::kept_choices::KeptChoices;
 use super::report::OutputFormat;
 use crate::app::App;
+use crate::commands::peers::peer_directory;
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
 use crate::config_directory;
@@ -23,7 +24,7 @@ use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
-use crate::spawn_context::{Choices, Prepared, spawn_context};
+use crate::spawn_context::{Choices, Prepared, socket_directory, spawn_context};
 
 /// How long a run waits for background commands: the timeout of a foreground command.
 const COMMAND_WAIT: Duration = Duration::from_mins(10);
@@ -106,6 +107,22 @@ impl Ready {
     }
 }
 
+/// Returns where leads find each other.
+fn peer_place(app: &App) -> PeerPlace {
+    let records = peer_directory(&app.root);
+    // A socket's path has at most 107 bytes.
+    let is_short = records.as_os_str().len() < 80;
+    PeerPlace {
+        sockets: if is_short {
+            records.clone()
+        } else {
+            socket_directory(&app.env, &app.root)
+        },
+        records,
+        inbound: app.settings.peers_inbound,
+    }
+}
+
 /// Assembles a lead with a new conversation and no team, which runs until its work is done.
 /// `budget` is the one of this run; without it the settings' one applies.
 pub(in crate::commands) fn parts(
@@ -154,6 +171,7 @@ pub(in crate::commands) fn parts(
         command_wait: COMMAND_WAIT,
         timeout: None,
         remove_team: false,
+        peers: Some(peer_place(app)),
         stop: CancellationToken::new(),
         hangup: CancellationToken::new(),
         kill: CancellationToken::new(),

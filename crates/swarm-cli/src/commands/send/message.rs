@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use swarm_os::Liveness;
 use swarm_protocol::{
-    AgentId, ControlFrame, ErrorKind, MarkKind, MemberName, SwarmMark, TeamConfig, TeamName,
+    AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, SwarmMark, TeamConfig,
+    TeamName, session_socket,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post, summary_of};
 use swarm_ui::print::counted;
 
 use super::report::{Refused, Report, Tracked};
+use super::session;
 use super::wait::{WaitFor, Waiting};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, party_in};
@@ -24,7 +26,7 @@ Examples:
   swarm send bob - --urgent < notes.txt
   swarm send '*' \"The branch is frozen until noon\" --wait acked --timeout 60")]
 pub(crate) struct SendArgs {
-    /// Recipient: a member, `*` for everyone else, or an agent ID (NAME@TEAM).
+    /// Recipient: a member, `*` for everyone else, an agent ID (NAME@TEAM) or a session (uds:PATH).
     pub(crate) to: String,
     /// Message text, or - for standard input.
     pub(crate) text: String,
@@ -49,6 +51,10 @@ pub(crate) struct SendArgs {
 }
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
+    if let Some(socket) = session_socket(&args.to) {
+        refuse_member_options(args)?;
+        return session::send(app, socket, text(&args.text, LONGEST_FRAME)?);
+    }
     let command_actor = party_in(app, "send", team_named_by(&args.to))?;
     let config = app.store.team(&command_actor.team).config().block_on()?;
     let sender = sender(&command_actor, &config, args)?;
@@ -74,6 +80,24 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
         return Err(not_for_all(refused, sent.len()));
     }
     waited.map(|()| ExitCode::SUCCESS)
+}
+
+/// Refuses the options that only concern members of a team.
+fn refuse_member_options(args: &SendArgs) -> Result<(), Failure> {
+    let options = [
+        (args.urgent, "--urgent"),
+        (args.summary.is_some(), "--summary"),
+        (args.supersede.is_some(), "--supersede"),
+        (args.from.is_some(), "--from"),
+        (args.wait.is_some(), "--wait"),
+    ];
+    match options.iter().find(|(given, _)| *given) {
+        Some((_, option)) => {
+            let message = format!("`{option}` cannot be used with a session's address");
+            Err(Failure::usage(message).with_hint("send it without this option"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns the error for recipients that did not receive the message, with the reasons.

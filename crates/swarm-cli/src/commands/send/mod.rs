@@ -3,6 +3,7 @@
 mod message;
 mod receiver;
 mod report;
+mod session;
 mod wait;
 
 pub(super) use message::{SendArgs, run};

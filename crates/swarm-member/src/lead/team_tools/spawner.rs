@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
+use swarm_agent::{PeerSessionStatus, Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
-use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PermissionMode};
+use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerRecord, PermissionMode};
 use swarm_store::Draft;
-use swarm_team::MemberContext;
+use swarm_team::{MemberContext, PeerLink};
 
 use crate::peers::other_members;
 
@@ -26,6 +26,8 @@ pub(crate) struct LeadTeammates {
     leadership: Arc<Leadership>,
     /// The lead's permissions; a teammate's are limited to those at the time of its spawn.
     rights: Arc<Rights>,
+    /// Other sessions on this machine.
+    sessions: Option<Arc<PeerLink>>,
     /// The pane location last shown: the socket of swarm's own server, else the reason.
     shown: Mutex<String>,
     /// Held by the spawn that enters the roster next.
@@ -38,12 +40,14 @@ impl LeadTeammates {
         context: Arc<MemberContext>,
         leadership: Arc<Leadership>,
         rights: Arc<Rights>,
+        sessions: Option<Arc<PeerLink>>,
     ) -> Self {
         Self {
             spawn_context,
             context,
             leadership,
             rights,
+            sessions,
             shown: Mutex::default(),
             turn: Arc::default(),
         }
@@ -187,6 +191,17 @@ impl Teammates for LeadTeammates {
 
     async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
         other_members(&self.context).await
+    }
+
+    async fn sessions(&self) -> Vec<PeerSessionStatus> {
+        let others = self.sessions.as_ref().map(|sessions| sessions.others());
+        let status = |record: PeerRecord| PeerSessionStatus {
+            address: record.address(),
+            team: record.team,
+            cwd: record.cwd,
+            started: record.started_at,
+        };
+        others.into_iter().flatten().map(status).collect()
     }
 
     async fn stop(&self, name: &MemberName) -> Result<String, String> {

@@ -62,6 +62,7 @@ impl Run {
             command_wait: Duration::from_mins(1),
             timeout: None,
             remove_team: false,
+            peers: None,
             stop: CancellationToken::new(),
             hangup: CancellationToken::new(),
             kill: CancellationToken::new(),

@@ -1,0 +1,55 @@
+//! Records of sessions that can be written to.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use swarm_os::process::Process;
+use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
+use swarm_protocol::{PeerRecord, SessionId};
+
+/// Path of a session's record.
+pub(super) fn path(directory: &Path, session: SessionId) -> PathBuf {
+    directory.join(format!("{session}.json"))
+}
+
+/// Writes a record with mode 0600.
+pub(super) fn write(directory: &Path, record: &PeerRecord) -> Result<(), OsError> {
+    ensure_private_dir(directory)?;
+    // Ids, numbers and paths always serialize.
+    let bytes = serde_json::to_vec(record).unwrap_or_default();
+    replace_alone(&path(directory, record.session), &bytes)
+}
+
+/// Returns the sessions with a record in `directory` whose process is running, oldest first.
+/// Unreadable records are skipped. Files of sessions that were killed are removed.
+pub fn peer_records(directory: &Path) -> Vec<PeerRecord> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let mut records: Vec<PeerRecord> = files.filter_map(|path| read(&path)).collect();
+    records.sort_by_key(|record| (record.started_at, record.pid));
+    records
+}
+
+fn read(path: &Path) -> Option<PeerRecord> {
+    let bytes = read_optional(path).ok().flatten()?;
+    let record: PeerRecord = serde_json::from_slice(&bytes).ok()?;
+    let process = Process::running(record.pid);
+    if process.is_some_and(|process| process.start.to_string() == record.proc_start) {
+        return Some(record);
+    }
+    remove(path);
+    // Whoever can write records must not choose files for others to remove.
+    if fs::symlink_metadata(&record.socket).is_ok_and(|found| found.file_type().is_socket()) {
+        remove(&record.socket);
+    }
+    None
+}
+
+/// Removes a file of an ended session.
+pub(super) fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::debug!(path = %path.display(), %error, "file of an ended session not removed");
+    }
+}
