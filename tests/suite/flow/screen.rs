@@ -203,7 +203,7 @@ fn the_lead_continues_before_an_earlier_prompt() {
     run.line("the first prompt");
     run.shows("understood");
     run.line("the second prompt");
-    run.shows("● understood");
+    run.shows("idle · 2 turns");
     run.ends_in("team-lead >");
     run.line("/rewind");
     run.shows("Continue before an earlier prompt");
