@@ -113,7 +113,6 @@ impl Attempt<'_> {
         })?;
         let spawn_id = self.order.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
-        let files = files;
         files.commit_spawn(&spawn_id, at, backend, socket).await?;
         if let Some(created) = &self.worktree {
             worktree::settle(self.spawn_context, created).await;

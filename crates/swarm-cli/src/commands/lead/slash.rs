@@ -348,7 +348,7 @@ impl TerminalCommands {
     /// Puts the prompt in a line into the input line, to change it and send it again.
     pub(super) fn edit_again(&self, line: &str) {
         let points = self.prompts_in_conversation();
-        let points = points.iter().flat_map(|points| points.points());
+        let points = points.iter().flat_map(RewindPoints::points);
         let mut prompts = points.filter(|point| point.line == line);
         if let (Some(console), Some(point)) = (&self.console, prompts.next())
             && console.text().is_empty()
