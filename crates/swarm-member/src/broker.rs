@@ -131,6 +131,11 @@ impl PermissionBroker {
     }
 }
 
+fn is_waiting(state: MemberState) -> bool {
+    use MemberState::{WaitingPermission, WaitingPlan};
+    matches!(state, WaitingPermission | WaitingPlan)
+}
+
 #[async_trait]
 impl PermissionGate for PermissionBroker {
     async fn ask(
@@ -145,8 +150,12 @@ impl PermissionGate for PermissionBroker {
             Ok(team) => team,
             Err(error) => return not_asked(&error),
         };
+        let before = self.reporter.current_state();
         let outcome = self.queue(&*team, request, &cancel).await;
-        self.reporter.state(MemberState::Working, None);
+        // A question of a background command may end after the turn, and while another one waits.
+        if is_waiting(self.reporter.current_state()) && !is_waiting(before) {
+            self.reporter.state(before, None);
+        }
         outcome.unwrap_or_else(|error| not_asked(&error))
     }
 }

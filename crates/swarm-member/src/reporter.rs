@@ -90,6 +90,11 @@ impl Reporter {
         self.state(state, Some(detail));
     }
 
+    /// Returns the state that was reported last.
+    pub(crate) fn current_state(&self) -> MemberState {
+        self.parts.keeper.report().state
+    }
+
     /// Shows a line.
     pub(crate) fn notice(&self, line: impl Into<String>) {
         self.emit(AgentEvent::Notice { line: line.into() });

@@ -145,24 +145,32 @@ impl MessageId {
     }
 }
 
+/// Returns seven random base-36 digits.
+fn random_digits() -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut chance = Uuid::new_v4().as_u128();
+    let digits = (0..7).map(|_| {
+        let digit = DIGITS[(chance % 36) as usize];
+        chance /= 36;
+        char::from(digit)
+    });
+    digits.collect()
+}
+
 impl RequestId {
     /// Returns the id of a shutdown request to a member. Claude Code accepts only this form.
     pub fn shutdown(now_ms: u64, target: &MemberName) -> Self {
         Self(format!("shutdown-{now_ms}@{target}"))
     }
 
+    /// Creates an id of a network access request: `sandbox-<ms>-<7 base36>`, as Claude Code does.
+    pub fn sandbox(now_ms: u64) -> Self {
+        Self(format!("sandbox-{now_ms}-{}", random_digits()))
+    }
+
     /// Returns the id of a permission request: the time and seven random base-36 digits.
     pub fn permission(now_ms: u64) -> Self {
-        const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-        let mut chance = Uuid::new_v4().as_u128();
-        let tail: String = (0..7)
-            .map(|_| {
-                let digit = DIGITS[(chance % 36) as usize];
-                chance /= 36;
-                char::from(digit)
-            })
-            .collect();
-        Self(format!("perm-{now_ms}-{tail}"))
+        Self(format!("perm-{now_ms}-{}", random_digits()))
     }
 
     /// Returns the id of a plan approval request.
@@ -170,10 +178,11 @@ impl RequestId {
         Self(format!("plan_approval-{now_ms}@{member}@{team}"))
     }
 
-    /// Returns the part by which people refer to a request: the random suffix of a permission
-    /// request, otherwise the whole id.
+    /// Returns the part by which people refer to a request: the random suffix of a request
+    /// for permission or network access, otherwise the whole id.
     pub fn short(&self) -> &str {
-        let tail = self.0.strip_prefix("perm-");
+        let tail = ["perm-", "sandbox-"];
+        let tail = tail.iter().find_map(|kind| self.0.strip_prefix(kind));
         let tail = tail.and_then(|rest| rest.rsplit_once('-'));
         tail.map_or(&self.0, |(_, tail)| tail)
     }

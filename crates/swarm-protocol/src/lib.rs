@@ -84,7 +84,9 @@ pub use peer::{
     PeerStatus, SESSION_ADDRESS, session_socket,
 };
 pub use public_address::is_public_address;
-pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
+pub use request::{
+    Answer, AnsweredBy, NETWORK_ACCESS, PLAN_TOOL, RequestKind, RequestRecord, RequestState,
+};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
 pub use skill::Skill;

@@ -14,7 +14,7 @@ use crate::{
 pub const PLAN_TOOL: &str = "ExitPlanMode";
 
 /// Stands for the tool name in a request for network access.
-const NETWORK: &str = "network";
+pub const NETWORK_ACCESS: &str = "network";
 
 /// What is requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl RequestKind {
         match self {
             RequestKind::Permission { tool, .. } => tool,
             RequestKind::Plan { .. } => PLAN_TOOL,
-            RequestKind::Sandbox { .. } => NETWORK,
+            RequestKind::Sandbox { .. } => NETWORK_ACCESS,
         }
     }
 

@@ -14,6 +14,14 @@ pub trait CallHost: Send + Sync + fmt::Debug {
     /// `cancel` is triggered, the questions are withdrawn.
     async fn ask(&self, input: Value, why: String, cancel: CancellationToken) -> PersonAnswer;
 
+    /// Asks the user whether sandboxed commands may connect to a host: `example.com`, or
+    /// `example.com:22` for other ports than 80 and 443. When `cancel` is triggered, the question is
+    /// withdrawn. Returns `None` if nobody answered.
+    async fn ask_network(&self, host: String, cancel: CancellationToken) -> Option<bool> {
+        drop((host, cancel));
+        None
+    }
+
     /// Displays progress. The line is short and contains no control characters.
     fn progress(&self, line: String);
 

@@ -4,12 +4,15 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use serde_json::json;
 use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
 use swarm_tests::escapes::{disagreements, stated_rows, try_escapes, working_backends};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::{DEADLINE, wait_until};
 use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash};
-use crate::scene::world;
+use crate::scene::{spawn_with, wait_for_state, world, world_over};
 
 const GUIDE: &str = include_str!("../../../docs/guide.md");
 
@@ -174,4 +177,75 @@ async fn the_proxy_connects_only_to_permitted_hosts() {
     }
     let direct = bash(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"), &ctx).await;
     assert!(direct.is_error, "{}", direct.content);
+}
+
+#[test]
+fn a_person_answers_for_hosts_and_questions_end_with_their_command() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let get = |host: &str| format!("curl -s --max-time 60 http://{host}/");
+        let bash =
+            |id: &str, command: String| Reply::tool(id, "Bash", json!({ "command": command }));
+        let both = format!(
+            "{} > a & {} > b & wait; cat a b",
+            get("allowed.invalid"),
+            get("denied.invalid")
+        );
+        if ask.result_of("ask").is_none() {
+            bash("ask", both)
+        } else if ask.result_of("again").is_none() {
+            bash(
+                "again",
+                format!("{}; {}", get("allowed.invalid"), get("denied.invalid")),
+            )
+        } else if ask.result_of("short").is_none() {
+            bash(
+                "short",
+                "timeout 1 curl -s http://late.invalid/; true".to_owned(),
+            )
+        } else {
+            Reply::text("done")
+        }
+    });
+    let world = world_over(&api);
+    if !working_backends(&world.program("swarm-teammate")).contains(&SandboxKind::Namespaces) {
+        return;
+    }
+    world.write(
+        "root/swarm.toml",
+        "[sandbox]\nbash = \"always\"\nnetwork = \"proxy\"\n",
+    );
+    spawn_with(
+        &world,
+        "bob",
+        &["--mode", "bypassPermissions", "--prompt", "go"],
+    );
+    // Both questions wait at the same time.
+    let asked = |count: usize| {
+        let requests = world.team("demo").requests();
+        (requests.len() == count).then_some(requests)
+    };
+    let requests = wait_until("two questions", DEADLINE, || asked(2)).unwrap();
+    let id_of = |host: &str| {
+        let mut found = requests.iter().filter(|request| request["host"] == host);
+        let request = found.next().expect("a request");
+        assert_eq!(request["kind"], "sandbox");
+        request["id"].as_str().unwrap().to_owned()
+    };
+    let listed = world.swarm(&["requests"]).ok().stdout.clone();
+    assert!(listed.contains("network allowed.invalid"), "{listed}");
+    world.swarm(&["deny", &id_of("denied.invalid")]).ok();
+    world.swarm(&["approve", &id_of("allowed.invalid")]).ok();
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.team("demo").requests().is_empty());
+    let last = api.requests().pop().expect("a request").ask;
+    for call in ["ask", "again"] {
+        let (told, _) = last.result_of(call).expect("a result");
+        for words in [
+            "denied.invalid:80: it is not permitted",
+            "cannot resolve allowed.invalid",
+        ] {
+            assert!(told.contains(words), "{call}: {told}");
+        }
+    }
+    world.swarm(&["shutdown", "bob"]).ok();
 }

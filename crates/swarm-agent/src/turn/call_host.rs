@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use swarm_permissions::{Decision, PermissionOutcome, PermissionRequest, Question};
-use swarm_protocol::{AgentEvent, MemberState};
+use swarm_protocol::{AgentEvent, MemberState, NETWORK_ACCESS};
 use swarm_tools::{
     AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, ToolContext, given_answers,
 };
@@ -78,6 +78,22 @@ impl CallHost for AgentCallHost {
                     None => PersonAnswer::Skipped,
                 }
             }
+        }
+    }
+
+    async fn ask_network(&self, host: String, cancel: CancellationToken) -> Option<bool> {
+        let request = PermissionRequest {
+            tool_use_id: self.tool_use_id.clone(),
+            tool: NETWORK_ACCESS.to_owned(),
+            description: format!("{NETWORK_ACCESS} {host}"),
+            input: json!({ "host": host }),
+            why: "the sandbox permits only known hosts".to_owned(),
+            suggestions: Vec::new(),
+            next_mode: None,
+        };
+        match self.gate.ask(request, cancel).await {
+            PermissionOutcome::Allow { .. } => Some(true),
+            PermissionOutcome::Deny { answered, .. } => answered.then_some(false),
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
-    AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
-    RequestRecord, RequestState, UnixMs,
+    AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, NETWORK_ACCESS, PLAN_TOOL,
+    RequestId, RequestRecord, RequestState, UnixMs,
 };
 use swarm_store::{AnswerLookup, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,7 @@ pub async fn open_request(
         .open_request(RequestRecord {
             id: match request.tool.as_str() {
                 PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
+                NETWORK_ACCESS => RequestId::sandbox(now.0),
                 _ => RequestId::permission(now.0),
             },
             number: None,

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    Answer, ApprovedRequest, ControlFrame, PermissionResponse, PermissionResult,
+    Answer, ApprovedRequest, ControlFrame, NETWORK_ACCESS, PermissionResponse, PermissionResult,
     PlanApprovalResponse, RequestKind, RequestRecord, RequestState, input_digest,
 };
 
 use super::answer::{DENIED, TIMED_OUT, plan_feedback};
-use super::question::plan_of;
+use super::question::{host_of, plan_of};
 
 const FOR_ANOTHER_CALL: &str = "The approval was for another call, so this one was not made.";
 
@@ -34,7 +34,7 @@ pub(super) fn recorded(
             }
             false
         }
-        RequestKind::Sandbox { .. } => false,
+        RequestKind::Sandbox { host } => is_host(host, request),
     };
     if !is_bound {
         return Some(PermissionOutcome::deny(FOR_ANOTHER_CALL));
@@ -99,6 +99,16 @@ pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> Pe
     match response {
         ControlFrame::PermissionResponse(response) => mailed_permission(response, request),
         ControlFrame::PlanApprovalResponse(response) => mailed_plan(response, request),
+        ControlFrame::SandboxPermissionResponse(response) if is_host(&response.host, request) => {
+            if response.allow {
+                PermissionOutcome::Allow {
+                    updated_input: None,
+                    grants: Vec::new(),
+                }
+            } else {
+                PermissionOutcome::deny(DENIED)
+            }
+        }
         _ => PermissionOutcome::deny(FOR_ANOTHER_CALL),
     }
 }
@@ -150,6 +160,10 @@ fn mailed_plan(response: &PlanApprovalResponse, request: &PermissionRequest) -> 
             .into_iter()
             .collect(),
     }
+}
+
+fn is_host(host: &str, request: &PermissionRequest) -> bool {
+    request.tool == NETWORK_ACCESS && host == host_of(request)
 }
 
 fn is_bound(tool: &str, tool_use_id: &str, digest: &str, request: &PermissionRequest) -> bool {

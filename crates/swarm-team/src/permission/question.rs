@@ -3,8 +3,8 @@
 use serde_json::json;
 use swarm_permissions::PermissionRequest;
 use swarm_protocol::{
-    ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
-    RequestRecord, SandboxPermissionRequest, input_digest,
+    ControlFrame, HostPattern, NETWORK_ACCESS, PLAN_TOOL, PermissionRequestFrame,
+    PlanApprovalRequest, RequestKind, RequestRecord, SandboxPermissionRequest, input_digest,
 };
 use swarm_store::{StoreError, Team};
 
@@ -27,6 +27,10 @@ pub(super) async fn kind(
             mode: request.next_mode.unwrap_or_default(),
         });
     }
+    if request.tool == NETWORK_ACCESS {
+        let host = host_of(request).to_owned();
+        return Ok(RequestKind::Sandbox { host });
+    }
     Ok(RequestKind::Permission {
         tool: request.tool.clone(),
         tool_use_id: request.tool_use_id.clone(),
@@ -43,6 +47,11 @@ pub(super) async fn kind(
 /// Returns the plan of a call.
 pub(super) fn plan_of(request: &PermissionRequest) -> &str {
     request.input["plan"].as_str().unwrap_or_default()
+}
+
+/// Returns the host to which a request for network access refers.
+pub(super) fn host_of(request: &PermissionRequest) -> &str {
+    request.input["host"].as_str().unwrap_or_default()
 }
 
 /// Converts the request to the frame that leads of any program understand.

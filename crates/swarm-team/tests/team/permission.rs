@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
-    PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
+    AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, NETWORK_ACCESS,
+    PermissionMode, PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState,
+    SandboxPermissionResponse, input_digest,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore, process};
 use swarm_team::{
@@ -33,6 +34,16 @@ fn call() -> PermissionRequest {
         why: String::new(),
         suggestions: vec![plan_mode()],
         next_mode: None,
+    }
+}
+
+fn network(host: &str) -> PermissionRequest {
+    PermissionRequest {
+        tool: NETWORK_ACCESS.to_owned(),
+        input: json!({ "host": host }),
+        description: format!("network {host}"),
+        suggestions: Vec::new(),
+        ..call()
     }
 }
 
@@ -615,4 +626,49 @@ async fn a_member_trusts_only_the_key_of_its_spawn_order() {
     let lead = world.lead().context;
     let key = other.files().verify_key().block_on().unwrap();
     assert_eq!(lead.key_of(&*world.files()).await.unwrap(), key);
+}
+
+#[tokio::test]
+async fn a_host_is_asked_for_as_claude_code_does_and_answered_in_the_queue_or_by_mail() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").context;
+    let ask = async || {
+        let team = world.files();
+        let asked = open_request(&bob, &*team, network("a.example"), LONG);
+        asked.await.unwrap()
+    };
+    let open = ask().await;
+    let kind = RequestKind::Sandbox {
+        host: "a.example".to_owned(),
+    };
+    assert_eq!(open.record.request, kind);
+    let mail = world.mail("team-lead");
+    let Some(ControlFrame::SandboxPermissionRequest(frame)) = &mail[0].frame else {
+        panic!("{mail:?}");
+    };
+    assert_eq!(frame.host_pattern.host, "a.example");
+    assert!(frame.request_id.to_string().starts_with("sandbox-"));
+    yes(&world, &open, false);
+    assert_eq!(wait(&bob, &world, &open, LONG).await.unwrap(), allowed(&[]));
+    led_by_another_program(&world);
+    for (host, allow, wanted) in [
+        ("a.example", true, true),
+        ("a.example", false, false),
+        ("b.example", true, false),
+    ] {
+        let open = ask().await;
+        let response = SandboxPermissionResponse {
+            request_id: open.record.id.clone(),
+            host: host.to_owned(),
+            allow,
+            timestamp: open.record.asked_at.iso(),
+        };
+        let frame = ControlFrame::SandboxPermissionResponse(response);
+        let draft = Draft::control("team-lead", &frame);
+        world.files().send(&name("bob"), draft).block_on().unwrap();
+        let answer = wait(&bob, &world, &open, LONG).await.unwrap();
+        let is_allowed = matches!(answer, PermissionOutcome::Allow { .. });
+        assert_eq!(is_allowed, wanted, "{host} {allow}");
+        assert_eq!(queue(&world), 0);
+    }
 }

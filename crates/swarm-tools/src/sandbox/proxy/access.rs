@@ -1,20 +1,15 @@
 //! Which hosts the commands of one agent may reach.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::json;
 use swarm_protocol::is_public_address;
 use tokio::net::TcpStream;
-use tokio_util::sync::CancellationToken;
 
-use super::pattern::HostPattern;
-use crate::{CallHost, PersonAnswer};
-
-/// Label of the answer that permits a host.
-const ALLOW: &str = "Allow";
+use super::pattern::{HostPattern, host_name};
+use super::questions::HostQuestions;
+use crate::CallHost;
 
 /// Decides about hosts: from the settings, and by asking the user.
 #[derive(Debug, Default)]
@@ -22,8 +17,7 @@ pub(crate) struct NetworkAccess {
     permitted: Vec<HostPattern>,
     /// The host of the latest call, which asks the user.
     call: Mutex<Option<Arc<dyn CallHost>>>,
-    /// Answers of the user.
-    answers: tokio::sync::Mutex<BTreeMap<(String, u16), bool>>,
+    questions: Arc<HostQuestions>,
     /// Hosts that were denied since the last report.
     denied: Mutex<Vec<String>>,
 }
@@ -48,18 +42,23 @@ impl NetworkAccess {
         std::mem::take(&mut self.denied.lock())
     }
 
-    /// Connects to a permitted host. The error is a sentence.
+    /// Connects to a permitted host. The error is a sentence. If this future is dropped, a question
+    /// that only it waits for is withdrawn.
     pub(super) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, String> {
         let host = host.trim_matches(['[', ']']).trim_end_matches('.');
         let host = host.to_ascii_lowercase();
         let known = self.permitted.iter();
         let is_known = known.clone().any(|pattern| pattern.permits(&host, port));
+        let local = known.clone().any(|pattern| pattern.names(&host, port));
+        if !local && is_local_name(&host) {
+            return Err(self.deny(&host, port, "it is local"));
+        }
         if !is_known && !self.is_granted(&host, port).await {
             return Err(self.deny(&host, port, "it is not permitted"));
         }
+        // Not before: a name server of others would learn the name.
         let found = tokio::net::lookup_host((host.as_str(), port)).await;
         let found = found.map_err(|error| format!("cannot resolve {host}: {error}"))?;
-        let local = known.clone().any(|pattern| pattern.names(&host, port));
         let usable = |address: &SocketAddr| local || is_public_address(address.ip());
         let addresses: Vec<SocketAddr> = found.filter(usable).collect();
         if addresses.is_empty() {
@@ -70,6 +69,12 @@ impl NetworkAccess {
         connected.map_err(|error| format!("cannot connect to {host}:{port}: {error}"))
     }
 
+    async fn is_granted(&self, host: &str, port: u16) -> bool {
+        let call = self.call.lock().clone();
+        let name = host_name(host, port);
+        self.questions.is_granted(name, call).await
+    }
+
     fn deny(&self, host: &str, port: u16, why: &str) -> String {
         let mut denied = self.denied.lock();
         let name = format!("{host}:{port}");
@@ -78,38 +83,34 @@ impl NetworkAccess {
         }
         format!("the sandbox denied a connection to {host}:{port}: {why}")
     }
+}
 
-    /// Asks the user, once for each host. Without an answer the host is denied.
-    async fn is_granted(&self, host: &str, port: u16) -> bool {
-        // Held while the user is asked: programs repeat and parallelize connections.
-        let mut answers = self.answers.lock().await;
-        let key = (host.to_owned(), port);
-        if let Some(granted) = answers.get(&key) {
-            return *granted;
+/// Whether a host is local whatever a name server says.
+fn is_local_name(host: &str) -> bool {
+    let address: Option<IpAddr> = host.parse().ok();
+    let is_localhost = host == "localhost" || host.ends_with(".localhost");
+    is_localhost || address.is_some_and(|address| !is_public_address(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn local_addresses_are_refused_before_anybody_is_asked() {
+        let access = NetworkAccess::new(&["*.example".to_owned(), "localhost".to_owned()]);
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "127.0.0.1",
+            "[::1]",
+            "169.254.169.254",
+            "[::ffff:10.0.0.1]",
+        ] {
+            let why = access.connect(host, 80).await.unwrap_err();
+            assert!(why.ends_with("it is local"), "{host}: {why}");
         }
-        let call = self.call.lock().clone();
-        let Some(call) = call else {
-            return false;
-        };
-        let question = format!("A sandboxed command wants to connect to {host}:{port}. Allow it?");
-        let input = json!({"questions": [{
-            "question": question,
-            "header": "Network",
-            "multiSelect": false,
-            "options": [
-                {"label": ALLOW, "description": "for this agent, until it ends"},
-                {"label": "Deny", "description": "`sandbox.hosts` permits hosts for ever"},
-            ],
-        }]});
-        let why = "the sandbox permits only known hosts".to_owned();
-        let answer = call.ask(input, why, CancellationToken::new()).await;
-        let granted = match answer {
-            PersonAnswer::Answered(given) => given.get(&question).is_some_and(|word| word == ALLOW),
-            PersonAnswer::Refused(_) | PersonAnswer::Skipped => false,
-            // Somebody may be there the next time.
-            PersonAnswer::Unanswered => return false,
-        };
-        answers.insert(key, granted);
-        granted
+        assert_eq!(access.take_denied().len(), 6);
     }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod pattern;
+mod questions;
 mod request;
 mod server;
 

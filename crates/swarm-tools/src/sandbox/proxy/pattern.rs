@@ -3,6 +3,17 @@
 /// Ports that a pattern without a port permits: HTTP and HTTPS.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
+/// Returns the pattern that permits exactly this host, and this port unless it is a usual one.
+pub(super) fn host_name(host: &str, port: u16) -> String {
+    if USUAL_PORTS.contains(&port) {
+        host.to_owned()
+    } else if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
 /// `example.com`, `*.example.com` or `example.com:22`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPattern {
@@ -50,6 +61,19 @@ impl HostPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_host_is_a_pattern_for_it() {
+        for (host, port, name) in [
+            ("a.example", 443, "a.example"),
+            ("a.example", 22, "a.example:22"),
+            ("2001:db8::1", 80, "2001:db8::1"),
+            ("2001:db8::1", 22, "[2001:db8::1]:22"),
+        ] {
+            assert_eq!(host_name(host, port), name);
+            assert!(HostPattern::new(name).permits(host, port), "{name}");
+        }
+    }
 
     #[test]
     fn patterns_permit_hosts_subdomains_and_ports() {

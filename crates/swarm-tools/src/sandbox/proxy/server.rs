@@ -25,7 +25,11 @@ async fn relay(mut client: TcpStream, access: &NetworkAccess) -> io::Result<()> 
     let Some(request) = read_request(&mut client).await? else {
         return Ok(());
     };
-    let connected = access.connect(&request.host, request.port).await;
+    let connected = tokio::select! {
+        connected = access.connect(&request.host, request.port) => connected,
+        // The command has ended or gave up.
+        () = closed(&client) => return Ok(()),
+    };
     let mut server = match connected {
         Ok(server) => server,
         Err(why) => return refuse(client, &request.protocol, &why).await,
@@ -36,6 +40,14 @@ async fn relay(mut client: TcpStream, access: &NetworkAccess) -> io::Result<()> 
         ProxyProtocol::Forward(head) => server.write_all(head).await?,
     }
     copy_bidirectional(&mut client, &mut server).await.map(drop)
+}
+
+/// Waits until a client closes its connection. Never returns if it has sent more than its request.
+async fn closed(client: &TcpStream) {
+    match client.peek(&mut [0]).await {
+        Ok(0) | Err(_) => {}
+        Ok(_) => std::future::pending().await,
+    }
 }
 
 async fn refuse(mut client: TcpStream, protocol: &ProxyProtocol, why: &str) -> io::Result<()> {

@@ -1,0 +1,235 @@
+//! Questions to the user about hosts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::CallHost;
+
+/// The questions of one agent: one for each host at a time, side by side.
+#[derive(Debug, Default)]
+pub(super) struct HostQuestions {
+    hosts: Mutex<BTreeMap<String, HostState>>,
+}
+
+#[derive(Debug)]
+enum HostState {
+    Answered(bool),
+    Asked(OpenQuestion),
+}
+
+#[derive(Debug)]
+struct OpenQuestion {
+    /// The answer; closed without one if nobody answered.
+    answer: watch::Receiver<Option<bool>>,
+    /// Withdraws it.
+    cancel: CancellationToken,
+    /// Number of connections that wait for the answer.
+    waiting: usize,
+}
+
+impl HostQuestions {
+    /// Asks the user whether commands may reach a host, once. Without an answer the host is denied this
+    /// time. The question is withdrawn when the last future that waits for it is dropped: the command
+    /// has ended or closed its connection.
+    pub(super) async fn is_granted(
+        self: &Arc<Self>,
+        host: String,
+        call: Option<Arc<dyn CallHost>>,
+    ) -> bool {
+        let mut waiting = match self.join(host, call) {
+            Ok(waiting) => waiting,
+            Err(granted) => return granted,
+        };
+        let answer = waiting.answer.wait_for(Option::is_some).await;
+        answer.is_ok_and(|answer| *answer == Some(true))
+    }
+
+    /// Joins those that wait for a question, which is asked if it is new. The error is the known
+    /// answer.
+    fn join(
+        self: &Arc<Self>,
+        host: String,
+        call: Option<Arc<dyn CallHost>>,
+    ) -> Result<Waiting, bool> {
+        let mut hosts = self.hosts.lock();
+        let question = match hosts.get_mut(&host) {
+            Some(HostState::Answered(granted)) => return Err(*granted),
+            Some(HostState::Asked(question)) => question,
+            None => {
+                let asked = HostState::Asked(self.ask(host.clone(), call.ok_or(false)?));
+                match hosts.entry(host.clone()).or_insert(asked) {
+                    HostState::Answered(granted) => return Err(*granted),
+                    HostState::Asked(question) => question,
+                }
+            }
+        };
+        question.waiting += 1;
+        Ok(Waiting {
+            questions: Arc::clone(self),
+            host,
+            answer: question.answer.clone(),
+        })
+    }
+
+    fn ask(self: &Arc<Self>, host: String, call: Arc<dyn CallHost>) -> OpenQuestion {
+        let (answered, answer) = watch::channel(None);
+        let cancel = CancellationToken::new();
+        let (questions, withdrawn) = (Arc::clone(self), cancel.clone());
+        tokio::spawn(async move {
+            let granted = call.ask_network(host.clone(), withdrawn.clone()).await;
+            let mut hosts = questions.hosts.lock();
+            match granted {
+                Some(granted) => {
+                    hosts.insert(host, HostState::Answered(granted));
+                }
+                // Somebody may be there the next time. A withdrawn one has been removed.
+                None if !withdrawn.is_cancelled() => {
+                    hosts.remove(&host);
+                }
+                None => {}
+            }
+            answered.send_replace(granted);
+        });
+        OpenQuestion {
+            answer,
+            cancel,
+            waiting: 0,
+        }
+    }
+}
+
+/// One connection that waits for an answer.
+#[derive(Debug)]
+struct Waiting {
+    questions: Arc<HostQuestions>,
+    host: String,
+    answer: watch::Receiver<Option<bool>>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut hosts = self.questions.hosts.lock();
+        let Some(HostState::Asked(question)) = hosts.get_mut(&self.host) else {
+            return;
+        };
+        // A later question about the same host.
+        if !question.answer.same_channel(&self.answer) {
+            return;
+        }
+        question.waiting = question.waiting.saturating_sub(1);
+        if question.waiting == 0 {
+            question.cancel.cancel();
+            hosts.remove(&self.host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use serde_json::Value;
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+    use crate::{MemberCall, PersonAnswer};
+
+    type Asked = (String, CancellationToken, oneshot::Sender<bool>);
+
+    #[derive(Debug)]
+    struct Person(mpsc::UnboundedSender<Asked>);
+
+    #[async_trait]
+    impl CallHost for Person {
+        async fn ask(&self, _: Value, _: String, _: CancellationToken) -> PersonAnswer {
+            PersonAnswer::Unanswered
+        }
+
+        async fn ask_network(&self, host: String, cancel: CancellationToken) -> Option<bool> {
+            let (answer, answered) = oneshot::channel();
+            self.0.send((host, cancel.clone(), answer)).unwrap();
+            tokio::select! {
+                answer = answered => answer.ok(),
+                () = cancel.cancelled() => None,
+            }
+        }
+
+        fn progress(&self, _: String) {}
+
+        fn may_make(&self, _: &MemberCall<'_>) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    struct Scene {
+        questions: Arc<HostQuestions>,
+        person: Arc<dyn CallHost>,
+        asked: mpsc::UnboundedReceiver<Asked>,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let (sender, asked) = mpsc::unbounded_channel();
+            Self {
+                questions: Arc::default(),
+                person: Arc::new(Person(sender)),
+                asked,
+            }
+        }
+
+        fn connect(&self, host: &str) -> tokio::task::JoinHandle<bool> {
+            let (questions, person) = (Arc::clone(&self.questions), Arc::clone(&self.person));
+            let host = host.to_owned();
+            tokio::spawn(async move { questions.is_granted(host, Some(person)).await })
+        }
+    }
+
+    #[tokio::test]
+    async fn questions_about_different_hosts_wait_side_by_side() {
+        let mut scene = Scene::new();
+        let (a, b, again) = (scene.connect("a"), scene.connect("b"), scene.connect("a"));
+        let (first, _, to_a) = scene.asked.recv().await.unwrap();
+        let (second, _, to_b) = scene.asked.recv().await.unwrap();
+        assert_eq!([first.as_str(), second.as_str()], ["a", "b"]);
+        to_b.send(true).unwrap();
+        assert!(b.await.unwrap());
+        to_a.send(false).unwrap();
+        assert!(!a.await.unwrap() && !again.await.unwrap());
+        // Answers hold.
+        assert!(scene.connect("b").await.unwrap());
+        assert!(!scene.connect("a").await.unwrap());
+        assert!(scene.asked.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_question_is_withdrawn_with_the_last_connection_that_waits() {
+        let mut scene = Scene::new();
+        let (one, other) = (scene.connect("a"), scene.connect("a"));
+        let (_, cancel, _answer) = scene.asked.recv().await.unwrap();
+        one.abort();
+        assert!(one.await.unwrap_err().is_cancelled() && !cancel.is_cancelled());
+        other.abort();
+        cancel.cancelled().await;
+        // The next connection asks again.
+        let next = scene.connect("a");
+        let (_, _, answer) = scene.asked.recv().await.unwrap();
+        answer.send(true).unwrap();
+        assert!(next.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn without_an_answer_a_host_is_denied_this_time() {
+        let mut scene = Scene::new();
+        let first = scene.connect("a");
+        drop(scene.asked.recv().await.unwrap());
+        assert!(!first.await.unwrap());
+        let second = scene.connect("a");
+        let (_, _, answer) = scene.asked.recv().await.unwrap();
+        answer.send(true).unwrap();
+        assert!(second.await.unwrap());
+        assert!(!scene.questions.is_granted("b".to_owned(), None).await);
+    }
+}
