@@ -14,6 +14,8 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::limited_command::output_within;
+
 /// Name of the command among the variables of model clients.
 const HELPER: &str = "SWARM_API_KEY_HELPER";
 
@@ -82,14 +84,11 @@ impl KeyHelper {
 
     async fn run(&self) -> Result<Secret, String> {
         let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", &self.command])
-            .stdin(Stdio::null())
-            .kill_on_drop(true);
-        let output = tokio::time::timeout(TIMEOUT, command.output()).await;
+        command.args(["-c", &self.command]).stderr(Stdio::piped());
+        let output = output_within(command, b"", TIMEOUT).await;
         let output = output
-            .map_err(|_| format!("did not exit within {} s", TIMEOUT.as_secs()))?
-            .map_err(|error| format!("could not be run: {error}"))?;
+            .map_err(|error| format!("could not be run: {error}"))?
+            .ok_or_else(|| format!("did not exit within {} s", TIMEOUT.as_secs()))?;
         read(&output)
     }
 }

@@ -14,6 +14,7 @@ mod failure;
 mod fallback;
 mod host_facts;
 mod identity;
+mod limited_command;
 mod lineage;
 mod logging;
 mod models;

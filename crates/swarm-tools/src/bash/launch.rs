@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 
 use crate::ToolContext;
 use crate::sandbox::{Plan, plan};
@@ -10,6 +10,8 @@ use crate::sandbox::{Plan, plan};
 /// How to start a shell with the restrictions of its agent.
 #[derive(Debug)]
 pub(super) struct ShellLaunch {
+    /// The shell.
+    pub(super) shell: PathBuf,
     /// The program: the shell, or a helper that executes it.
     pub(super) program: OsString,
     /// The first arguments.
@@ -23,7 +25,16 @@ pub(super) struct ShellLaunch {
 }
 
 impl ShellLaunch {
-    pub(super) fn new(shell: &Path, ctx: &ToolContext) -> Result<Self, String> {
+    /// Plans the start outside the runtime's threads: it creates the agent's sandbox if there is none.
+    /// The error is a message for the model.
+    pub(super) async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
+        let ctx = ctx.clone();
+        let planned = tokio::task::spawn_blocking(move || Self::new(shell(&ctx), &ctx));
+        let planned = planned.await;
+        planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
+    }
+
+    fn new(shell: PathBuf, ctx: &ToolContext) -> Result<Self, String> {
         let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
@@ -33,7 +44,8 @@ impl ShellLaunch {
         }) = plan(ctx)?
         else {
             return Ok(Self {
-                program: shell.into(),
+                program: shell.clone().into(),
+                shell,
                 words: Vec::new(),
                 env,
                 sandboxed: false,
@@ -52,12 +64,27 @@ impl ShellLaunch {
         let program = words.next().unwrap_or_default();
         Ok(Self {
             program,
-            words: words.chain([shell.into()]).collect(),
+            words: words.chain([shell.clone().into()]).collect(),
+            shell,
             env,
             sandboxed,
             own_session: true,
         })
     }
+}
+
+/// Returns bash from the command's `PATH`, otherwise from the usual directories, otherwise
+/// `/bin/sh`.
+fn shell(ctx: &ToolContext) -> PathBuf {
+    let path = ctx.env.get("PATH").map_or("", String::as_str);
+    let named = path
+        .split(':')
+        .filter(|directory| directory.starts_with('/'));
+    named
+        .chain(["/bin", "/usr/bin", "/usr/local/bin"])
+        .map(|directory| PathBuf::from(directory).join("bash"))
+        .find(|bash| bash.is_file())
+        .unwrap_or_else(|| "/bin/sh".into())
 }
 
 /// Returns the variables by which programs find the proxy. Their own servers are reached directly.

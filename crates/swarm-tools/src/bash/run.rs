@@ -71,7 +71,8 @@ pub(super) async fn run_in(
         .scratch
         .as_ref()
         .map(|dir| output_file(dir, &ctx.tool_use_id));
-    let (mut running, output) = start(command, directory, ctx, file, false)?;
+    let launch = ShellLaunch::prepare(ctx).await?;
+    let (mut running, output) = start(command, directory, ctx, &launch, file, false)?;
     let outcome = running
         .until(Some(timeout), &ctx.cancel, ctx.limits.kill_grace)
         .await?;
@@ -104,15 +105,16 @@ fn pipe() -> Result<(std::io::PipeReader, std::io::PipeWriter), String> {
 }
 
 /// Starts a command in the background. The error is a message for the model.
-pub(super) fn run_in_background(
+pub(super) async fn run_in_background(
     command: &str,
     commands: &Arc<BackgroundCommands>,
     ctx: &ToolContext,
 ) -> Result<Arc<BackgroundCommand>, String> {
+    let launch = ShellLaunch::prepare(ctx).await?;
     commands.start(&ctx.limits, |id| {
         let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
         let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
-        let (process, output) = start(command, &directory, ctx, file, true)?;
+        let (process, output) = start(command, &directory, ctx, &launch, file, true)?;
         let command = BackgroundCommand::new(id, command, &ctx.tool_use_id, output);
         Ok((command, process))
     })
@@ -124,6 +126,7 @@ pub(super) fn start(
     command: &str,
     directory: &Path,
     ctx: &ToolContext,
+    launch: &ShellLaunch,
     file: Option<PathBuf>,
     live: bool,
 ) -> Result<(Running, Output), String> {
@@ -135,7 +138,7 @@ pub(super) fn start(
         begun.map_err(|error| format!("Cannot create the output file {path}: {error}."))?;
     }
     let call_id = Uuid::new_v4().to_string();
-    let running = start_shell(command, directory, !live, writer, call_id, ctx)?;
+    let running = start_shell(command, directory, !live, writer, call_id, ctx, launch)?;
     let output = Output::read(reader, ctx.limits.bash_chars, spill, live)?;
     Ok((running, output))
 }
@@ -149,6 +152,7 @@ fn start_shell(
     output: std::io::PipeWriter,
     call_id: String,
     ctx: &ToolContext,
+    launch: &ShellLaunch,
 ) -> Result<Running, String> {
     let cannot = |error: std::io::Error| {
         if directory.is_dir() {
@@ -161,15 +165,13 @@ fn start_shell(
         }
     };
     let errors = output.try_clone().map_err(cannot)?;
-    let shell = shell(ctx);
-    let launch = ShellLaunch::new(&shell, ctx)?;
     let mut starting = Command::new(&launch.program);
     starting.args(&launch.words).arg("-c");
-    let report = if reports && shell.ends_with("bash") {
+    let report = if reports && launch.shell.ends_with("bash") {
         let (report, writer) = pipe()?;
         starting
             .arg(REPORT_DIRECTORY_SCRIPT)
-            .arg(&shell)
+            .arg(&launch.shell)
             .arg(command)
             .stdin(Stdio::from(OwnedFd::from(writer)));
         Some(report)
@@ -198,18 +200,4 @@ fn start_shell(
         sandboxed: launch.sandboxed,
         report,
     })
-}
-
-/// Returns bash from the command's `PATH`, otherwise from the usual directories, otherwise
-/// `/bin/sh`.
-fn shell(ctx: &ToolContext) -> PathBuf {
-    let path = ctx.env.get("PATH").map_or("", String::as_str);
-    let named = path
-        .split(':')
-        .filter(|directory| directory.starts_with('/'));
-    named
-        .chain(["/bin", "/usr/bin", "/usr/local/bin"])
-        .map(|directory| PathBuf::from(directory).join("bash"))
-        .find(|bash| bash.is_file())
-        .unwrap_or_else(|| "/bin/sh".into())
 }

@@ -85,7 +85,7 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         return Err("A command cannot contain a NUL character.".into());
     }
     if input.run_in_background == Some(true) {
-        return start(command, ctx);
+        return start(command, ctx).await;
     }
     let timeout = time_limit(input.timeout, &ctx.limits)?;
     let result = run(command, timeout, ctx).await?;
@@ -93,11 +93,11 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
 }
 
 /// Starts a background command.
-fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
+async fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let commands = ctx.commands.as_ref().ok_or(
         "Background commands are not available here. Run the command without `run_in_background`, with a sufficient `timeout`.",
     )?;
-    let started = run_in_background(command, commands, ctx)?;
+    let started = run_in_background(command, commands, ctx).await?;
     let id = started.id();
     let file = started.file().map_or_else(String::new, |file| {
         format!(" Output is written to {}.", file.display())

@@ -11,10 +11,10 @@ use swarm_agent::transcript_path;
 use swarm_member::LeadParts;
 use swarm_protocol::SessionId;
 use swarm_ui::SessionStatus;
-use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::sync::Notify;
 
+use crate::limited_command::output_within;
 use crate::sgr::without_colors;
 
 /// Timeout of the command.
@@ -117,24 +117,11 @@ impl StatusCommand {
         command
             .args(["-c", &self.command])
             .current_dir(&self.cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let mut stdin = child.stdin.take();
-        let ended = async {
-            if let Some(stdin) = &mut stdin {
-                // The command may not read its input.
-                stdin.write_all(input.to_string().as_bytes()).await.ok();
-            }
-            drop(stdin.take());
-            child.wait_with_output().await
-        };
-        let output = tokio::time::timeout(TIMEOUT, ended).await;
+            .stderr(Stdio::null());
+        let output = output_within(command, input.to_string().as_bytes(), TIMEOUT).await;
         let output = output
-            .map_err(|_| format!("no exit within {} s", TIMEOUT.as_secs()))?
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| error.to_string())?
+            .ok_or_else(|| format!("no exit within {} s", TIMEOUT.as_secs()))?;
         if !output.status.success() {
             return Err(output.status.to_string());
         }
