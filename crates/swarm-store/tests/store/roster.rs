@@ -493,6 +493,10 @@ fn a_damaged_roster_is_reported_and_never_written_over() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "Claude Code writes its roster in place"
+)]
 fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
     let world = World::with_member("alice");
     let path = world.handle().team_directory().join("config.json");
