@@ -18,7 +18,7 @@ use super::prompt::system_prompt;
 use super::record::Record;
 use super::servers::pool_with;
 use super::sink::ChildSink;
-use super::{Parent, ReadyModel, SubAgents};
+use super::{Parent, ReadyModel, SubAgents, TaskStop};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
@@ -95,13 +95,18 @@ impl SubAgents {
         Ok(as_parent(record, &parts))
     }
 
-    /// Replaces the Agent tool of the pool with one that knows its caller, and the Skill tool if
-    /// skills need separate agents.
+    /// Replaces the Agent tool of the pool with one that knows its caller, `TaskStop` with one that
+    /// cannot stop teammates, and the Skill tool if skills need separate agents.
     fn bound(&self, tool: Arc<dyn Tool>, parent: &Arc<Parent>) -> Arc<dyn Tool> {
         let agents = || AgentTool::new(Arc::new(NoTeammates), self.weak(), Arc::clone(parent));
         let skills = &self.kit().agent_config.skills;
         match tool.name() {
             AgentTool::NAME => Arc::new(agents()),
+            // A fork has its parent's tools, but only a member can stop members.
+            TaskStop::NAME => Arc::new(TaskStop {
+                agents: self.weak(),
+                teammates: Arc::new(NoTeammates),
+            }),
             SkillCall::NAME if has_forks(skills) => {
                 let mut names = parent.tool_names.iter();
                 if names.any(|name| name == AgentTool::NAME) {

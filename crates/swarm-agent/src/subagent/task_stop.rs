@@ -35,7 +35,7 @@ struct Input {
 #[async_trait]
 impl Tool for TaskStop {
     fn name(&self) -> &'static str {
-        "TaskStop"
+        Self::NAME
     }
 
     fn aliases(&self) -> &'static [&'static str] {
@@ -75,6 +75,8 @@ impl Tool for TaskStop {
 }
 
 impl TaskStop {
+    pub(super) const NAME: &str = "TaskStop";
+
     async fn stop(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let input: Input = parse(self.name(), input)?;
         let id_or_name = input.task_id.or(input.shell_id);
@@ -99,7 +101,12 @@ impl TaskStop {
         let members = if is_id {
             Vec::new()
         } else {
-            self.teammates.list().await?
+            match self.teammates.list().await {
+                Ok(members) => members,
+                // A running sub-agent can be stopped without the team's files.
+                Err(_) if runs => Vec::new(),
+                Err(why) => return Err(why),
+            }
         };
         if let Some(member) = members.iter().find(|member| member.is_called(wanted)) {
             if runs && !wanted.contains('@') {

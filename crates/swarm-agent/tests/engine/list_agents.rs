@@ -1,12 +1,13 @@
 //! `ListAgents`, and `TaskStop` for teammates.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::{SpawnRequest, Spawned, TeammateStatus, Teammates};
-use swarm_permissions::{AgentCatalog, AgentConfig};
+use swarm_permissions::{AgentCatalog, AgentConfig, AgentLimits};
 use swarm_protocol::{MemberName, MemberState};
 use swarm_tools::builtin;
 
@@ -16,7 +17,10 @@ use crate::world::World;
 
 /// A team with a working `alice` and an idle `slow-1`, which records who is stopped.
 #[derive(Debug, Default)]
-struct Crew(Mutex<Vec<String>>);
+struct Crew {
+    stopped: Mutex<Vec<String>>,
+    is_damaged: AtomicBool,
+}
 
 fn status(name: &str, state: MemberState, detail: Option<&str>) -> TeammateStatus {
     TeammateStatus {
@@ -35,6 +39,9 @@ impl Teammates for Crew {
     }
 
     async fn list(&self) -> Result<Vec<TeammateStatus>, String> {
+        if self.is_damaged.load(Ordering::Relaxed) {
+            return Err("the roster is damaged".to_owned());
+        }
         Ok(vec![
             status("alice", MemberState::Working, Some("Bash cargo\u{1b}test")),
             status("slow-1", MemberState::Idle, None),
@@ -42,7 +49,7 @@ impl Teammates for Crew {
     }
 
     async fn stop(&self, name: &MemberName) -> Result<String, String> {
-        self.0.lock().push(name.to_string());
+        self.stopped.lock().push(name.to_string());
         Ok(format!("{name} has shut down"))
     }
 }
@@ -106,11 +113,57 @@ async fn task_stop_stops_a_teammate_and_refuses_an_ambiguous_name() {
     assert!(is_error && both.contains("slow-1@crew"), "{both}");
     let (full, is_error) = call(&family, "TaskStop", json!({"task_id": "slow-1@crew"})).await;
     assert!(!is_error, "{full}");
-    assert_eq!(*crew.0.lock(), ["alice", "slow-1"]);
+    assert_eq!(*crew.stopped.lock(), ["alice", "slow-1"]);
     let (unknown, is_error) = call(&family, "TaskStop", json!({"task_id": "carol"})).await;
     assert!(is_error, "{unknown}");
     for known in ["alice", "slow-1"] {
         assert!(unknown.contains(known), "{unknown}");
     }
     family.cast.open();
+}
+
+#[tokio::test]
+async fn task_stop_stops_a_sub_agent_of_a_damaged_team_by_its_name() {
+    let crew = Arc::new(Crew::default());
+    let family = family(&crew).await;
+    crew.is_damaged.store(true, Ordering::Relaxed);
+    let (stopped, is_error) = call(&family, "TaskStop", json!({"task_id": "slow-1"})).await;
+    assert!(!is_error, "{stopped}");
+    let stopped: Value = serde_json::from_str(&stopped).unwrap();
+    assert_eq!(stopped["task_type"], "agent");
+    let (refused, is_error) = call(&family, "TaskStop", json!({"task_id": "alice"})).await;
+    assert!(is_error && refused.contains("damaged"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_fork_cannot_stop_a_teammate() {
+    let crew = Arc::new(Crew::default());
+    let agent_config = AgentConfig {
+        limits: AgentLimits {
+            fork: true,
+            ..AgentLimits::default()
+        },
+        ..AgentConfig::default()
+    };
+    let world = World::new(builtin());
+    let mut family = Family::with_teammates(world, agent_config, crew.clone());
+    let fork = (
+        "Agent",
+        json!({"description": "part", "prompt": "stop alice"}),
+    );
+    family.cast.plays("bob", [calls([fork]), says("done")]);
+    let stop = ("TaskStop", json!({"task_id": "alice"}));
+    family
+        .cast
+        .plays("bob/fork", [calls([stop]), says("tried")]);
+    family.turn("go").await;
+    assert!(crew.stopped.lock().is_empty());
+    let answers = family.cast.asked_by("bob/fork").pop().unwrap();
+    let told = format!("{:?}", answers.messages.last().unwrap());
+    assert!(
+        told.contains("No sub-agent or command `alice` found"),
+        "{told}"
+    );
+    let bobs = family.cast.asked_by("bob").pop().unwrap();
+    assert_eq!(format!("{:?}", bobs.tools), format!("{:?}", answers.tools));
 }
