@@ -25,6 +25,9 @@ pub(crate) struct CutTurn {
     /// Id of the program's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    /// Ids of the modes of that session, which the program names only when it starts one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    modes: Vec<String>,
     /// Fingerprint of the messages of a turn that has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<String>,
@@ -40,9 +43,11 @@ impl CutTurn {
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
         let is_same = stored.program == program;
+        let modes = if is_same { stored.modes } else { Vec::new() };
         Ok(Self {
             program: program.to_owned(),
             session: stored.session.filter(|_| is_same),
+            modes,
             given: stored.given,
             path: path.to_owned(),
         })
@@ -56,6 +61,17 @@ impl CutTurn {
     /// Stores the id of the program's session.
     pub(crate) fn set_session(&mut self, session: &str) -> Result<(), AgentError> {
         self.session = Some(session.to_owned());
+        self.save()
+    }
+
+    /// Returns the ids of the modes of the program's session.
+    pub(crate) fn modes(&self) -> &[String] {
+        &self.modes
+    }
+
+    /// Stores the ids of the modes of the program's session.
+    pub(crate) fn set_modes(&mut self, modes: &[String]) -> Result<(), AgentError> {
+        modes.clone_into(&mut self.modes);
         self.save()
     }
 
@@ -121,6 +137,10 @@ mod tests {
         let path = directory.path().join("runtime.json");
         let mut state = CutTurn::load(&path, "acp:x").unwrap();
         state.set_session("s1").unwrap();
-        assert_eq!(CutTurn::load(&path, "acp:y").unwrap().session(), None);
+        state.set_modes(&["plan".to_owned()]).unwrap();
+        let other = CutTurn::load(&path, "acp:y").unwrap();
+        assert_eq!(other.session(), None);
+        assert!(other.modes().is_empty());
+        assert_eq!(CutTurn::load(&path, "acp:x").unwrap().modes(), ["plan"]);
     }
 }

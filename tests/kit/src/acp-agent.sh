@@ -1,5 +1,7 @@
 # An agent that speaks the Agent Client Protocol over stdin and stdout, one JSON object a line, with answers by rote.
-# ACP_LOG names a file that gets every line it reads; ACP_LOADS=true makes it continue sessions.
+# ACP_LOG names a file that gets every line it reads; ACP_LOADS=true makes it continue sessions;
+# ACP_MODES is the JSON list of its session modes.
+[ -n "$ACP_MODES" ] || ACP_MODES='[{"id":"default"},{"id":"plan"},{"id":"auto"}]'
 say() { printf '%s\n' "$1"; }
 number() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
 next() {
@@ -23,7 +25,7 @@ while next; do
     *'"method":"session/load"'*)
       update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"an old answer"}}'
       say '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
-    *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":[{"id":"default"},{"id":"plan"},{"id":"auto"}]}}}' ;;
+    *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":'"$ACP_MODES"'}}}' ;;
     *'"method":"session/set_mode"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{}}' ;;
     *'"method":"session/prompt"'*'clean up'*)
       update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"rm -r build","kind":"execute","status":"pending"}'

@@ -61,7 +61,7 @@ impl Message {
 pub(super) struct AcpSession {
     pub(super) id: String,
     /// Ids of its modes, such as `default` and `plan`.
-    modes: Vec<String>,
+    pub(super) modes: Vec<String>,
 }
 
 impl AcpSession {
@@ -149,17 +149,20 @@ impl Connection {
         Ok(AcpSession::of(session, &loaded))
     }
 
-    /// Sets the mode of a session, if the agent has it.
+    /// Sets the mode of a session to the first of `modes` that the agent has. Returns whether it has
+    /// one.
     pub(super) async fn set_mode(
         &mut self,
         session: &AcpSession,
-        mode: &str,
-    ) -> Result<(), AgentError> {
-        if session.modes.iter().any(|known| known == mode) {
-            let params = json!({"sessionId": session.id, "modeId": mode});
-            self.call("session/set_mode", &params).await?;
-        }
-        Ok(())
+        modes: &[&str],
+    ) -> Result<bool, AgentError> {
+        let is_known = |mode: &&&str| session.modes.iter().any(|known| known == **mode);
+        let Some(mode) = modes.iter().find(is_known) else {
+            return Ok(false);
+        };
+        let params = json!({"sessionId": session.id, "modeId": mode});
+        self.call("session/set_mode", &params).await?;
+        Ok(true)
     }
 
     /// Sends a request outside of a turn and waits for its response. Nothing that the agent asks

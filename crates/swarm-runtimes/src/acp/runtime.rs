@@ -17,6 +17,9 @@ use crate::cut_turn::CutTurn;
 /// Timeout of the first response of a program. Programs on Node.js take seconds to start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// The mode in which an agent asks about its calls.
+const DEFAULT_MODE: &str = "default";
+
 /// Text for a new session of a member that has worked before.
 const NEW_SESSION: &str =
     "[You have worked in this team before, but your earlier session could not be continued.]";
@@ -36,6 +39,8 @@ struct Agent {
     session: Option<AcpSession>,
     /// Texts that precede the next prompt, such as the introduction of a new session.
     notes: Vec<String>,
+    /// Whether a notice has said that its mode cannot be set.
+    is_mode_reported: bool,
 }
 
 impl AcpRuntime {
@@ -61,6 +66,7 @@ impl AcpRuntime {
             connection,
             session: None,
             notes: Vec::new(),
+            is_mode_reported: false,
         })
     }
 
@@ -83,9 +89,18 @@ impl AcpRuntime {
             self.open_session(&mut agent, turn, state).await?;
         }
         if let Some(session) = &agent.session {
-            // In its other modes the agent would decide about calls itself.
-            let mode = asking_mode(turn.parts().rights.mode());
-            agent.connection.set_mode(session, mode).await?;
+            // In its other modes the agent would decide about calls itself. Without a mode `plan` it
+            // asks in `default`, and the member's own mode decides.
+            let modes = [asking_mode(turn.parts().rights.mode()), DEFAULT_MODE];
+            let is_set = agent.connection.set_mode(session, &modes).await?;
+            if !is_set && !std::mem::replace(&mut agent.is_mode_reported, true) {
+                turn.emit(AgentEvent::Notice {
+                    line: format!(
+                        "{} has no session mode `{DEFAULT_MODE}`: its own settings decide which calls it asks about",
+                        self.spec.name
+                    ),
+                });
+            }
         }
         Ok(agent)
     }
@@ -103,7 +118,12 @@ impl AcpRuntime {
         });
         if let Some(earlier) = state.session().map(str::to_owned) {
             match agent.connection.load_session(&earlier, &place).await {
-                Ok(session) => {
+                Ok(mut session) => {
+                    if session.modes.is_empty() {
+                        state.modes().clone_into(&mut session.modes);
+                    } else {
+                        state.set_modes(&session.modes)?;
+                    }
                     agent.session = Some(session);
                     return Ok(());
                 }
@@ -114,6 +134,7 @@ impl AcpRuntime {
         }
         let session = agent.connection.new_session(&place).await?;
         state.set_session(&session.id)?;
+        state.set_modes(&session.modes)?;
         agent.session = Some(session);
         agent.notes.push(self.spec.introduction.clone());
         if turn.has_response() {

@@ -177,3 +177,39 @@ async fn messages_of_a_turn_that_died_with_its_process_are_given_again_with_a_wa
     assert!(!log.lines().nth(2).unwrap().contains("cut off"), "{log}");
     running.crash().await;
 }
+
+#[tokio::test]
+async fn an_agent_without_a_plan_mode_asks_in_its_default_mode_also_after_a_restart() {
+    let (mut world, model) = world();
+    world.mode = PermissionMode::Plan;
+    let log = world.directory.path().join("acp.log");
+    let modes = r#"[{"id":"default"},{"id":"autoEdit"},{"id":"yolo"}]"#;
+    let variables = [
+        ("ACP_LOG", log.to_str().unwrap()),
+        ("ACP_LOADS", "true"),
+        ("ACP_MODES", modes),
+    ];
+    let agent = || {
+        let env = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Arc::new(swarm_testkit::fake_acp_agent_with(env.into()))
+    };
+    world.runtime = agent();
+    let running = world.run(Some("look"), &model);
+    world.idle(1).await;
+    let spawn = running.spawn_id;
+    running.crash().await;
+
+    world.runtime = agent();
+    let running = world.start(spawn, &model);
+    world.say("look again");
+    world.idle(2).await;
+    let log = std::fs::read_to_string(&log).unwrap();
+    assert!(log.contains("session/load"), "{log}");
+    let set = log.lines().filter(|line| line.contains("session/set_mode"));
+    let set: Vec<&str> = set.collect();
+    assert_eq!(set.len(), 2, "{log}");
+    for line in set {
+        assert!(line.contains(r#""modeId":"default""#), "{line}");
+    }
+    running.crash().await;
+}
