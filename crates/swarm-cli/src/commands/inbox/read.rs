@@ -19,13 +19,13 @@ use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Messages stay unread unless `--ack` is given, which is for members whose inbox no program reads.
+Messages stay unread unless `--ack` or `--ack-id` is given, which are for members whose inbox no program reads.
 
 Examples:
-  swarm inbox alice --unread                      messages she has not read yet
-  swarm inbox alice --all                         archived messages too
-  swarm inbox team-lead --unread --follow --ack   read new messages
-  swarm inbox team-lead --unread --ack --wait 60  wait up to a minute")]
+  swarm inbox alice --unread                       messages she has not read yet
+  swarm inbox alice --all                          archived messages too
+  swarm inbox team-lead --unread --follow --ack    read new messages
+  swarm inbox team-lead --unread --ack --wait 60   wait up to a minute")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct InboxArgs {
     /// Member whose inbox is shown.
@@ -63,9 +63,15 @@ pub(crate) struct InboxArgs {
 }
 
 impl InboxArgs {
-    /// Whether messages are marked as read, now or later.
-    fn changes(&self) -> bool {
-        self.ack || self.assign_ids || !self.ack_id.is_empty()
+    /// Returns the option by which messages are marked as read, now or later.
+    fn change(&self) -> Option<&'static str> {
+        let options = [
+            (self.ack, "--ack"),
+            (!self.ack_id.is_empty(), "--ack-id"),
+            (self.assign_ids, "--assign-ids"),
+        ];
+        let given = options.into_iter().find(|(is_given, _)| *is_given);
+        given.map(|(_, option)| option)
     }
 
     /// Whether a message is shown.
@@ -91,8 +97,8 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     if command_actor.name != args.name {
         command_actor.require_person(&format!("inbox {}", args.name))?;
     }
-    if args.changes() {
-        command_actor.require_person("--ack")?;
+    if let Some(option) = args.change() {
+        command_actor.require_person(option)?;
         refuse_if_read_by_program(app, &command_actor.team, &args.name)?;
     }
     let mut watch = Watch::new()?;
@@ -201,13 +207,13 @@ impl Reading<'_> {
 
     fn read(&self) -> Result<Inbox, Failure> {
         let (store, name) = (&self.app.store, &self.args.name);
-        if self.args.changes() {
+        if self.args.change().is_some() {
             // Assigns ids to entries without one and moves invalid elements aside, so that all can
             // be acknowledged.
             store.team(&self.team).take_unread(name).block_on()?;
         }
         let mut inbox = store.team(&self.team).inbox(name).block_on()?;
-        if self.args.changes() {
+        if self.args.change().is_some() {
             // Entries that another program added since have no id yet; that write triggers another
             // read.
             inbox

@@ -36,21 +36,20 @@ pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> 
     format!("{heading}\n{}", body.join("\n"))
 }
 
-/// Formats what `swarm inbox --json` printed. Returns the text and the ids of the messages.
+/// Formats what `swarm inbox --json` printed. Returns the id and the text of each message.
 ///
 /// # Errors
 /// If it is not a list of messages.
 pub(in crate::commands) fn printed(
     json: &str,
     now: UnixMs,
-) -> Result<(String, Vec<String>), serde_json::Error> {
+) -> Result<Vec<(Option<String>, String)>, serde_json::Error> {
     let entries: Vec<InboxEntry> = serde_json::from_str(json)?;
-    let texts: Vec<_> = entries
-        .iter()
-        .map(|entry| message(entry, &MessageState::default(), now))
-        .collect();
-    let ids = entries.iter().filter_map(|entry| entry.msg_id.as_ref());
-    Ok((texts.join("\n"), ids.map(MessageId::to_string).collect()))
+    let listed = entries.iter().map(|entry| {
+        let id = entry.msg_id.as_ref().map(MessageId::to_string);
+        (id, message(entry, &MessageState::default(), now))
+    });
+    Ok(listed.collect())
 }
 
 /// Returns the key by which newer messages replace an entry.

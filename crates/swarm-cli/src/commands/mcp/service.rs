@@ -31,9 +31,23 @@ pub(super) struct CommandService {
     pub(super) team: Mutex<Option<String>>,
 }
 
+/// What a command printed.
+struct Printed {
+    data: String,
+    notices: String,
+}
+
+impl Printed {
+    /// Returns the data and then the notices.
+    fn text(self) -> String {
+        let said = [self.data, self.notices].join("\n");
+        said.trim_matches('\n').to_owned()
+    }
+}
+
 impl CommandService {
     /// Runs a command. Returns what it printed.
-    async fn run(&self, mut arguments: Vec<String>, in_team: bool) -> Result<String, String> {
+    async fn run(&self, mut arguments: Vec<String>, in_team: bool) -> Result<Printed, String> {
         if let Some(team) = self.team.lock().as_ref().filter(|_| in_team) {
             arguments.insert(0, format!("--team={team}"));
         }
@@ -45,13 +59,14 @@ impl CommandService {
             .await
             .map_err(|error| format!("{} cannot be run: {error}", self.program.display()))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let printed = Printed {
+            data: text(&output.stdout),
+            notices: text(&output.stderr),
+        };
         if !output.status.success() {
-            let said = [stdout, stderr].join("\n");
-            return Err(said.trim().to_owned());
+            return Err(printed.text());
         }
-        // Notices are only useful without data.
-        Ok(if stdout.is_empty() { stderr } else { stdout })
+        Ok(printed)
     }
 
     /// Acknowledges the messages of earlier calls: with this call, the client has their results.
@@ -64,20 +79,27 @@ impl CommandService {
         let mut arguments = vec!["inbox".to_owned(), "--unread".to_owned()];
         arguments.extend(named.chain(["--".to_owned(), inbox.to_string()]));
         self.run(arguments, true).await?;
-        self.shown.remove(&ids);
+        self.shown.acknowledged(&ids);
         Ok(())
     }
 
-    /// Returns the messages that a command printed, which the next call acknowledges.
-    fn messages(&self, id: &str, printed: &str) -> Result<String, String> {
-        let listed = inbox::printed(printed, self.clock.now());
-        let (text, ids) = listed.map_err(|error| error.to_string())?;
-        self.shown.add(id, ids);
-        Ok(if text.is_empty() {
+    /// Returns the messages that a command printed, which the next call acknowledges. Those that a
+    /// parallel call returns are left out.
+    fn messages(&self, id: &str, mut printed: Printed) -> Result<String, String> {
+        let listed = inbox::printed(&printed.data, self.clock.now());
+        let listed = listed.map_err(|error| error.to_string())?;
+        let is_new = |message: &Option<String>| {
+            let message = message.clone();
+            message.is_none_or(|message| self.shown.add(id, message))
+        };
+        let new = listed.into_iter().filter(|(message, _)| is_new(message));
+        let texts: Vec<String> = new.map(|(_, text)| text).collect();
+        printed.data = if texts.is_empty() {
             "no unread messages".to_owned()
         } else {
-            text
-        })
+            texts.join("\n")
+        };
+        Ok(printed.text())
     }
 }
 
@@ -98,15 +120,60 @@ impl ToolService for CommandService {
         let arguments = call.arguments(&self.role, self.ceiling)?;
         let printed = self.run(arguments, tool != "team").await?;
         if call.reads_mail() {
-            return self.messages(id, &printed);
+            return self.messages(id, printed);
         }
         if let Some(created) = call.created_team() {
             *self.team.lock() = Some(created.to_owned());
         }
-        Ok(printed)
+        Ok(printed.text())
     }
 
     fn cancelled(&self, id: &str) {
         self.shown.withdraw(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use swarm_protocol::SystemClock;
+
+    use super::*;
+
+    /// A service whose commands all run this script.
+    fn service(directory: &tempfile::TempDir, script: &str) -> CommandService {
+        let program = directory.path().join("swarm");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        CommandService {
+            program,
+            role: ClientRole::Lead,
+            ceiling: PermissionMode::Default,
+            clock: Arc::new(SystemClock),
+            shown: ShownMail::default(),
+            team: Mutex::new(None),
+        }
+    }
+
+    #[tokio::test]
+    async fn notices_of_a_command_follow_its_data() {
+        let directory = tempfile::tempdir().unwrap();
+        let service = service(&directory, "echo notice >&2; echo data");
+        let said = service.call("1", "status", Map::new()).await;
+        assert_eq!(said.unwrap(), "data\nnotice");
+    }
+
+    #[tokio::test]
+    async fn parallel_calls_for_mail_share_the_messages() {
+        let directory = tempfile::tempdir().unwrap();
+        let mail = r#"[{"from":"bob","text":"hello","timestamp":"2026-01-01T00:00:00.000Z","read":false,"msg_id":"m1"}]"#;
+        let service = service(&directory, &format!("echo '{mail}'"));
+        let (one, two) = tokio::join!(
+            service.call("1", "inbox", Map::new()),
+            service.call("2", "wait_for_mail", Map::new()),
+        );
+        let (one, two) = (one.unwrap(), two.unwrap());
+        assert_ne!(one.contains("hello"), two.contains("hello"), "{one}\n{two}");
     }
 }
