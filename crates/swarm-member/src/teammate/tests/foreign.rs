@@ -183,11 +183,11 @@ async fn an_agent_without_a_plan_mode_asks_in_its_default_mode_also_after_a_rest
     let (mut world, model) = world();
     world.mode = PermissionMode::Plan;
     let log = world.directory.path().join("acp.log");
-    let modes = r#"[{"id":"default"},{"id":"autoEdit"},{"id":"yolo"}]"#;
+    let offered = r#"[{"id":"default"},{"id":"autoEdit"},{"id":"yolo"}]"#;
     let variables = [
         ("ACP_LOG", log.to_str().unwrap()),
         ("ACP_LOADS", "true"),
-        ("ACP_MODES", modes),
+        ("ACP_MODES", offered),
     ];
     let agent = || {
         let env = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
