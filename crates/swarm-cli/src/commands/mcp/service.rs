@@ -144,7 +144,8 @@ mod tests {
     /// A service whose commands all run this script.
     fn service(directory: &tempfile::TempDir, script: &str) -> CommandService {
         let program = directory.path().join("swarm");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let script = format!("#!/bin/sh\n{script}\n");
+        swarm_os::replace_alone(&program, script.as_bytes()).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
         CommandService {
             program,
