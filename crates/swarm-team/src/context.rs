@@ -105,6 +105,16 @@ impl MemberContext {
         }
     }
 
+    /// Uses this interrupt for lock waits instead of its own.
+    #[must_use]
+    pub fn with_lock_interrupt(mut self, interrupt: &LockInterrupt) -> Self {
+        self.lock_interrupt = interrupt.clone();
+        if let Some(team) = self.team.get_mut() {
+            *team = team.with_lock_interrupt(interrupt);
+        }
+        self
+    }
+
     /// Creates the lead's context. `creator` creates the team when a tool first needs one.
     pub fn lead(
         store: Arc<dyn TeamStore>,
@@ -161,7 +171,8 @@ impl MemberContext {
         team
     }
 
-    fn handle(&self, team: &TeamName) -> Arc<dyn Team> {
+    /// Returns a handle of a team whose waits for locks end when the member is to stop.
+    pub fn handle(&self, team: &TeamName) -> Arc<dyn Team> {
         self.store
             .team(team)
             .with_lock_interrupt(&self.lock_interrupt)

@@ -372,8 +372,10 @@ impl SendMessageTool {
         let Some(shutdown) = &self.shutdown else {
             return refused("the lead does not answer shutdown requests");
         };
+        let not_open =
+            || refused("there is no open shutdown request with that id from the team lead");
         if !shutdown.is_open(id) {
-            return refused("there is no open shutdown request with that id from the team lead");
+            return not_open();
         }
         if approve {
             let out = json!({
@@ -388,16 +390,22 @@ impl SendMessageTool {
         let Some(team) = self.context.team() else {
             return refused("there is no team");
         };
+        // The turn may be cancelled while the refusal waits for a lock; it is sent anyway.
+        let Some(request) = shutdown.close(id) else {
+            return not_open();
+        };
         match reject_shutdown(&self.context, &*team, id, reason).await {
             Ok(()) => {
-                shutdown.close();
                 let out = json!({
                     "success": true, "request_id": id,
                     "message": "Refused. The lead was told why; continue your work.",
                 });
                 ToolOutput::ok(out.to_string(), "refused to stop")
             }
-            Err(error) => refused(&error_for_model(&error)),
+            Err(error) => {
+                shutdown.reopen(request);
+                refused(&error_for_model(&error))
+            }
         }
     }
 }

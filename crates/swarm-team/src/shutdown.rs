@@ -153,12 +153,22 @@ impl PendingShutdown {
         self.requests.lock().notified.as_ref() == Some(id)
     }
 
-    /// Closes the open request after it was refused.
-    pub fn close(&self) {
+    /// Closes the open request with this ID because it is refused, before the refusal is sent: a
+    /// refusal that is on its way must not be followed by an approval. Returns the request for
+    /// [`Self::reopen`]; `None` if it is not open.
+    pub fn close(&self, id: &RequestId) -> Option<ShutdownRequest> {
         let mut requests = self.requests.lock();
-        if let Some(request) = requests.open.take() {
-            requests.refused = Some(request.request_id);
-        }
+        let request = requests.open.take_if(|open| &open.request_id == id)?;
+        requests.refused = Some(request.request_id.clone());
+        Some(request)
+    }
+
+    /// Opens a closed request again because the refusal could not be sent. A later request remains
+    /// in its place.
+    pub fn reopen(&self, request: ShutdownRequest) {
+        let mut requests = self.requests.lock();
+        requests.refused.take_if(|id| *id == request.request_id);
+        requests.open.get_or_insert(request);
     }
 
     /// Returns whether a request with this ID was refused.

@@ -58,16 +58,16 @@ pub(crate) fn assemble(
     let reporter = Arc::new(reporter(&mut parts));
     let (order, root, home) = (parts.order, parts.root, parts.home);
     let events = Arc::clone(&reporter);
-    let context = Arc::new(MemberContext::teammate(
+    let context = MemberContext::teammate(
         parts.store,
         parts.clock,
         &order.agent,
         order.spawn_id,
         order.color,
         move |event| events.emit(event),
-    ));
+    );
+    let context = Arc::new(context.with_lock_interrupt(parts.terminate.lock_interrupt()));
     context.pin_key(order.verify_key.clone());
-    parts.terminate.interrupts(context.lock_interrupt());
     if let Some(merger) = parts.merger {
         context.merge_with(merger);
     }
@@ -156,7 +156,7 @@ fn role(
     watcher: &Arc<DirectoryWatcher>,
     context: &Arc<MemberContext>,
 ) -> TeammateRole {
-    let team = context.store.team(&order.agent.team);
+    let team = context.handle(&order.agent.team);
     let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
     let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
     TeammateRole {
@@ -256,7 +256,7 @@ fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> R
         .after_approval(order.work_mode)
         .anchored(order.anchors.clone());
     rights.on_change(move |rights| {
-        let team = context.store.team(&agent.team);
+        let team = context.handle(&agent.team);
         let report = in_force(rights, spawn_id);
         let written = team.write_rights(&agent.name, &report).block_on();
         if let Err(error) =
@@ -323,6 +323,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         )),
     };
     let team = parts.store.team(&order.agent.team);
+    let team = team.with_lock_interrupt(parts.terminate.lock_interrupt());
     Reporter::new(ReporterParts {
         clock: Arc::clone(&parts.clock),
         name: order.agent.name.clone(),

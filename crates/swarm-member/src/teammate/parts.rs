@@ -95,7 +95,7 @@ const UNNAMED: &str = "its process was told to stop";
 pub struct Termination {
     token: CancellationToken,
     cause: Arc<OnceLock<&'static str>>,
-    lock_interrupt: Arc<OnceLock<LockInterrupt>>,
+    lock_interrupt: LockInterrupt,
 }
 
 impl Termination {
@@ -103,18 +103,12 @@ impl Termination {
     pub fn tell(&self, cause: &'static str) {
         self.cause.get_or_init(|| cause);
         self.token.cancel();
-        if let Some(interrupt) = self.lock_interrupt.get() {
-            interrupt.interrupt();
-        }
+        self.lock_interrupt.interrupt();
     }
 
-    /// Sets what also ends the teammate's waits for locks when it is told to stop. Only the first
-    /// call has an effect.
-    pub(crate) fn interrupts(&self, interrupt: &LockInterrupt) {
-        let set = self.lock_interrupt.get_or_init(|| interrupt.clone());
-        if self.token.is_cancelled() {
-            set.interrupt();
-        }
+    /// Ends waits for locks when the teammate is told to stop.
+    pub(crate) fn lock_interrupt(&self) -> &LockInterrupt {
+        &self.lock_interrupt
     }
 
     /// Cancelled when the teammate is told to stop.

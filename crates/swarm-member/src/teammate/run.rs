@@ -54,7 +54,9 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
 
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
-    let logs = store.team(team).member_dir(name);
+    let files = store.team(team);
+    let files = files.with_lock_interrupt(termination.lock_interrupt());
+    let logs = files.member_dir(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());
     let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
@@ -67,10 +69,10 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
-    member.context().note_who_leads(&*store.team(team)).await?;
+    member.context().note_who_leads(&*files).await?;
     member.runtime.start(member.session.parts()).await?;
     let hello = hello(&order, &process, tool_names, definition);
-    store.team(team).write_hello(name, &hello).await?;
+    files.write_hello(name, &hello).await?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);

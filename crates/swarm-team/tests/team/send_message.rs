@@ -1,6 +1,7 @@
 //! `SendMessage`, as a model calls it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
@@ -338,6 +339,37 @@ async fn a_refusal_is_reported_to_the_lead_and_closes_the_request() {
     bob.shutdown.enter(request("r-2"));
     assert!(bob.shutdown.is_open(&request_id("r-2")));
     assert!(bob.seated.events().is_empty());
+}
+
+#[tokio::test]
+async fn a_refusal_that_waits_for_a_lock_already_closes_the_request() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    bob.shutdown.enter(request("r-1"));
+    let lock = world.files().inbox_directory().join("team-lead.json.lock");
+    std::fs::create_dir(&lock).unwrap();
+    let refusal = call(&bob.tool, response("r-1", false, Some("tests run")));
+    // Like a turn that is cancelled meanwhile.
+    let waited = tokio::time::timeout(Duration::from_millis(20), refusal).await;
+    assert!(waited.is_err(), "the lock is held");
+    assert_eq!(bob.shutdown.open(), None);
+    std::fs::remove_dir(&lock).unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_that_cannot_be_sent_leaves_the_request_open() {
+    let world = World::new();
+    let bob = mate(&world, "bob");
+    bob.shutdown.enter(request("r-1"));
+    bob.seated.context.lock_interrupt().interrupt();
+    let lock = world.files().inbox_directory().join("team-lead.json.lock");
+    std::fs::create_dir(&lock).unwrap();
+    refusal(&call(&bob.tool, response("r-1", false, Some("tests run"))).await);
+    assert!(bob.shutdown.is_open(&request_id("r-1")));
+    std::fs::remove_dir(&lock).unwrap();
+    let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
+    assert!(!output.is_error, "{}", output.content);
+    assert_eq!(bob.shutdown.open(), None);
 }
 
 #[tokio::test]

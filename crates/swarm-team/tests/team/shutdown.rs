@@ -68,6 +68,6 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
     shutdown.enter(request("r-2"));
     assert_eq!(shutdown.open(), Some(request("r-2")));
     assert!(!shutdown.is_open(&request_id("r-1")));
-    shutdown.close();
+    shutdown.close(&request_id("r-2"));
     assert!(shutdown.is_refused(&request_id("r-2")) && !shutdown.is_refused(&request_id("r-1")));
 }

@@ -29,6 +29,8 @@ const ID_PREFIX: &str = "bash-";
 #[derive(Default)]
 pub struct BackgroundCommands {
     inner: Mutex<Inner>,
+    /// Number of commands that are being launched.
+    launching: watch::Sender<usize>,
     /// Called when a command starts or ends.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
@@ -202,22 +204,19 @@ impl BackgroundCommands {
         limits: &ToolLimits,
         launch: impl FnOnce(String) -> Result<(BackgroundCommand, Running), String>,
     ) -> Result<Arc<BackgroundCommand>, String> {
-        // Locked until the command is listed: `shut_down` terminates it or it is not started.
-        let mut inner = self.inner.lock();
-        if inner.is_shut_down {
-            return Err("Not started: this agent is shutting down.".to_owned());
-        }
-        if inner.running().len() >= MAX_RUNNING {
-            return Err(format!(
-                "Not started: {MAX_RUNNING} commands are already running in the background. Stop one with TaskStop first. {}",
-                inner.running_summary()
-            ));
-        }
+        let launch_slot = self.reserve()?;
         let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
         let (command, mut process) = launch(id)?;
         let started = Arc::new(command);
-        inner.all.push(Arc::clone(&started));
-        drop(inner);
+        {
+            let mut inner = self.inner.lock();
+            inner.all.push(Arc::clone(&started));
+            drop(launch_slot);
+            if inner.is_shut_down {
+                // `shut_down` may no longer wait for it.
+                started.stop.cancel();
+            }
+        }
         self.has_changed();
         let (commands, command) = (Arc::clone(self), Arc::clone(&started));
         let (kill_grace, drain_grace) = (limits.kill_grace, limits.drain_grace);
@@ -235,6 +234,23 @@ impl BackgroundCommands {
             commands.has_ended(&command, state);
         });
         Ok(started)
+    }
+
+    /// Reserves a place for a command that is to be launched. Launching may take long, so nothing is
+    /// locked meanwhile.
+    fn reserve(&self) -> Result<LaunchSlot<'_>, String> {
+        let inner = self.inner.lock();
+        if inner.is_shut_down {
+            return Err("Not started: this agent is shutting down.".to_owned());
+        }
+        if inner.running().len() + *self.launching.borrow() >= MAX_RUNNING {
+            return Err(format!(
+                "Not started: {MAX_RUNNING} commands are already running in the background. Stop one with TaskStop first. {}",
+                inner.running_summary()
+            ));
+        }
+        self.launching.send_modify(|count| *count += 1);
+        Ok(LaunchSlot(&self.launching))
     }
 
     fn has_ended(&self, command: &Arc<BackgroundCommand>, state: CommandState) {
@@ -294,10 +310,92 @@ impl BackgroundCommands {
     /// Terminates all commands because the agent ends, and refuses new ones.
     pub async fn shut_down(&self, within: Duration) {
         self.inner.lock().is_shut_down = true;
-        let running = self.running();
-        let all = join_all(running.iter().map(|command| command.stop()));
+        let all = async {
+            self.stop_running().await;
+            let mut launching = self.launching.subscribe();
+            // The sender is a field of `self`, so the channel is open.
+            let launched = launching.wait_for(|count| *count == 0);
+            launched.await.map(drop).unwrap_or_default();
+            self.stop_running().await;
+        };
         if tokio::time::timeout(within, all).await.is_err() {
             tracing::warn!("background commands did not terminate in time");
         }
+    }
+
+    async fn stop_running(&self) {
+        let running = self.running();
+        join_all(running.iter().map(|command| command.stop())).await;
+    }
+}
+
+/// The place of a command that is being launched.
+struct LaunchSlot<'a>(&'a watch::Sender<usize>);
+
+impl Drop for LaunchSlot<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+    use std::sync::mpsc;
+
+    use super::super::running::CALL_ID_VARIABLE;
+    use super::*;
+
+    fn sleeper(id: String) -> (BackgroundCommand, Running) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let call_id = Uuid::new_v4().to_string();
+        let child = tokio::process::Command::new("sleep")
+            .arg("1000")
+            .env(CALL_ID_VARIABLE, &call_id)
+            .stdout(Stdio::from(writer))
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let running = Running {
+            group: child.id().and_then(|pid| i32::try_from(pid).ok()),
+            child,
+            call_id,
+            has_ended: false,
+            sandboxed: false,
+            report: None,
+        };
+        let output = Output::read(reader, 100, None, true).unwrap();
+        let command = BackgroundCommand::new(id, "sleep 1000", "toolu_1", output);
+        (command, running)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_slow_launch_blocks_nobody_and_its_command_ends_with_the_agent() {
+        let commands = Arc::new(BackgroundCommands::default());
+        let (announce, begun) = mpsc::channel();
+        let (go_on, told) = mpsc::channel::<()>();
+        let background = Arc::clone(&commands);
+        let starting = tokio::task::spawn_blocking(move || {
+            background.start(&ToolLimits::default(), |id| {
+                announce.send(()).unwrap();
+                told.recv().unwrap();
+                Ok(sleeper(id))
+            })
+        });
+        begun.recv().unwrap();
+        assert!(commands.inner.try_lock().is_some(), "nothing is locked");
+        assert!(commands.running().is_empty() && !commands.has_unreported());
+        let ending = tokio::spawn({
+            let commands = Arc::clone(&commands);
+            async move { commands.shut_down(Duration::from_mins(1)).await }
+        });
+        while !commands.inner.lock().is_shut_down {
+            tokio::task::yield_now().await;
+        }
+        go_on.send(()).unwrap();
+        let started = starting.await.unwrap().unwrap();
+        ending.await.unwrap();
+        assert_eq!(started.state(), CommandState::Stopped);
+        assert_eq!(*commands.launching.borrow(), 0);
     }
 }

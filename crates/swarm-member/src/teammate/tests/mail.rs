@@ -199,7 +199,8 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     let mail = mail(&world);
     let first = world.ask_to_stop();
     assert_eq!(mail.take_urgent().block_on().unwrap().len(), 1);
-    mail.role.shutdown.close();
+    let request = mail.role.shutdown.open().unwrap().request_id;
+    mail.role.shutdown.close(&request);
     assert_eq!(mail.waiting_shutdown().block_on().unwrap(), None);
     assert!(mail.take_urgent().block_on().unwrap().is_empty());
     assert!(mail.take().block_on().unwrap().is_empty());

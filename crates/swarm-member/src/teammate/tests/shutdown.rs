@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use swarm_protocol::{ControlFrame, RequestId};
+use swarm_store::TeamStore as _;
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
@@ -276,4 +277,27 @@ async fn a_forced_request_interrupts_a_command_and_asks_no_idle_model() {
     world.force_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
     assert_eq!(model.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_teammate_told_to_stop_does_not_wait_for_a_lock_at_the_end_of_its_turn() {
+    let world = World::new();
+    let model = Arc::new(FakeModel::default());
+    let let_go = Arc::new(Notify::new());
+    model.then(Reply::When(let_go.clone(), words("finished")));
+    let running = world.run(Some("go"), &model);
+    until("the turn", || (model.asked() == 1).then_some(())).await;
+    let team = world.store.team(&world.team);
+    let lock = team.team_directory().join("config.json.lock");
+    until("the lock", || std::fs::create_dir(&lock).ok()).await;
+    let_go.notify_one();
+    until("the end of the turn", || {
+        world.transcript().contains("finished").then_some(())
+    })
+    .await;
+    let began = Instant::now();
+    running.terminate.tell("its pane is gone");
+    assert_eq!(running.ending().await, Ending::Terminated);
+    assert!(began.elapsed() < Duration::from_secs(5), "it has waited");
+    std::fs::remove_dir(&lock).unwrap();
 }
