@@ -12,7 +12,6 @@ use swarm_tools::{Tool, builtin, one_line, whole_call};
 use super::assemble::Part;
 use super::entry::{Entry, Rewind};
 use super::line;
-use super::rewind::typed_text;
 
 /// Most lines after a call that are searched for its result.
 const RESULT_LINES: usize = 64;
@@ -318,6 +317,18 @@ fn mail(from: String, color: Option<String>, summary: Option<&str>, text: &str) 
 
 fn notice(line: String) -> AgentEvent {
     AgentEvent::Notice { line }
+}
+
+/// Returns the prompt in the content of a user line, if a person typed one. Text in a tag or in
+/// brackets was written by the program.
+pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
+    let typed = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.trim()),
+        _ => None,
+    });
+    let is_typed = |text: &&str| !text.is_empty() && !text.starts_with(['<', '[']);
+    let typed: Vec<&str> = typed.filter(is_typed).collect();
+    (!typed.is_empty()).then(|| typed.join("\n"))
 }
 
 /// Returns a call in one line.

@@ -11,7 +11,7 @@ use swarm_tools::builtin;
 use super::assemble::{Assembler, RecordedEntry};
 use super::entry::Entry;
 use super::line;
-use super::replay::call_line;
+use super::replay::{call_line, typed_text};
 
 /// Tools outside the built-in ones whose effects a rewind does not undo. Those of MCP servers are
 /// added.
@@ -154,16 +154,4 @@ pub(super) fn kept_mail(dropped: &[Entry]) -> Vec<ContentBlock> {
         _ => false,
     };
     blocks.filter(is_mail).cloned().collect()
-}
-
-/// Returns the prompt in the content of a user line, if a person typed one. Text in a tag or in
-/// brackets was written by the program.
-pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
-    let typed = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.trim()),
-        _ => None,
-    });
-    let is_typed = |text: &&str| !text.is_empty() && !text.starts_with(['<', '[']);
-    let typed: Vec<&str> = typed.filter(is_typed).collect();
-    (!typed.is_empty()).then(|| typed.join("\n"))
 }
