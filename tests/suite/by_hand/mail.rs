@@ -303,20 +303,20 @@ fn a_broadcast_reports_delivery_per_receiver() {
 }
 
 #[test]
-fn an_agent_id_names_the_team_and_other_transports_are_refused() {
+fn an_agent_id_names_the_team_and_unknown_transports_and_sessions_are_refused() {
     let world = world_with_team("demo");
     world.swarm(&["team", "create", "other"]).ok();
     enter_foreign(&world, "other", &["bob"]);
     world.swarm(&["send", "bob@other", "hello"]).ok();
     assert_eq!(world.team("other").inbox("bob").len(), 1);
-    for to in ["uds:/tmp/x", "bridge:1"] {
-        let error = world
-            .swarm(&["send", to, "x", "--team", "demo", "--json"])
-            .error(5);
-        assert!(
-            error["message"].as_str().unwrap().contains("transport"),
-            "{error}"
-        );
+    for (to, code, said) in [
+        ("uds:/tmp/x", 3, "no session"),
+        ("bridge:1", 5, "transport"),
+    ] {
+        let send = ["send", to, "x", "--team", "demo", "--json"];
+        let error = world.swarm(&send).error(code);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(said), "{error}");
     }
 }
 

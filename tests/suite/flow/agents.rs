@@ -193,10 +193,12 @@ fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() 
             };
         }
         if errand.contains("SERVE") {
-            if has_begun {
-                return Reply::refusal(400);
-            }
-            return background("touch served; exec tail -f $PWD/served");
+            let wait = json!({"command": "until [ -e served ]; do sleep 0.01; done"});
+            return match (has_begun, ask.result_of("wait").is_some()) {
+                (false, _) => background("touch served; exec tail -f $PWD/served"),
+                (true, false) => Reply::blocks([Block::tool("wait", "Bash", wait)]),
+                (true, true) => Reply::refusal(400),
+            };
         }
         if ask.result_of("serve").is_some() {
             return Reply::text("done");
