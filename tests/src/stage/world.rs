@@ -341,7 +341,10 @@ impl World {
             for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => directories.push(entry.path()),
-                    Ok(kind) if is_socket(kind) => servers.push(self.tmux_at(&entry.path())),
+                    // Sockets of leads, for other sessions, are not tmux servers.
+                    Ok(kind) if is_socket(kind) && !is_of_session(&entry.file_name()) => {
+                        servers.push(self.tmux_at(&entry.path()));
+                    }
                     _ => {}
                 }
             }
@@ -427,6 +430,10 @@ fn make_private(directory: &Path) {
 
 fn is_socket(kind: std::fs::FileType) -> bool {
     std::os::unix::fs::FileTypeExt::is_socket(&kind)
+}
+
+fn is_of_session(name: &std::ffi::OsStr) -> bool {
+    name.to_string_lossy().starts_with("peer-")
 }
 
 /// A world must not touch the data of the user of this machine.
