@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -56,7 +57,7 @@ async fn placeholders_of_settings_are_invisible_to_git_and_removed() {
         && test ! -e new && git stash pop -q > /dev/null && git clean -fdq && test ! -e new && git rebase -q HEAD && git worktree prune";
     let worked = bash(work, &ctx).await;
     assert_eq!(worked.content, "A  new", "{}", worked.content);
-    let reserved = [".claude", ".mcp.json", ".git/commondir"].map(|name| project.join(name));
+    let reserved = reserved_in(&project);
     assert!(reserved.iter().all(|path| path.exists()));
     let status = repository.git(&["status", "--porcelain"]);
     assert_eq!(status, "");
@@ -68,6 +69,140 @@ async fn placeholders_of_settings_are_invisible_to_git_and_removed() {
     drop(other);
     let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Paths of placeholders in a checkout without these files.
+fn reserved_in(project: &Path) -> [PathBuf; 3] {
+    [".claude", ".mcp.json", ".git/commondir"].map(|name| project.join(name))
+}
+
+#[test]
+fn no_placeholder_remains_after_a_shutdown() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.result_of("a").is_none() {
+            let command = "sleep 999 > /dev/null 2>&1 & true";
+            Reply::tool("a", "Bash", json!({ "command": command }))
+        } else {
+            Reply::text("done")
+        }
+    });
+    let world = world_over(&api);
+    if !working_backends(&world.program("swarm-teammate")).contains(&SandboxKind::Namespaces) {
+        return;
+    }
+    world.write("project/a.txt", "main\n");
+    world.commit_project();
+    world.write("root/swarm.toml", "[sandbox]\nbash = \"always\"\n");
+    let reserved = reserved_in(&world.project());
+    let more = ["--mode", "bypassPermissions", "--prompt", "go"];
+    spawn_with(&world, "bob", &more);
+    wait_for_state(&world, "bob", "idle");
+    assert!(reserved.iter().all(|path| path.exists()));
+    world.swarm(&["shutdown", "bob"]).ok();
+    world.wait_until("the checkout is clean", || {
+        !reserved.iter().any(|path| path.exists())
+    });
+}
+
+#[tokio::test]
+async fn placeholders_that_another_agent_left_are_removed() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    let reserved = reserved_in(&ctx.cwd);
+    std::fs::remove_dir_all(&reserved[0]).unwrap();
+    std::fs::create_dir(&reserved[0]).unwrap();
+    std::fs::create_dir(&reserved[1]).unwrap();
+    std::fs::write(&reserved[2], ".\n").unwrap();
+    assert!(bash("touch .claude/x", &ctx).await.is_error);
+    drop(ctx);
+    let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn placeholders_remain_while_a_command_of_another_agent_runs() {
+    let repository = Repository::new();
+    let Some(one) = in_main_checkout(&repository) else {
+        return;
+    };
+    let project = one.cwd.clone();
+    let reserved = reserved_in(&project);
+    std::fs::remove_dir_all(&reserved[0]).unwrap();
+    assert!(!bash("true", &one).await.is_error);
+    let other = in_main_checkout(&repository).unwrap();
+    let end_one = tokio::task::spawn_blocking(move || {
+        let started = || project.join("started").exists().then_some(());
+        wait_until("the command runs", DEADLINE, started).unwrap();
+        drop(one);
+        std::fs::write(project.join("go"), "").unwrap();
+    });
+    let write = "touch started; until test -e go; do sleep 0.05; done; \
+        ! { mkdir -p .claude && echo '{}' > .claude/settings.json; }";
+    let written = bash(write, &other).await;
+    end_one.await.unwrap();
+    assert!(!written.is_error, "{}", written.content);
+    drop(other);
+    let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn commands_see_worktrees_that_appear_later() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    std::fs::remove_dir_all(ctx.cwd.join(".claude")).unwrap();
+    assert!(!bash("true", &ctx).await.is_error);
+    let path = ".claude/worktrees/three";
+    repository.git(&["worktree", "add", "-q", "-b", "three", path]);
+    let work = format!("git -C {path} diff && ls .claude/worktrees && touch {path}/new");
+    let seen = bash(&work, &ctx).await;
+    assert_eq!(seen.content, "three");
+    assert!(bash("touch .claude/settings.json", &ctx).await.is_error);
+}
+
+#[tokio::test]
+async fn a_configuration_that_git_replaces_outside_stays_read_only() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    assert!(!bash("true", &ctx).await.is_error);
+    for value in ["1", "2", "3"] {
+        // The second write may give the file the number that it had first.
+        repository.git(&["config", "swarm.test", value]);
+        repository.git(&["config", "swarm.other", value]);
+        let changed = bash("echo >> .git/config", &ctx).await;
+        assert!(changed.is_error, "{value}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_mounted_is_named_and_tried_again() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    assert!(!bash("true", &ctx).await.is_error);
+    let common = ctx.cwd.join(".git/commondir");
+    std::fs::remove_file(&common).unwrap();
+    std::fs::write(&common, ".\n").unwrap();
+    let file = std::fs::File::open(&common).unwrap();
+    file.lock().unwrap();
+    let refused = bash("true", &ctx).await;
+    assert!(refused.is_error);
+    let words = [common.to_str().unwrap(), "fuser"];
+    assert!(
+        words.iter().all(|word| refused.content.contains(word)),
+        "{}",
+        refused.content
+    );
+    drop(file);
+    assert!(!bash("true", &ctx).await.is_error);
+    assert!(bash("echo x > .git/commondir", &ctx).await.is_error);
 }
 
 #[tokio::test]

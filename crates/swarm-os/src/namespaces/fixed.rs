@@ -3,9 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{MountFlags, mount_bind_recursive};
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+use rustix::mount::{MountFlags, UnmountFlags, mount_bind_recursive, unmount};
 
 use super::bind::{MountError, at, bind_itself, lock};
+use super::placeholders::is_same;
+
+/// Content of a placeholder for `commondir`.
+pub(super) const ITSELF: &str = ".\n";
 
 /// Directory that covers reserved directories: read-only, and ignored by git.
 pub(super) const RESERVED: &str = "/dev/.reserved";
@@ -43,6 +48,52 @@ impl FixedEntry {
         )
     }
 
+    /// Whether this entry is reserved and a placeholder exists there. One that another agent left is
+    /// the same.
+    #[must_use]
+    pub fn is_placeholder(&self) -> bool {
+        match self.kind {
+            FixedKind::ReservedDirectory => is_empty_directory(&self.path),
+            FixedKind::ReservedCommonDirectory => {
+                let found = self.path.symlink_metadata();
+                found.is_ok_and(|found| found.is_file())
+                    && fs::read_to_string(&self.path).is_ok_and(|text| text == ITSELF)
+            }
+            FixedKind::Pinned | FixedKind::ReadOnly => false,
+        }
+    }
+
+    /// Whether something is mounted at this path. A mount disappears when its file is replaced outside
+    /// this mount namespace.
+    pub(super) fn is_mounted(&self) -> bool {
+        let found = statx(
+            CWD,
+            &self.path,
+            AtFlags::SYMLINK_NOFOLLOW,
+            StatxFlags::empty(),
+        );
+        // Kernels before 5.8 do not say.
+        found.is_ok_and(|found| {
+            let is_known = found
+                .stx_attributes_mask
+                .contains(StatxAttributes::MOUNT_ROOT);
+            !is_known || found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        })
+    }
+
+    /// Removes the cover of a reserved directory, so that what was created in it outside is visible.
+    /// Until it is mounted again, processes inside can change it.
+    pub(super) fn uncover(&self) {
+        let path = self.path.as_path();
+        let is_covered = || {
+            is_same(
+                path.symlink_metadata(),
+                Path::new(RESERVED).symlink_metadata(),
+            )
+        };
+        while is_covered() && unmount(path, UnmountFlags::DETACH).is_ok() {}
+    }
+
     /// Mounts the entry. Call it with rights over the mount namespace; it applies to all processes in
     /// it. What was created at a reserved path in the meantime becomes read-only. Never makes anything
     /// writable, so a process inside that replaces a directory by a link gains nothing.
@@ -62,16 +113,24 @@ impl FixedEntry {
             FixedKind::Pinned => bind_itself(path),
             FixedKind::ReservedDirectory if is_empty_directory(path) => {
                 mount_bind_recursive(RESERVED, path).map_err(at("reserve", path))?;
-                lock(path, MountFlags::empty())
+                lock_or_unmount(path)
             }
             _ => {
                 bind_itself(path)?;
-                lock(path, MountFlags::empty())
+                lock_or_unmount(path)
             }
         }
     }
 }
 
-pub(super) fn is_empty_directory(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+fn lock_or_unmount(path: &Path) -> Result<(), MountError> {
+    lock(path, MountFlags::empty()).inspect_err(|_| {
+        unmount(path, UnmountFlags::DETACH).unwrap_or_default();
+    })
+}
+
+fn is_empty_directory(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_ok_and(|found| found.is_dir())
+        && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -5,6 +5,7 @@
 mod bind;
 mod enter;
 mod fixed;
+mod fixed_mounts;
 mod handover;
 mod ids;
 mod loopback;
@@ -16,8 +17,8 @@ mod privileges;
 pub use bind::MountError;
 pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
 pub use fixed::{FixedEntry, FixedKind};
+pub use fixed_mounts::FixedMounts;
 pub use handover::{receive_socket, send_socket};
 pub use loopback::start_loopback;
 pub use mounts::MountView;
-pub use placeholders::Placeholders;
 pub use privileges::{drop_all_privileges, drop_system_privileges};

@@ -4,34 +4,36 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
 use super::bind::{MountError, at};
-use super::fixed::{FixedEntry, FixedKind, is_empty_directory};
+use super::fixed::{FixedEntry, FixedKind, ITSELF};
 
-/// Content of a placeholder for `commondir`.
-const ITSELF: &str = ".\n";
-
-/// How often to try again if another process removes the placeholder.
+/// How often to try again if another process removes the placeholder or has locked it.
 const ATTEMPTS: usize = 10;
+
+/// Time until the next attempt if it is locked. Its removal takes less.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The placeholders of one sandbox. Several sandboxes may use the same ones: each holds a shared lock,
 /// and only the last removes them.
 #[derive(Debug, Default)]
-pub struct Placeholders {
+pub(super) struct Placeholders {
     held: Vec<(FixedEntry, fs::File)>,
 }
 
 impl Placeholders {
-    /// Creates and locks the placeholder of a reserved entry. Does nothing for other entries, if
+    /// Creates and locks the placeholder of a reserved entry, or adopts an existing one. Does nothing for other entries, if
     /// something else exists there, and in a directory in which this user cannot create files.
     ///
     /// # Errors
     /// [`MountError`] if it cannot be created for another reason.
-    pub fn create(&mut self, entry: &FixedEntry) -> Result<(), MountError> {
+    pub(super) fn create(&mut self, entry: &FixedEntry) -> Result<(), MountError> {
         if !entry.is_reserved() {
             return Ok(());
         }
@@ -45,24 +47,25 @@ impl Placeholders {
                     .held
                     .iter()
                     .any(|(_, known)| is_same(known.metadata(), file.metadata()));
-                if !is_known && is_placeholder(entry) {
+                if !is_known && entry.is_placeholder() {
                     self.held.push((entry.clone(), file));
                 }
                 return Ok(());
             }
         }
-        let busy = io::Error::from(io::ErrorKind::ResourceBusy);
-        Err(at("reserve", &entry.path)(busy))
+        let path = entry.path.display();
+        let busy = format!("another program has locked it: end that program (`fuser {path}`)");
+        Err(at("reserve", &entry.path)(io::Error::other(busy)))
     }
 
     /// Removes the placeholders that no other sandbox uses, unless something was created in them. Call
     /// it in the mount namespace after every other process in it has ended.
-    pub fn remove(self) {
+    pub(super) fn remove(self) {
         for (entry, file) in self.held {
             let path = entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
             let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            let is_unchanged = is_at(&file, path) && is_placeholder(&entry);
+            let is_unchanged = is_at(&file, path) && entry.is_placeholder();
             if !alone || !is_unchanged {
                 continue;
             }
@@ -86,7 +89,7 @@ fn is_unwritable(error: &io::Error) -> bool {
 }
 
 /// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was removed
-/// in the meantime.
+/// in the meantime or another program has locked it.
 fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
     let path = entry.path.as_path();
     let created = match entry.kind {
@@ -103,7 +106,17 @@ fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
         Err(Errno::NOENT) => return Ok(None),
         opened => fs::File::from(opened?),
     };
-    flock(&file, FlockOperation::LockShared)?;
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a lock cannot be awaited with a limit"
+            )]
+            sleep(PAUSE);
+            return Ok(None);
+        }
+        locked => locked?,
+    }
     Ok(is_at(&file, path).then_some(file))
 }
 
@@ -115,18 +128,11 @@ fn create_complete(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn is_placeholder(entry: &FixedEntry) -> bool {
-    match entry.kind {
-        FixedKind::ReservedDirectory => is_empty_directory(&entry.path),
-        _ => fs::read_to_string(&entry.path).is_ok_and(|text| text == ITSELF),
-    }
-}
-
 fn is_at(file: &fs::File, path: &Path) -> bool {
     is_same(file.metadata(), path.symlink_metadata())
 }
 
-fn is_same(one: io::Result<fs::Metadata>, other: io::Result<fs::Metadata>) -> bool {
+pub(super) fn is_same(one: io::Result<fs::Metadata>, other: io::Result<fs::Metadata>) -> bool {
     let identity = |found: fs::Metadata| (found.dev(), found.ino());
     matches!((one.map(identity), other.map(identity)), (Ok(one), Ok(other)) if one == other)
 }
@@ -157,6 +163,17 @@ mod tests {
             other.remove();
             assert!(!reserved.path.exists(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_placeholder_that_another_program_locks_is_an_error() {
+        let base = tempfile::tempdir().unwrap();
+        let reserved = entry(&base.path().join(".claude"), FixedKind::ReservedDirectory);
+        fs::create_dir(&reserved.path).unwrap();
+        let file = fs::File::open(&reserved.path).unwrap();
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        let failed = Placeholders::default().create(&reserved).unwrap_err();
+        assert!(failed.to_string().contains("fuser"), "{failed}");
     }
 
     #[test]

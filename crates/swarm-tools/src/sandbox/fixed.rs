@@ -8,8 +8,8 @@ use swarm_os::namespaces::{FixedEntry, FixedKind};
 
 use crate::Confinement;
 
-/// Files of a repository that make git run programs.
-const GIT_CONFIGURATION: [&str; 3] = ["config", "config.worktree", "hooks"];
+/// Files of a repository that make git run programs, besides `hooks`.
+const GIT_CONFIGURATION: [&str; 2] = ["config", "config.worktree"];
 
 /// Files of a worktree's git directory that name other directories and their configuration.
 const WORKTREE_CONFIGURATION: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
@@ -66,15 +66,8 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
     let writable = WRITABLE.map(|name| root.join(name));
     let writable = writable.into_iter().filter(|path| exists(path));
     let writable = writable.map(|path| entry(path, FixedKind::Pinned));
-    let configuration = PROJECT_CONFIGURATION.map(|name| {
-        let path = root.join(name);
-        let kind = if exists(&path) {
-            FixedKind::ReadOnly
-        } else {
-            FixedKind::ReservedDirectory
-        };
-        entry(path, kind)
-    });
+    let configuration = PROJECT_CONFIGURATION
+        .map(|name| existing_or_reserved(root.join(name), FixedKind::ReservedDirectory));
     writable.chain(configuration).collect()
 }
 
@@ -82,17 +75,27 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
 fn repository_entries(git: &Path) -> Vec<FixedEntry> {
     let mut entries = vec![entry(git.to_owned(), FixedKind::Pinned)];
     entries.extend(read_only(git, &GIT_CONFIGURATION));
-    let hooks = git.join("hooks");
-    if !exists(&hooks) {
-        entries.push(entry(hooks, FixedKind::ReservedDirectory));
-    }
+    entries.push(existing_or_reserved(
+        git.join("hooks"),
+        FixedKind::ReservedDirectory,
+    ));
     let common = git.join("commondir");
-    if exists(&common) {
-        entries.push(entry(common, FixedKind::ReadOnly));
-    } else if !has_own_worktree(git) {
-        entries.push(entry(common, FixedKind::ReservedCommonDirectory));
+    if exists(&common) || !has_own_worktree(git) {
+        let kind = FixedKind::ReservedCommonDirectory;
+        entries.push(existing_or_reserved(common, kind));
     }
     entries
+}
+
+/// Returns a reserved entry if nothing exists there or only a placeholder, which another agent uses or
+/// has left; otherwise a read-only one.
+fn existing_or_reserved(path: PathBuf, kind: FixedKind) -> FixedEntry {
+    let is_missing = !exists(&path);
+    let reserved = entry(path, kind);
+    if is_missing || reserved.is_placeholder() {
+        return reserved;
+    }
+    entry(reserved.path, FixedKind::ReadOnly)
 }
 
 /// Whether the configuration may name a worktree, which git ignores if there is a `commondir`.
@@ -142,7 +145,14 @@ mod tests {
             (".git/commondir", ReservedCommonDirectory),
         ];
         assert_eq!(kinds(&root), named(&expected));
-        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        // Placeholders of another agent.
+        for name in [".claude", ".mcp.json", ".git/hooks"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        fs::write(root.join(".git/commondir"), ".\n").unwrap();
+        assert_eq!(kinds(&root), named(&expected));
+        fs::remove_dir(root.join(".mcp.json")).unwrap();
+        fs::create_dir_all(root.join(".git/hooks/inner")).unwrap();
         fs::create_dir_all(root.join(".claude/worktrees")).unwrap();
         fs::File::create(root.join(".mcp.json")).unwrap();
         fs::File::create(root.join(".git/commondir")).unwrap();

@@ -1,13 +1,10 @@
 //! The namespaces of an agent, as seen by the agent: they exist as long as this value.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -41,14 +38,9 @@ pub(crate) struct SandboxHost {
     channel: UnixStream,
     /// What it was created with.
     arguments: HelperArguments,
-    /// Entries that cannot be changed, with the file that was found there.
-    fixed: BTreeMap<PathBuf, Option<FileId>>,
     first: NamespaceMember,
     proxy: Option<Proxy>,
 }
-
-/// Device and number of a file.
-type FileId = (u64, u64);
 
 /// The proxy of an agent's commands.
 #[derive(Debug)]
@@ -86,7 +78,6 @@ impl SandboxHost {
             child,
             answers,
             channel,
-            fixed: BTreeMap::new(),
             arguments,
             first: NamespaceMember {
                 pid: 0,
@@ -95,8 +86,6 @@ impl SandboxHost {
             proxy: None,
         };
         starting.first = starting.wait_until_ready()?;
-        let fixed = starting.arguments.view.fixed.clone();
-        starting.remember(&fixed);
         if starting.arguments.network == SandboxNetwork::Proxy {
             let proxy = starting.start_proxy(access);
             starting.proxy =
@@ -120,15 +109,7 @@ impl SandboxHost {
     /// # Errors
     /// Returns the reason as text.
     fn fix(&mut self, fixed: &[FixedEntry]) -> Result<(), String> {
-        let missing = fixed.iter().filter(|entry| {
-            let known = self.fixed.get(&entry.path);
-            known.is_none_or(|known| known.is_none() || *known != file_id(&entry.path))
-        });
-        let missing: Vec<FixedEntry> = missing.cloned().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let sent = send_request(&mut self.channel, missing.clone());
+        let sent = send_request(&mut self.channel, fixed.to_vec());
         sent.map_err(|error| error.to_string())?;
         let mut line = String::new();
         if !is_readable(&self.answers)?
@@ -137,16 +118,12 @@ impl SandboxHost {
             return Err(self.reason());
         }
         if let Some(why) = line.strip_prefix(FAILED) {
-            return Err(why.trim_end().to_owned());
+            let why = why.trim_end();
+            return Err(format!(
+                "{why}; if that lasts, move this file or directory away"
+            ));
         }
-        self.remember(&missing);
         Ok(())
-    }
-
-    fn remember(&mut self, fixed: &[FixedEntry]) {
-        let known = fixed.iter().map(|entry| &entry.path);
-        let known = known.map(|path| (path.clone(), file_id(path)));
-        self.fixed.extend(known);
     }
 
     /// Whether commands can join.
@@ -288,11 +265,6 @@ impl HostSlot {
         let access = self.access.get();
         access.map_or_else(Vec::new, |access| access.take_denied())
     }
-}
-
-fn file_id(path: &Path) -> Option<FileId> {
-    let found = path.symlink_metadata().ok()?;
-    Some((found.dev(), found.ino()))
 }
 
 /// Waits for a line or the end of the output. `false` on timeout.

@@ -1,25 +1,25 @@
 //! The namespaces of one agent: the process that creates them and their first process.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, wait,
 };
 use swarm_os::namespaces::{
-    FixedEntry, Placeholders, drop_all_privileges, enter_new_namespaces, send_socket,
-    start_loopback,
+    FixedEntry, FixedMounts, drop_all_privileges, enter_new_namespaces, send_socket, start_loopback,
 };
 use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncReadExt as _, Interest};
 use tokio::net::unix::pipe;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
@@ -37,27 +37,68 @@ pub(super) const FAILED: &str = "failed ";
 const MAX_REQUEST: u32 = 1 << 20;
 
 /// Creates namespaces, starts their first process, and mounts more entries on request, until the
-/// agent ends. Every process inside ends with the first one.
+/// agent ends or this process is told to end. Every process inside ends with the first one.
 pub(super) fn host_namespaces(arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
-    let mut placeholders = Placeholders::default();
-    let fixed = &arguments.view.fixed;
-    fixed
-        .iter()
-        .try_for_each(|entry| placeholders.create(entry))?;
-    let served = serve_agent(arguments, &mut placeholders);
-    placeholders.remove();
+    let error = SandboxError::Namespaces;
+    let runtime = runtime().map_err(error)?;
+    // From here on, a signal does not end this process before it has removed its placeholders.
+    let mut stop = runtime
+        .block_on(async { StopSignals::new() })
+        .map_err(error)?;
+    let mut mounts = FixedMounts::default();
+    let served = mounts
+        .reserve(&arguments.view.fixed)
+        .map_err(SandboxError::from)
+        .and_then(|()| serve_agent(arguments, &mut mounts, &runtime, &mut stop));
+    mounts.remove();
     served
+}
+
+/// Signals that end a process in an orderly way.
+struct StopSignals([SignalStream; 3]);
+
+impl StopSignals {
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+            signal(SignalKind::interrupt())?,
+        ]))
+    }
+
+    async fn received(&mut self) {
+        let [terminate, hangup, interrupt] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+}
+
+/// Creates a runtime without other threads, which namespaces require.
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
 }
 
 fn serve_agent(
     arguments: HelperArguments,
-    placeholders: &mut Placeholders,
+    mounts: &mut FixedMounts,
+    runtime: &Runtime,
+    stop: &mut StopSignals,
 ) -> Result<ExitCode, SandboxError> {
     let error = SandboxError::Namespaces;
     let channel = io::stdin().lock();
-    let mut channel = UnixStream::from(rustix::io::dup(&channel).map_err(|e| error(e.into()))?);
+    let channel = UnixStream::from(rustix::io::dup(&channel).map_err(|e| error(e.into()))?);
     let mut first = start_first(arguments, &channel)?;
-    let served = serve_requests(&mut channel, &first, placeholders);
+    let served = runtime.block_on(async {
+        tokio::select! {
+            () = stop.received() => Ok(()),
+            served = serve_requests(channel, &first, mounts) => served,
+        }
+    });
     // It has ended if the requests ended with an error.
     first.kill().unwrap_or_default();
     let status = first.wait().map_err(error)?;
@@ -98,29 +139,28 @@ fn start_first(
 }
 
 /// Mounts what the agent requests, until it closes the channel or the first process ends.
-fn serve_requests(
-    channel: &mut UnixStream,
+async fn serve_requests(
+    channel: UnixStream,
     first: &Child,
-    placeholders: &mut Placeholders,
+    mounts: &mut FixedMounts,
 ) -> io::Result<()> {
     let first = pidfd_open(Pid::from_child(first), PidfdFlags::empty())?;
+    #[expect(
+        deprecated,
+        reason = "the newer form is unsafe because of other types; an `OwnedFd` stays open"
+    )]
+    let first = AsyncFd::with_interest(first, Interest::READABLE)?;
+    channel.set_nonblocking(true)?;
+    let mut channel = tokio::net::UnixStream::from_std(channel)?;
     loop {
-        let mut polled = [
-            PollFd::new(&first, PollFlags::IN),
-            PollFd::new(channel, PollFlags::IN),
-        ];
-        poll(&mut polled, None)?;
-        if !polled[0].revents().is_empty() {
-            return Ok(());
-        }
-        let Some(fixed) = receive_request(channel)? else {
+        let request = tokio::select! {
+            _ = first.readable() => return Ok(()),
+            request = receive_request(&mut channel) => request?,
+        };
+        let Some(fixed) = request else {
             return Ok(());
         };
-        let mounted = fixed.iter().try_for_each(|entry| {
-            placeholders.create(entry)?;
-            entry.mount()
-        });
-        match mounted {
+        match mounts.update(&fixed) {
             Ok(()) => tell(READY)?,
             Err(error) => tell(&format!("{FAILED}{error}").replace('\n', " "))?,
         }
@@ -143,15 +183,17 @@ pub(super) fn send_request(channel: &mut UnixStream, fixed: Vec<FixedEntry>) -> 
 }
 
 /// Receives entries. `None` if the agent has ended.
-fn receive_request(channel: &mut UnixStream) -> io::Result<Option<Vec<FixedEntry>>> {
+async fn receive_request(
+    channel: &mut tokio::net::UnixStream,
+) -> io::Result<Option<Vec<FixedEntry>>> {
     let mut length = [0; 4];
-    if channel.read(&mut length[..1])? == 0 {
+    if channel.read(&mut length[..1]).await? == 0 {
         return Ok(None);
     }
-    channel.read_exact(&mut length[1..])?;
+    channel.read_exact(&mut length[1..]).await?;
     let length = u32::from_ne_bytes(length).min(MAX_REQUEST);
     let mut text = vec![0; length.try_into().unwrap_or_default()];
-    channel.read_exact(&mut text)?;
+    channel.read_exact(&mut text).await?;
     let words = text.split(|byte| *byte == 0);
     let mut words = words.map(|word| OsString::from_vec(word.to_vec()));
     let arguments = HelperArguments::parse(&mut words).map_err(io::Error::other)?;
@@ -166,13 +208,8 @@ pub(super) fn be_first_process(given: &HelperArguments) -> Result<ExitCode, Sand
         .map_err(|error| SandboxError::Namespaces(error.into()))?;
     given.view.apply()?;
     drop_all_privileges().map_err(SandboxError::Privileges)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build();
-    let runtime = runtime.map_err(SandboxError::Namespaces)?;
-    runtime
-        .block_on(attend())
-        .map_err(SandboxError::Namespaces)?;
+    let attended = runtime().and_then(|runtime| runtime.block_on(attend()));
+    attended.map_err(SandboxError::Namespaces)?;
     Ok(ExitCode::SUCCESS)
 }
 
