@@ -1,13 +1,14 @@
 //! Entries of writable directories that a sandbox cannot change.
 
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags, mount_bind_recursive, unmount};
 
 use super::bind::{MountError, at, bind_itself, lock};
-use super::placeholders::is_same;
 
 /// Content of a placeholder for `commondir`.
 pub(super) const ITSELF: &str = ".\n";
@@ -133,4 +134,10 @@ fn is_empty_directory(path: &Path) -> bool {
     let found = path.symlink_metadata();
     found.is_ok_and(|found| found.is_dir())
         && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Returns whether both are the same file or directory.
+pub(super) fn is_same(one: io::Result<fs::Metadata>, other: io::Result<fs::Metadata>) -> bool {
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    matches!((one.map(identity), other.map(identity)), (Ok(one), Ok(other)) if one == other)
 }

@@ -39,7 +39,9 @@ impl FixedMounts {
         });
         let changed: Vec<&FixedEntry> = changed.collect();
         // Pinned entries below a directory are mounted before it.
-        changed.iter().for_each(|entry| entry.uncover());
+        for entry in &changed {
+            entry.uncover();
+        }
         let mut result = Ok(());
         for entry in changed {
             let created = self.placeholders.create(entry);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
 use super::bind::{MountError, at};
-use super::fixed::{FixedEntry, FixedKind, ITSELF};
+use super::fixed::{FixedEntry, FixedKind, ITSELF, is_same};
 
 /// How often to try again if another process removes the placeholder or has locked it.
 const ATTEMPTS: usize = 10;
@@ -130,11 +129,6 @@ fn create_complete(path: &Path) -> io::Result<()> {
 
 fn is_at(file: &fs::File, path: &Path) -> bool {
     is_same(file.metadata(), path.symlink_metadata())
-}
-
-pub(super) fn is_same(one: io::Result<fs::Metadata>, other: io::Result<fs::Metadata>) -> bool {
-    let identity = |found: fs::Metadata| (found.dev(), found.ino());
-    matches!((one.map(identity), other.map(identity)), (Ok(one), Ok(other)) if one == other)
 }
 
 #[cfg(test)]

@@ -125,6 +125,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn missing_settings_are_reserved_and_existing_ones_are_read_only() {
         use FixedKind::{Pinned, ReadOnly, ReservedCommonDirectory, ReservedDirectory};
         let base = tempfile::tempdir().unwrap();
