@@ -16,7 +16,6 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::capped::CappedBuffer;
-use crate::shell::shell;
 
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
@@ -90,7 +89,7 @@ struct Running {
 fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
     let (stdout, out) = io::pipe()?;
     let (stderr, err) = io::pipe()?;
-    let child = Command::new(shell(context.env))
+    let child = Command::new(swarm_os::find_shell(context.env))
         .arg("-c")
         .arg(line)
         .current_dir(context.cwd)

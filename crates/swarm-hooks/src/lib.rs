@@ -14,7 +14,6 @@ mod http;
 mod outcome;
 mod prompt;
 mod reach;
-mod shell;
 mod subject;
 mod team_events;
 

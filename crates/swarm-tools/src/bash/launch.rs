@@ -29,7 +29,8 @@ impl ShellLaunch {
     /// The error is a message for the model.
     pub(super) async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
         let ctx = ctx.clone();
-        let planned = tokio::task::spawn_blocking(move || Self::new(shell(&ctx), &ctx));
+        let planned =
+            tokio::task::spawn_blocking(move || Self::new(swarm_os::find_shell(&ctx.env), &ctx));
         let planned = planned.await;
         planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
@@ -71,20 +72,6 @@ impl ShellLaunch {
             own_session: true,
         })
     }
-}
-
-/// Returns bash from the command's `PATH`, otherwise from the usual directories, otherwise
-/// `/bin/sh`.
-fn shell(ctx: &ToolContext) -> PathBuf {
-    let path = ctx.env.get("PATH").map_or("", String::as_str);
-    let named = path
-        .split(':')
-        .filter(|directory| directory.starts_with('/'));
-    named
-        .chain(["/bin", "/usr/bin", "/usr/local/bin"])
-        .map(|directory| PathBuf::from(directory).join("bash"))
-        .find(|bash| bash.is_file())
-        .unwrap_or_else(|| "/bin/sh".into())
 }
 
 /// Returns the variables by which programs find the proxy. Their own servers are reached directly.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Returns bash from the `PATH` of the hook's environment or its usual location, otherwise
+/// Returns bash from the `PATH` of an environment, otherwise from the usual directories, otherwise
 /// `/bin/sh`.
-pub(crate) fn shell(env: &BTreeMap<String, String>) -> PathBuf {
+pub fn find_shell(env: &BTreeMap<String, String>) -> PathBuf {
     let path = env.get("PATH").map_or("", String::as_str);
     let named = path
         .split(':')
