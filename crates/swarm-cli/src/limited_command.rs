@@ -87,7 +87,7 @@ mod tests {
         );
         let found = output_within(shell(&script), b"", Duration::from_millis(300)).await;
         assert!(found.unwrap().is_none());
-        let writer = || {
+        let is_closed = || {
             let opened = rustix::fs::open(
                 &fifo,
                 rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK,
@@ -96,7 +96,7 @@ mod tests {
             opened.is_err()
         };
         let gone = async {
-            while !writer() {
+            while !is_closed() {
                 tokio::task::yield_now().await;
             }
         };

@@ -105,7 +105,7 @@ impl MemberContext {
         }
     }
 
-    /// Uses this interrupt for lock waits instead of its own.
+    /// Replaces the interrupt of lock waits.
     #[must_use]
     pub fn with_lock_interrupt(mut self, interrupt: &LockInterrupt) -> Self {
         self.lock_interrupt = interrupt.clone();

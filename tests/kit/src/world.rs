@@ -16,7 +16,9 @@ use swarm_protocol::{
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
     StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::{Actor, BlockOn as _, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_store::{
+    Actor, BlockOn as _, Draft, FileStore, Inbox, NewMember, NewTeam, TeamStore, process,
+};
 use swarm_team::{Incoming, MemberLimits, sort_mail};
 use swarm_worktree::{Git, Worktrees};
 
@@ -141,23 +143,16 @@ impl World {
     }
 
     pub fn mail(&self, member: &str) -> Vec<Incoming> {
-        let inbox = self
-            .store
-            .team(&team())
-            .inbox(&name(member))
-            .block_on()
-            .unwrap();
-        sort_mail(inbox.entries)
+        sort_mail(self.inbox(member).entries)
     }
 
     pub fn unread(&self, member: &str) -> usize {
-        let inbox = self
-            .store
-            .team(&team())
-            .inbox(&name(member))
-            .block_on()
-            .unwrap();
-        inbox.unread().count()
+        self.inbox(member).unread().count()
+    }
+
+    fn inbox(&self, member: &str) -> Inbox {
+        let team = self.store.team(&team());
+        team.inbox(&name(member)).block_on().unwrap()
     }
 
     /// Adds an unmarked entry to the lead's inbox, as another program would.

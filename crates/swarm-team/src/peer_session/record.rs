@@ -40,7 +40,7 @@ fn read(path: &Path) -> Option<PeerRecord> {
         return Some(record);
     }
     remove(path);
-    // Whoever can write records must not choose files for others to remove.
+    // A program that can write records must not choose files for others to remove.
     if fs::symlink_metadata(&record.socket).is_ok_and(|found| found.file_type().is_socket()) {
         remove(&record.socket);
     }

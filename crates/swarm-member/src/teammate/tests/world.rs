@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use swarm_model::Model;
 use swarm_os::LifeHolder;
 use swarm_protocol::{
-    AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, LEAD_NAME,
-    MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
-    SystemClock, TeamName, UnixMs,
+    AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, JournalEntry,
+    LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId,
+    SpawnId, SystemClock, TeamName, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft, FileStore, TeamStore, process};
 use swarm_team::{
@@ -248,28 +248,21 @@ impl World {
         LifeHolder::take(&life, b"{}").unwrap()
     }
 
+    fn events(&self) -> Vec<JournalEntry> {
+        let team = self.store.team(&self.team);
+        team.events().block_on().unwrap().entries
+    }
+
     /// Returns the journal's events of one kind.
     pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self
-            .store
-            .team(&self.team)
-            .events()
-            .block_on()
-            .unwrap()
-            .entries
-            .into_iter();
-        events.filter(|entry| is_meant(&entry.event)).count()
+        let events = self.events();
+        let meant = events.iter().filter(|entry| is_meant(&entry.event));
+        meant.count()
     }
 
     /// Returns the index of the first event of a kind in the journal.
     pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self
-            .store
-            .team(&self.team)
-            .events()
-            .block_on()
-            .unwrap()
-            .entries;
+        let events = self.events();
         let found = events.iter().position(|entry| is_meant(&entry.event));
         found.expect("the event is in the journal")
     }
