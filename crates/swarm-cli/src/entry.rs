@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::alternative_role::run_alternative_role;
 use crate::app::App;
@@ -29,7 +29,7 @@ pub fn main_impl() -> ExitCode {
     }
     let has_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let words = written_out(std::env::args_os().collect(), has_terminal);
-    let args = match Args::try_parse_from(&words) {
+    let args = match parse(&words) {
         Ok(args) => args,
         Err(error) => return print_parse_error(&with_tip(error, words.into_iter())),
     };
@@ -67,6 +67,22 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
         words.insert(1, OsString::from("lead"));
     }
     words
+}
+
+/// Parses the arguments. `lead` is also the default command if its flags come first, as in
+/// `swarm --model sonnet "Fix it"`.
+pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
+    Args::try_parse_from(words).or_else(|error| {
+        let starts_with_flag = words
+            .get(1)
+            .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+        if error.kind() != ErrorKind::UnknownArgument || !starts_with_flag {
+            return Err(error);
+        }
+        let mut words = words.to_vec();
+        words.insert(1, OsString::from("lead"));
+        Args::try_parse_from(words)
+    })
 }
 
 /// Returns whether only the version is requested. Scripts request it often, and building all
@@ -195,6 +211,27 @@ mod tests {
         for word in ["statsu", "--help", "--team a", ""] {
             assert_eq!(full(&[word], true), [word]);
         }
+    }
+
+    #[test]
+    fn flags_of_the_lead_need_no_command() {
+        let parsed = |words: &[&str]| {
+            let words = std::iter::once("swarm").chain(words.iter().copied());
+            parse(&words.map(OsString::from).collect::<Vec<_>>())
+        };
+        for words in [
+            &["--model", "sonnet", "fix it"][..],
+            &["-c"],
+            &["--mode", "plan", "--json"],
+        ] {
+            let args = parsed(words).unwrap();
+            let command = format!("{:?}", args.command);
+            assert!(command.starts_with("Lead("), "{command}");
+        }
+        let misspelled = parsed(&["--modle", "sonnet"]).unwrap_err().to_string();
+        assert!(misspelled.contains("swarm lead"), "{misspelled}");
+        let of_a_command = parsed(&["status", "--bogus"]).unwrap_err().to_string();
+        assert!(of_a_command.contains("swarm status"), "{of_a_command}");
     }
 
     #[test]

@@ -2,10 +2,8 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
-
 use super::Args;
-use crate::entry::written_out;
+use crate::entry::{parse, written_out};
 
 /// Returns the arguments of the first command of a shell line, without redirections and comments.
 /// `None` if it does not run `swarm`.
@@ -36,7 +34,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 fn assert_understood(line: &str) {
     let Some(words) = words(line) else { return };
     let words = written_out(words.into_iter().map(OsString::from).collect(), true);
-    if let Err(error) = Args::try_parse_from(&words) {
+    if let Err(error) = parse(&words) {
         let is_answer = !error.use_stderr();
         assert!(is_answer, "{line}\n{words:?}\n{error}");
     }

@@ -22,13 +22,13 @@ use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`swarm` alone, or with a prompt in quotes, is short for it. Type to the lead; commands begin with `/`, such as \
+`swarm` alone, with a prompt in quotes or with these options is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
 `--continue` restores lead, team and conversations. In tmux, answer requests from a terminal outside tmux unless \
 the setting `permissions.answer_in_place` is `always`.
 
 Examples:
-  swarm lead
+  swarm --model sonnet
   swarm lead \"Find out why the import is slow\" --mode acceptEdits
   swarm lead --continue")]
 pub(crate) struct LeadArgs {
