@@ -63,13 +63,13 @@ impl ReceiverStatus {
 
     /// Returns a clause for a model: the receiver's state and when it reads the message.
     pub fn for_model(&self, now: UnixMs) -> String {
-        let mut doing = self.state.name().to_owned();
-        if let Some(since) = self.since {
-            doing = format!("{doing} for {} s", now.since(since) / 1000);
-        }
-        if let Some(detail) = &self.detail {
-            doing = format!("{doing}: {detail}");
-        }
+        let state = self.state.name();
+        let detail = self.detail.as_ref().map(|detail| format!(" ({detail})"));
+        let detail = detail.unwrap_or_default();
+        let doing = match self.since {
+            Some(since) => format!("has been {state}{detail} for {} s", now.since(since) / 1000),
+            None => format!("is {state}{detail}"),
+        };
         let when = match self.reads {
             ReadTime::Immediately => "reads it immediately",
             ReadTime::BeforeNextCall => "reads it before its next tool call",
@@ -86,7 +86,7 @@ impl ReceiverStatus {
         };
         match self.reads {
             ReadTime::ByHand | ReadTime::Unknown => format!("which {when}"),
-            _ => format!("which is {doing} and {when}"),
+            _ => format!("which {doing} and {when}"),
         }
     }
 }

@@ -225,7 +225,7 @@ async fn d7_a_sender_learns_that_the_receiver_is_busy_and_a_newer_message_replac
     let first = said(&call(&bob.tool, input("10 %")).await);
     let told = first["message"].as_str().unwrap();
     assert!(
-        told.contains("alice, which is working for") && told.contains("when its turn ends"),
+        told.contains("alice, which has been working for") && told.contains("when its turn ends"),
         "{told}"
     );
     let second = said(&call(&bob.tool, input("20 %")).await);
