@@ -52,7 +52,10 @@ impl Provider {
             Self::OpenAi => {
                 "; for your own server set OPENAI_BASE_URL instead (Ollama: http://127.0.0.1:11434/v1)"
             }
-            Self::Anthropic | Self::Scripted => "",
+            Self::Anthropic => {
+                "; with a subscription, `swarm spawn NAME --runtime claude` starts your own Claude Code as a teammate"
+            }
+            Self::Scripted => "",
         }
     }
 
