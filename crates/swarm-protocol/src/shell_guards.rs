@@ -37,6 +37,15 @@ pub struct ShellGuards {
     pub hosts: Vec<String>,
 }
 
+impl ShellGuards {
+    /// Returns whether every command runs in a sandbox without a terminal and without Unix sockets,
+    /// so that it cannot type into a terminal or its multiplexer.
+    pub fn cut_terminals(&self) -> bool {
+        let confines_all = matches!(self.sandbox, SandboxUse::Always | SandboxUse::Auto);
+        confines_all && self.backend.is_some() && !self.helper.is_empty() && !self.unix_sockets
+    }
+}
+
 /// What sandboxed commands reach of the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -126,5 +135,33 @@ impl SandboxUse {
 impl fmt::Display for SandboxUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_sandbox_for_every_command_without_sockets_cuts_terminals() {
+        let confined = ShellGuards {
+            sandbox: SandboxUse::Auto,
+            backend: Some(SandboxKind::Landlock),
+            helper: vec!["swarm".to_owned()],
+            ..ShellGuards::default()
+        };
+        assert!(confined.cut_terminals());
+        let changes: [fn(&mut ShellGuards); 5] = [
+            |guards| guards.sandbox = SandboxUse::Off,
+            |guards| guards.sandbox = SandboxUse::Worktree,
+            |guards| guards.backend = None,
+            |guards| guards.helper.clear(),
+            |guards| guards.unix_sockets = true,
+        ];
+        for change in changes {
+            let mut open = confined.clone();
+            change(&mut open);
+            assert!(!open.cut_terminals(), "{open:?}");
+        }
     }
 }

@@ -105,6 +105,10 @@ pub struct LifeRecord {
     /// earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pid_space: String,
+    /// Whether its shell commands can reach neither a terminal nor a Unix socket, as
+    /// [`ShellGuards::cut_terminals`](crate::ShellGuards::cut_terminals) says.
+    #[serde(default)]
+    pub confined: bool,
 }
 
 /// State of a member, as shown to people and scripts.

@@ -199,6 +199,7 @@ impl Leadership {
             spawn_id,
             host: process.host.clone(),
             pid_space: process.pid_space.clone(),
+            confined: self.spawn_context.agent_config.shell.cut_terminals(),
         };
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();

@@ -343,6 +343,7 @@ pub fn hold_life(
         spawn_id,
         host: "here".to_owned(),
         pid_space: String::new(),
+        confined: false,
     };
     let path = store.team(team).life_path(&name(member));
     LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()

@@ -340,6 +340,7 @@ fn live(
         spawn_id,
         host: TEAM.to_owned(),
         pid_space: String::new(),
+        confined: false,
     };
     let content = serde_json::to_vec(&record).unwrap_or_default();
     let life = (ground.store)

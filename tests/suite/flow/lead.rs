@@ -4,6 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, Reply};
 
 use super::typing::RunInPane;
+use crate::pains::guards::kernel_has_none;
 
 /// Takes the shell out of tmux, as far as swarm can tell: requests are answered in place only there.
 const OUTSIDE: &str = "unset TMUX TMUX_PANE; clear";
@@ -126,14 +127,39 @@ fn a_conversation_is_open_in_one_process_only() {
 }
 
 #[test]
-fn in_tmux_requests_are_not_answered_where_an_agent_could_type_too() {
+fn in_tmux_requests_are_answered_while_the_sandbox_confines_every_shell() {
+    if kernel_has_none() {
+        return;
+    }
     let run = RunInPane::shell("sh", brain);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("make it");
+    run.shows("team-lead asks: Bash touch made");
+    let made = run.world.project().join("made");
+    run.world
+        .wait_until("the call that was allowed by a key", || {
+            run.press("C-u");
+            run.press("1");
+            made.exists()
+        });
+    run.press("C-u");
+    run.line("!echo mine-$((1+1))");
+    run.shows("mine-2");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn in_tmux_requests_are_not_answered_where_an_agents_shell_could_type_too() {
+    let run = RunInPane::shell("sh", brain);
+    run.line("export SWARM_SANDBOX_BASH=off; clear");
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
     run.line("make it");
     run.shows("needs an answer");
     run.line("/approve");
-    run.shows("is not accepted here: this terminal is in tmux");
+    run.shows("is not accepted here: this terminal is in tmux, where the lead's");
     let requests = run.world.swarm(&["requests", "--json"]).json();
     let id = requests[0]["id"].as_str().expect("the request still waits");
     run.world.swarm(&["deny", id]).ok();

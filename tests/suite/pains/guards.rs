@@ -118,7 +118,7 @@ pub(super) async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
     clippy::print_stderr,
     reason = "the developer must see that the test was skipped"
 )]
-pub(super) fn kernel_has_none() -> bool {
+pub(crate) fn kernel_has_none() -> bool {
     let absent = !landlock_works();
     if absent {
         eprintln!("NOT PROVEN HERE: no sandbox works, so no command was held in its worktree");

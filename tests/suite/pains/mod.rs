@@ -7,7 +7,7 @@ mod ending;
 mod environment;
 mod escapes;
 mod frozen;
-mod guards;
+pub(crate) mod guards;
 mod holds;
 mod life;
 mod mail;

@@ -115,6 +115,7 @@ fn take_life(
         spawn_id: order.spawn_id,
         host: process.host.clone(),
         pid_space: process.pid_space.clone(),
+        confined: order.runtime.is_none() && order.agent_config.shell.cut_terminals(),
     };
     // Ids, numbers and strings always serialize.
     let content = serde_json::to_vec(&record).unwrap_or_default();

@@ -348,6 +348,7 @@ fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
         spawn_id: swarm_protocol::SpawnId::random(),
         host: "here".to_owned(),
         pid_space: String::new(),
+        confined: false,
     };
     let path = world.handle().life_path(&name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();

@@ -101,6 +101,7 @@ impl World {
             spawn_id,
             host: "here".to_owned(),
             pid_space: String::new(),
+            confined: false,
         };
         let path = self.handle().life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()

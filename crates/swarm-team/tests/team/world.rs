@@ -162,6 +162,7 @@ impl World {
             spawn_id,
             host: String::new(),
             pid_space: String::new(),
+            confined: false,
         };
         let path = self.store.team(&self.team).life_path(&name(member));
         std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();

@@ -24,8 +24,8 @@ use crate::identity::Acting;
 #[command(after_help = "\
 `swarm` alone, with a prompt in quotes or with these options is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
-`--continue` restores lead, team and conversations. In tmux, answer requests from a terminal outside tmux unless \
-the setting `permissions.answer_in_place` is `always`.
+`--continue` restores lead, team and conversations. In tmux, requests are answered here only \
+while the sandbox confines every agent's shell, or if the setting `permissions.answer_in_place` is `always`.
 
 Examples:
   swarm --model sonnet

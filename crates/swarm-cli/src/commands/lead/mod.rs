@@ -23,6 +23,7 @@ mod status_command;
 mod status_line;
 mod team_content;
 mod terminal;
+mod terminal_actor;
 mod transcript_document;
 mod typed_command;
 mod view;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory as _;
 use swarm_agent::{EventSink, RewindPoints, all_lead_sessions, find_transcript};
-use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
+use swarm_config::{Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{
@@ -28,6 +28,7 @@ use super::session_picker::{elsewhere, session_picker};
 use super::sessions::team_of;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
+use super::terminal_actor::TerminalActor;
 use super::transcript_document::TranscriptDocument;
 use super::typed_command::{parse_command, run_command};
 use crate::app::App;
@@ -38,17 +39,6 @@ use crate::commands::team::TeamCommand;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
-
-/// Environment variables of terminals that other programs can type into, with the name of the
-/// terminal.
-const SHARED_TERMINALS: [(&str, &str); 6] = [
-    ("TMUX", "tmux"),
-    ("STY", "screen"),
-    ("ZELLIJ", "zellij"),
-    ("KITTY_LISTEN_ON", "kitty with remote control"),
-    ("WEZTERM_UNIX_SOCKET", "WezTerm"),
-    ("NVIM", "Neovim"),
-];
 
 /// Text of `/help`.
 const HELP: &str = "\
@@ -115,7 +105,7 @@ pub(super) struct TerminalCommands {
     is_interactive: bool,
     /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
-    acting: Acting,
+    actor: TerminalActor,
     /// Names of skills, which are prompts to the lead.
     skills: Vec<String>,
     settings: Settings,
@@ -143,14 +133,16 @@ impl TerminalCommands {
             Some(team) => team.clone(),
             None => implicit_team_name(parts.session)?,
         };
-        let acting = typing_actor(app, acting::find(app)?);
+        let shell = &parts.spawn_context.agent_config.shell;
+        let actor = TerminalActor::new(app, acting::find(app)?, Some(shell));
+        let is_person = actor.now(parts.team.as_ref()) == Acting::Person;
         let cwd = &parts.spawn_context.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
         let prompts = PromptCommands::new(
             (&env, lines),
             (&app.root, &project_top(&app.root, cwd)),
-            (app.is_trusted()?, acting == Acting::Person),
+            (app.is_trusted()?, is_person),
             ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
         );
         Ok(Self {
@@ -161,7 +153,7 @@ impl TerminalCommands {
             session: parts.session,
             is_interactive: parts.is_interactive,
             implicit,
-            acting,
+            actor,
             skills: (parts.spawn_context.agent_config.skills.iter())
                 .map(|skill| skill.name.clone())
                 .collect(),
@@ -232,14 +224,13 @@ impl TerminalCommands {
     /// Runs a line in the person's shell, shows its output and returns it for the conversation.
     /// Refused where agents can type, because it runs with the person's permissions.
     pub(super) fn shell(&self, line: &str) -> Option<String> {
-        if let Acting::PersonOrAgent(why) = &self.acting {
+        let why = match self.acting() {
+            Acting::Person => None,
+            Acting::PersonOrAgent(why) => Some(why),
+            _ => Some("only people can run shell commands".to_owned()),
+        };
+        if let Some(why) = why {
             self.show(format!("`!{line}` was not run: {why}"));
-            return None;
-        }
-        if !self.may_answer() {
-            self.show(format!(
-                "`!{line}` was not run: only people can run shell commands"
-            ));
             return None;
         }
         self.show(format!("! {line}"));
@@ -272,7 +263,11 @@ impl TerminalCommands {
 
     /// Returns whether permission requests may be answered here.
     pub(super) fn may_answer(&self) -> bool {
-        self.acting == Acting::Person
+        self.acting() == Acting::Person
+    }
+
+    fn acting(&self) -> Acting {
+        self.actor.now(self.team().as_ref())
     }
 
     /// Returns the team of the lead, if it has created one.
@@ -459,7 +454,7 @@ impl TerminalCommands {
         }
         let names_team = args.global.team.is_some();
         let team = || self.team().unwrap_or_else(|| self.implicit.clone());
-        let (done, mut text) = run_command(args, team, &self.acting);
+        let (done, mut text) = run_command(args, team, &self.acting());
         match done {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>
@@ -515,25 +510,6 @@ impl PanelHost for TerminalCommands {
 
     fn next_mode_of_lead(&self) -> PaneInput {
         self.mode_input(None)
-    }
-}
-
-/// Returns who types into this terminal. Other programs, and so the team's agents, can type into
-/// some terminals.
-pub(super) fn typing_actor(app: &App, acting: Acting) -> Acting {
-    let shared = SHARED_TERMINALS
-        .iter()
-        .find(|(name, _)| app.env.get(name).is_some());
-    let why = match (app.settings.answer_in_place, shared) {
-        (AnswerInPlace::Always, _) | (AnswerInPlace::Auto, None) => return acting,
-        (AnswerInPlace::Never, _) => "`permissions.answer_in_place` is `never`".to_owned(),
-        (AnswerInPlace::Auto, Some((_, place))) => {
-            format!("this terminal is in {place}, where an agent's shell can also type")
-        }
-    };
-    match acting {
-        Acting::Person => Acting::PersonOrAgent(why),
-        acting => acting,
     }
 }
 

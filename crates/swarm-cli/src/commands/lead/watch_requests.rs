@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 
 use super::questions::{QuestionHost, Questions};
 use super::report::OutputFormat;
-use super::slash::typing_actor;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
+use super::terminal_actor::TerminalActor;
 use super::typed_command::{parse_command, run_command};
 use super::view::view_theme;
 use crate::app::App;
@@ -38,21 +38,21 @@ const COMMANDS: &str =
 pub(in crate::commands) fn watch_requests(app: &App) -> Result<ExitCode, Failure> {
     require_terminal(app)?;
     let team = team_to_answer(app, "requests --watch")?;
-    let acting = typing_actor(app, find(app)?);
-    if let Acting::PersonOrAgent(why) = &acting {
+    let actor = TerminalActor::new(app, find(app)?, None);
+    if let Acting::PersonOrAgent(why) = actor.now(Some(&team)) {
         let message = format!("`swarm requests --watch` refused: {why}");
         return Err(Failure::new(ErrorKind::Refused, message)
             .with_hint("run it in a terminal outside; `swarm requests` lists the requests here"));
     }
     adopt(app, &*app.store.team(&team))?;
     let runtime = runtime()?;
-    let done = runtime.block_on(watch(app, team, acting));
+    let done = runtime.block_on(watch(app, team, actor));
     // The thread that reads keys ends at the next key.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn watch(app: &App, team: TeamName, acting: Acting) -> Result<(), Failure> {
+async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Failure> {
     let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), PROMPT)?;
     let _restored = RestoreAtEnd(terminal.clone());
     let Some(console) = terminal.console() else {
@@ -60,7 +60,7 @@ async fn watch(app: &App, team: TeamName, acting: Acting) -> Result<(), Failure>
     };
     let host = Arc::new(WatchedTeam {
         team: team.clone(),
-        acting,
+        actor,
         console: console.clone(),
         writer: Mutex::new(console.writer()),
     });
@@ -110,7 +110,7 @@ fn require_terminal(app: &App) -> Result<(), Failure> {
 /// The team whose requests are answered.
 struct WatchedTeam {
     team: TeamName,
-    acting: Acting,
+    actor: TerminalActor,
     console: Console,
     writer: Mutex<ConsoleWriter>,
 }
@@ -151,7 +151,8 @@ impl QuestionHost for WatchedTeam {
         let text = match parse_command(command) {
             Err(text) => text,
             Ok(args) => {
-                let (done, mut text) = run_command(args, || self.team.clone(), &self.acting);
+                let acting = self.actor.now(Some(&self.team));
+                let (done, mut text) = run_command(args, || self.team.clone(), &acting);
                 if let Err(failure) = done {
                     text.push_str(&failure_text(&failure));
                 }
