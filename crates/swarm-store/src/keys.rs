@@ -1,71 +1,92 @@
-//! The signing key of a team: `swarm/keys/signing.key` (the Ed25519 seed, read by the lead and by
-//! commands of a person) and `swarm/keys/signing.pub`, both in hex.
-
-use std::fmt::Display;
-use std::path::Path;
+//! Signatures of grants: the Ed25519 key of a team, and its public half.
 
 use ring::rand::{SecureRandom as _, SystemRandom};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use swarm_protocol::{AnsweredBy, Grant, GrantSignature, LEAD_NAME, MessageId};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{AnsweredBy, Grant, GrantSignature, LEAD_NAME, MessageId, TeamName, UnixMs};
 
-use crate::file_team::FileTeam;
-use crate::layout::TeamLayout;
-use crate::verify_key::{hex, unhex};
-use crate::{Result, StoreError, VerifyKey};
+/// The private half of a team's key.
+#[derive(Debug)]
+pub(crate) struct SigningKey(Ed25519KeyPair);
 
-/// Creates the key of a new team.
-pub(crate) fn create_keys(at: &TeamLayout) -> Result<()> {
-    let path = at.signing_key();
-    let mut seed = [0; 32];
-    let filled = SystemRandom::new().fill(&mut seed);
-    filled.map_err(|_| unusable(&path, &"the system has no random numbers"))?;
-    let pair = Ed25519KeyPair::from_seed_unchecked(&seed);
-    let pair = pair.map_err(|error| unusable(&path, &error))?;
-    swarm_os::create_private_dir(&at.keys())?;
-    swarm_os::replace_alone(&path, hex(&seed).as_bytes())?;
-    let public = hex(pair.public_key().as_ref());
-    Ok(swarm_os::replace_alone(
-        &at.verify_key(),
-        public.as_bytes(),
-    )?)
-}
-
-impl FileTeam {
-    /// Returns the public half of the team's key; `None` for a team of another program or of an
-    /// older version.
-    pub(crate) fn verify_key(&self) -> Result<Option<VerifyKey>> {
-        Ok(text(&self.at.verify_key())?.map(VerifyKey::new))
+impl SigningKey {
+    /// Creates a key. Returns it with its seed in hex, or why there is none.
+    pub(crate) fn create() -> Result<(Self, String), String> {
+        let mut seed = [0; 32];
+        let filled = SystemRandom::new().fill(&mut seed);
+        filled.map_err(|_| "the system has no random numbers".to_owned())?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed);
+        Ok((Self(pair.map_err(|error| error.to_string())?), hex(&seed)))
     }
 
-    /// Signs a grant. What a member records for the lead of another program, and grants in a team
-    /// without a key, are not signed.
-    pub(crate) fn signed(&self, grant: &Grant, mut by: AnsweredBy) -> Result<AnsweredBy> {
-        let path = self.at.signing_key();
-        if by.by == LEAD_NAME || self.verify_key()?.is_none() {
-            return Ok(by);
-        }
-        let seed = text(&path)?.ok_or_else(|| unusable(&path, &"it does not exist"))?;
-        let pair = unhex(&seed)
-            .and_then(|seed| Ed25519KeyPair::from_seed_unchecked(&seed).ok())
-            .ok_or_else(|| unusable(&path, &"it is not a key"))?;
-        let (id, at) = (MessageId::random(), self.now());
-        let text = grant.signed_text(&self.team, &by.by, &id, at);
-        let value = hex(pair.sign(text.as_bytes()).as_ref());
+    /// Returns the key with this seed; `None` if it is not one.
+    pub(crate) fn from_seed(seed: &str) -> Option<Self> {
+        let seed = unhex(seed)?;
+        Ed25519KeyPair::from_seed_unchecked(&seed).ok().map(Self)
+    }
+
+    pub(crate) fn verify_key(&self) -> VerifyKey {
+        VerifyKey(hex(self.0.public_key().as_ref()))
+    }
+
+    /// Signs a grant.
+    pub(crate) fn signed(
+        &self,
+        team: &TeamName,
+        grant: &Grant,
+        mut by: AnsweredBy,
+        at: UnixMs,
+    ) -> AnsweredBy {
+        let id = MessageId::random();
+        let text = grant.signed_text(team, &by.by, &id, at);
+        let value = hex(self.0.sign(text.as_bytes()).as_ref());
         by.signature = Some(GrantSignature { id, at, value });
-        Ok(by)
+        by
     }
 }
 
-/// Returns the content of a key file; `None` if it does not exist.
-fn text(path: &Path) -> Result<Option<String>> {
-    let bytes = swarm_os::read_optional(path)?;
-    let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
-    Ok(text)
+/// Returns whether an answer is signed at all: what a member records for the lead of another
+/// program is not.
+pub(crate) fn is_signed_by(by: &AnsweredBy) -> bool {
+    by.by != LEAD_NAME
 }
 
-fn unusable(path: &Path, why: &dyn Display) -> StoreError {
-    StoreError::SigningKey {
-        path: path.to_owned(),
-        why: why.to_string(),
+/// The public half of a team's key, in hex. A member gets it in its spawn order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VerifyKey(String);
+
+impl VerifyKey {
+    pub(crate) fn new(hex: String) -> Self {
+        Self(hex)
     }
+
+    pub(crate) fn as_hex(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether this key's private half has signed the grant for a team, as recorded.
+    pub fn verifies(&self, team: &TeamName, grant: &Grant, by: &AnsweredBy) -> bool {
+        let Some(signature) = &by.signature else {
+            return false;
+        };
+        let text = grant.signed_text(team, &by.by, &signature.id, signature.at);
+        let (Some(key), Some(value)) = (unhex(&self.0), unhex(&signature.value)) else {
+            return false;
+        };
+        let key = UnparsedPublicKey::new(&ED25519, key);
+        key.verify(text.as_bytes(), &value).is_ok()
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.map(digit).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    let bytes = (0..text.len()).step_by(2).map(byte);
+    bytes.collect()
 }

@@ -1,14 +1,15 @@
-//! Reconciliation: records deaths and rolls back abandoned spawns.
+//! Discrepancies between the records of members and their processes, and what follows from them.
+//! No I/O.
 
-use swarm_os::{Liveness, LockGuard};
+use swarm_os::Liveness;
 use swarm_protocol::{
-    Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig,
+    Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig, TeamName,
+    UnixMs,
 };
 
-use crate::file_team::FileTeam;
-use crate::member_files::has_stopped;
 use crate::tasks::Returned;
-use crate::{Result, process};
+use crate::view::has_stopped;
+use crate::{Draft, Result, process};
 
 /// Result of a reconciliation. Empty if nothing had to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,163 +54,129 @@ pub struct RolledBack {
     pub spawn_id: SpawnId,
 }
 
+/// Reason of a rollback, for the journal.
+pub(crate) const SPAWNER_DIED: &str = "its spawner died before it was committed";
+
 /// A discrepancy between a member's record and its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finding {
     Lapsed(SpawnId),
     Ended(SpawnId),
 }
 
-impl FileTeam {
-    /// Reconciles some members, with the roster locked. Every step is idempotent: the journal is
-    /// checked before a death is recorded, and tasks are released once. A step that fails is
-    /// retried by the next reconciliation; the others still run, and `done` lists them once the
-    /// roster is written.
-    pub(crate) fn reconcile_some(
-        &self,
-        held: &LockGuard,
-        config: &mut TeamConfig,
-        only: impl Fn(&MemberName) -> bool,
-        done: &mut ReconcileReport,
-    ) -> Result<()> {
-        let findings = self.findings(config, only)?;
-        if findings.is_empty() {
-            return Ok(());
-        }
-        let mut report = ReconcileReport::default();
-        let mut outcome = Ok(());
-        for finding in findings {
-            match finding {
-                Finding::Lapsed(spawn_id) => match self.undo_reservation(config, spawn_id) {
-                    Ok(undone) => {
-                        let undone = undone.map(|member| RolledBack { member, spawn_id });
-                        report.rolled_back.extend(undone);
-                    }
-                    Err(error) => outcome = outcome.and(Err(error)),
-                },
-                Finding::Ended(spawn) => match self.record_death(config, spawn) {
-                    Ok(buried) => report.died.extend(buried),
-                    Err(error) => outcome = outcome.and(Err(error)),
-                },
-            }
-        }
-        self.write_config(held, config)?;
-        for undone in &report.rolled_back {
-            let reason = "its spawner died before it was committed";
-            outcome = outcome.and(self.note_undone(&undone.member, undone.spawn_id, reason));
-        }
-        for departure in &report.died {
-            report.released.extend(&departure.released);
-        }
-        done.add(report);
-        outcome
+/// Returns the discrepancy of one member, if any; `life` is called only if needed.
+pub(crate) fn finding(
+    member: &Member,
+    now: UnixMs,
+    life: impl FnOnce() -> Result<Liveness>,
+) -> Result<Option<Finding>> {
+    let Some(mark) = member.swarm.as_ref().filter(|_| !member.name.is_lead()) else {
+        return Ok(None);
+    };
+    if let Some(reservation) = &mark.reservation {
+        let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
+        let is_lapsed =
+            now > reservation.deadline && process::is_running(spawner.0, spawner.1) == Some(false);
+        return Ok(is_lapsed.then_some(Finding::Lapsed(mark.spawn_id)));
     }
+    let has_ended = mark.died_at.is_none() && life()? == Liveness::Dead;
+    Ok(has_ended.then_some(Finding::Ended(mark.spawn_id)))
+}
 
-    pub(crate) fn findings(
-        &self,
-        config: &TeamConfig,
-        only: impl Fn(&MemberName) -> bool,
-    ) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
-        for member in config.teammates().filter(|member| only(&member.name)) {
-            findings.extend(self.finding(member, || self.life_of(member))?);
-        }
-        Ok(findings)
-    }
-
-    /// Returns the discrepancy of one member, if any; `life` is called only if needed.
-    pub(crate) fn finding(
-        &self,
-        member: &Member,
-        life: impl FnOnce() -> Result<Liveness>,
-    ) -> Result<Option<Finding>> {
-        let Some(mark) = member.swarm.as_ref().filter(|_| !member.name.is_lead()) else {
-            return Ok(None);
-        };
-        if let Some(reservation) = &mark.reservation {
-            let overdue = self.now() > reservation.deadline;
-            let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
-            let is_lapsed = overdue && process::is_running(spawner.0, spawner.1) == Some(false);
-            return Ok(is_lapsed.then_some(Finding::Lapsed(mark.spawn_id)));
-        }
-        let has_ended = mark.died_at.is_none() && life()? == Liveness::Dead;
-        Ok(has_ended.then_some(Finding::Ended(mark.spawn_id)))
-    }
-
-    /// Records a death, releases the member's tasks and notifies the lead unless the member stopped
-    /// gracefully. The roster is updated last.
-    fn record_death(
-        &self,
-        config: &mut TeamConfig,
-        spawn_id: SpawnId,
-    ) -> Result<Option<Departure>> {
-        let mut members = config.members.iter();
-        let Some(at) = members.position(|member| member.spawn_id() == Some(spawn_id)) else {
-            return Ok(None);
-        };
-        let member = &config.members[at];
-        let report = self.state(&member.name).unwrap_or_default();
+impl Departure {
+    /// Describes the death of a spawn by its last report. No tasks are released yet.
+    pub(crate) fn of(member: &Member, spawn_id: SpawnId, report: Option<&StateReport>) -> Self {
         let report = report.filter(|report| report.spawn_id == spawn_id);
-        let in_order = report.as_ref().is_some_and(has_stopped);
-        let reason = death_reason(report.as_ref());
-        let released = self.return_tasks_of_dead(member, spawn_id, in_order, &reason)?;
-        self.close_requests_of(member)?;
-        let departure = Departure {
+        Self {
             member: member.name.clone(),
             spawn_id,
-            in_order,
-            reason,
-            released,
-        };
-        if in_order {
-            let (name, released) = (&departure.member, &departure.released);
-            self.report_stop(config, name, spawn_id, released)?;
-        } else {
-            self.report_death(&departure)?;
+            in_order: report.is_some_and(has_stopped),
+            reason: death_reason(report),
+            released: Vec::new(),
         }
-        let member = &mut config.members[at];
-        member.is_active = Some(false);
-        if let Some(mark) = &mut member.swarm {
-            mark.died_at = Some(self.now());
-        }
-        tracing::info!(team = %self.team, member = %member.name, spawn = %spawn_id, "member is dead");
-        Ok(Some(departure))
     }
 
-    /// The event is recorded with the task list locked and before the tasks change, so that it
-    /// names them and exists for every release.
-    fn return_tasks_of_dead(
-        &self,
-        member: &Member,
-        spawn_id: SpawnId,
-        in_order: bool,
-        reason: &str,
-    ) -> Result<Vec<TaskId>> {
-        let returned = Returned {
-            owner: member.id_in(&self.team),
-            spawn_id: Some(spawn_id),
-            failed_because: (!in_order).then(|| format!("{} {reason}", member.name)),
-        };
-        let enter = |released: &[TaskId]| {
-            if self.end_is_recorded(spawn_id)? {
-                return Ok(());
-            }
-            self.record(if in_order {
-                Event::MemberStopped {
-                    member: member.name.clone(),
-                    spawn_id,
-                    how: "approved".to_owned(),
-                }
-            } else {
-                Event::MemberDied {
-                    member: member.name.clone(),
-                    spawn_id,
-                    reason: reason.to_owned(),
-                    released: released.to_vec(),
-                }
-            })
-        };
-        self.return_tasks(&returned, enter, || Ok(()))
+    /// Returns the owner whose tasks are released.
+    pub(crate) fn returned(&self, member: &Member, team: &TeamName) -> Returned {
+        let failed = (!self.in_order).then(|| format!("{} {}", self.member, self.reason));
+        Returned {
+            owner: member.id_in(team),
+            spawn_id: Some(self.spawn_id),
+            failed_because: failed,
+        }
     }
+
+    /// Returns the event of the departure, which names the released tasks.
+    pub(crate) fn event(&self, released: &[TaskId]) -> Event {
+        let (member, spawn_id) = (self.member.clone(), self.spawn_id);
+        if self.in_order {
+            let how = "approved".to_owned();
+            Event::MemberStopped {
+                member,
+                spawn_id,
+                how,
+            }
+        } else {
+            Event::MemberDied {
+                member,
+                spawn_id,
+                reason: self.reason.clone(),
+                released: released.to_vec(),
+            }
+        }
+    }
+
+    /// Returns the message to the lead; its first sentence is also the summary.
+    pub(crate) fn news(&self, released: &[TaskId]) -> Draft {
+        let died = format!("{} died unexpectedly ({}).", self.member, self.reason);
+        let tasks = given_back(released);
+        let text = format!(
+            "{died}{tasks} Spawn it again under the same name to continue its conversation, or assign its work to another \
+             member."
+        );
+        Draft::system(text).with_summary(died)
+    }
+}
+
+/// Marks the entry of a dead member.
+pub(crate) fn mark_dead(member: &mut Member, now: UnixMs) {
+    member.is_active = Some(false);
+    if let Some(mark) = &mut member.swarm {
+        mark.died_at = Some(now);
+    }
+}
+
+/// Returns the message to the lead process about a member that shut down or was terminated. A team
+/// without a lead process gets none, nor does a lead that is shutting down: the process that stopped
+/// the member knows the outcome. `report_of` returns the last report of a member.
+pub(crate) fn stop_news(
+    config: &TeamConfig,
+    member: &MemberName,
+    released: &[TaskId],
+    report_of: impl Fn(&MemberName) -> Result<Option<StateReport>>,
+) -> Result<Option<Draft>> {
+    let is_ending = |name: &MemberName| -> Result<bool> {
+        Ok(report_of(name)?.as_ref().is_some_and(has_stopped))
+    };
+    if config.lead_process.is_none() || is_ending(&MemberName::lead())? {
+        return Ok(None);
+    }
+    let what = if is_ending(member)? {
+        "has shut down"
+    } else {
+        "was terminated"
+    };
+    let text = format!("{member} {what}.{}", given_back(released));
+    Ok(Some(Draft::system(text.clone()).with_summary(text)))
+}
+
+/// Returns the part of a message that lists the released tasks; empty if there are none.
+fn given_back(released: &[TaskId]) -> String {
+    if released.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<String> = released.iter().map(|id| format!("#{id}")).collect();
+    format!(" Given back: {}.", ids.join(", "))
 }
 
 /// Describes a member's death by its last report, as a clause.

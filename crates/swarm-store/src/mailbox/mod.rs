@@ -1,14 +1,7 @@
-//! Inboxes: one JSON array for each member, in Claude Code's format.
+//! Messages: before they are sent, in an inbox, and the rules of inboxes. No I/O.
 
 mod draft;
-mod file;
-mod file_mailbox;
-mod last;
-mod prune;
-mod quiet;
-mod send;
-mod withdraw;
+mod rules;
 
 pub use draft::{Draft, Inbox, Posted};
-pub(crate) use last::LastInbox;
-pub(crate) use quiet::QuietInboxes;
+pub(crate) use rules::{queued, replaces};

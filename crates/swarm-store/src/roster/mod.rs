@@ -1,8 +1,14 @@
-//! The roster, `config.json`, in Claude Code's format.
+//! The roster: new members, and the rules for changes. No I/O.
 
-mod file_roster;
-mod reserve;
+mod changes;
+mod rules;
 mod types;
 mod undo;
 
+pub(crate) use changes::{
+    Place, allow_path, clear_lost_lead, commit, member_of, refuse_if_led, removable,
+    set_lead_process, set_lead_session,
+};
+pub(crate) use rules::RosterRules;
 pub use types::{NewMember, RemovedMember};
+pub(crate) use undo::{Undo, position_of, reserved, restore};

@@ -1,89 +1,31 @@
-//! Creating tasks atomically.
+//! New tasks. No I/O.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Map;
-use swarm_os::LockGuard;
-use swarm_protocol::{Event, NewTask, Task, TaskCheck, TaskId, TaskStatus};
+use swarm_protocol::{NewTask, Task, TaskCheck, TaskId, TaskStatus};
 
-use super::graph::Graph;
-use super::redo::{Writes, add_edges};
-use super::{Actor, TaskList, rules};
-use crate::file_team::FileTeam;
+use super::graph::add_edges;
+use super::{Actor, rules};
 use crate::{Result, StoreError};
 
 /// Tasks to be created, by number.
-pub(super) type NewTasks = BTreeMap<TaskId, Task>;
+pub(crate) type NewTasks = BTreeMap<TaskId, Task>;
 
-impl FileTeam {
-    pub(super) fn write_new(
-        &self,
-        held: &LockGuard,
-        made: &NewTasks,
-        by: &Actor,
-    ) -> Result<Vec<TaskId>> {
-        let blockers = made.values().flat_map(|task| &task.blocked_by).copied();
-        let known: BTreeSet<TaskId> = blockers.filter(|id| !made.contains_key(id)).collect();
-        let known: Vec<TaskId> = known.into_iter().collect();
-        let is_free = made.values().all(|task| task.blocked_by.is_empty());
-        self.with_task_locks(held, &known, || {
-            // Tasks without dependencies are independent of the others.
-            let before = if is_free {
-                TaskList::default()
-            } else {
-                self.read_all_tasks()?
-            };
-            let writes = self.connect_new(&before, made)?;
-            if let Some(last) = made.keys().last() {
-                self.raise_mark(held, last.number())?;
-            }
-            self.write_tasks(held, &writes)?;
-            let written = writes.values().flatten();
-            let new = written.filter(|task| made.contains_key(&task.id));
-            self.record_done(new.map(|task| Event::TaskCreated {
-                task: task.id,
-                subject: task.subject.clone(),
-                by: by.name().to_string(),
-                record: Some(Box::new(task.clone())),
-            }));
-            self.note_changes(&before, &writes, by.name().as_str());
-            Ok(made.keys().copied().collect())
+/// Returns the initial records of tasks, numbered from `first`.
+pub(crate) fn new_tasks(new: &[NewTask], first: u64, by: &Actor) -> Result<NewTasks> {
+    (first..=u64::MAX)
+        .zip(new)
+        .map(|(number, new)| {
+            let id = TaskId::new(number);
+            Ok((id, to_task(id, new, TaskId::new(first), by)?))
         })
-    }
-
-    /// Returns the new tasks and their blockers, with the edges on both sides.
-    fn connect_new(&self, list: &TaskList, made: &NewTasks) -> Result<Writes> {
-        let edges = made
-            .values()
-            .flat_map(|task| task.blocked_by.iter().map(|blocker| (task.id, *blocker)));
-        let new = made.iter().map(|(id, task)| (*id, Some(task.clone())));
-        let mut writes: Writes = new.collect();
-        for task in made.values() {
-            for blocker in &task.blocked_by {
-                if !writes.contains_key(blocker) {
-                    let known = self.require_task(list, *blocker)?.clone();
-                    writes.insert(*blocker, Some(known));
-                }
-                if let Some(Some(other)) = writes.get_mut(blocker) {
-                    add_edges(&mut other.blocks, [task.id]);
-                }
-            }
-        }
-        Graph::of(&list.tasks)
-            .connect_all(&edges.collect::<Vec<_>>())
-            .map_err(|path| StoreError::Cycle { path })?;
-        for (id, write) in &mut writes {
-            if let (Some(task), Some(before)) = (write, list.get(*id)) {
-                rules::seal(task, before);
-            }
-        }
-        Ok(writes)
-    }
+        .collect()
 }
 
 /// Returns the initial record of a task; `first` is the number of the first task of the call, `by`
 /// the author of its checks.
-pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId, by: &Actor) -> Result<Task> {
+fn to_task(id: TaskId, new: &NewTask, first: TaskId, by: &Actor) -> Result<Task> {
     if let Some(metadata) = &new.metadata
         && metadata.contains_key(super::change::OWN_KEY)
     {

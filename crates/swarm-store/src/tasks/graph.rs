@@ -112,6 +112,17 @@ impl Graph {
     }
 }
 
+/// Adds the missing IDs in order; returns whether any were missing.
+pub(crate) fn add_edges(to: &mut Vec<TaskId>, ids: impl IntoIterator<Item = TaskId>) -> bool {
+    let before = to.len();
+    for id in ids {
+        if !to.contains(&id) {
+            to.push(id);
+        }
+    }
+    to.len() > before
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,17 +1,19 @@
-//! The task list: Claude Code's files, with exclusive claims and acyclic dependencies.
+//! The task list: exclusive claims and acyclic dependencies. Rules and plans of all kinds of the
+//! store, without I/O.
 
 mod change;
 mod create;
 mod fence;
-mod file_tasks;
-mod files;
 mod graph;
-mod mark;
 mod notes;
-mod redo;
+mod plan;
 mod release;
 mod rules;
 mod types;
 
+pub(crate) use create::{NewTasks, new_tasks};
+pub(crate) use fence::require_current;
+pub(crate) use graph::add_edges;
+pub(crate) use plan::{Plan, Planner, Writes, return_tasks};
 pub(crate) use release::Returned;
 pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};

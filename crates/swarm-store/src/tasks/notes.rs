@@ -5,25 +5,23 @@ use serde_json::{Map, Value};
 use swarm_protocol::{Event, Task, TaskStatus};
 
 use super::TaskList;
-use super::redo::Writes;
-use crate::file_team::FileTeam;
+use super::plan::Writes;
 
-impl FileTeam {
-    /// Records the written changes. `before` is the list before the change.
-    pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) {
-        let written = writes.iter().filter_map(|(id, task)| {
-            let (old, new) = (before.get(*id)?, task.as_ref()?);
-            (old != new).then_some((old, new))
-        });
-        self.record_done(written.map(|(old, new)| Event::TaskChanged {
-            task: new.id,
-            from: before.state(old),
-            to: before.state(new),
-            owner: new.owner.clone(),
-            by: by.to_owned(),
-            set: difference(old, new),
-        }));
-    }
+/// Returns the events of written changes. `before` is the list before the change.
+pub(super) fn changes(before: &TaskList, writes: &Writes, by: &str) -> Vec<Event> {
+    let written = writes.iter().filter_map(|(id, task)| {
+        let (old, new) = (before.get(*id)?, task.as_ref()?);
+        (old != new).then_some((old, new))
+    });
+    let events = written.map(|(old, new)| Event::TaskChanged {
+        task: new.id,
+        from: before.state(old),
+        to: before.state(new),
+        owner: new.owner.clone(),
+        by: by.to_owned(),
+        set: difference(old, new),
+    });
+    events.collect()
 }
 
 /// Returns the new values of the changed fields; `null` for a removed field.

@@ -5,7 +5,7 @@ use swarm_protocol::{
     AgentId, CheckRun, MemberName, PERSON, SpawnId, Task, TaskId, TaskState, TaskStatus, TeamName,
 };
 
-use crate::BrokenFile;
+use crate::{BrokenFile, Result, StoreError};
 
 /// The actor of a change. A member is identified by its agent ID and its spawn, so a replaced spawn
 /// is a different actor.
@@ -86,6 +86,25 @@ impl TaskList {
     pub fn get(&self, id: TaskId) -> Option<&Task> {
         let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
         self.tasks.get(at)
+    }
+
+    /// Returns a task by number.
+    ///
+    /// # Errors
+    /// [`StoreError::TaskNotFound`], or [`StoreError::Damaged`] if its file is invalid.
+    pub(crate) fn require(&self, team: &TeamName, id: TaskId) -> Result<&Task> {
+        if let Some(task) = self.get(id) {
+            return Ok(task);
+        }
+        let stem = id.to_string();
+        let is_its = |broken: &&BrokenFile| broken.path.file_stem() == Some(stem.as_ref());
+        match self.broken.iter().find(is_its) {
+            Some(broken) => Err(broken.clone().into()),
+            None => Err(StoreError::TaskNotFound {
+                team: team.clone(),
+                id,
+            }),
+        }
     }
 
     /// Returns whether the task no longer blocks others: it is completed or deleted.

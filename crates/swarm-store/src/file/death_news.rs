@@ -1,0 +1,47 @@
+//! Messages to the lead about members that died or shut down.
+
+use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
+
+use crate::file::team::FileTeam;
+use crate::reconcile::stop_news;
+use crate::{Departure, Result};
+
+impl FileTeam {
+    /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
+    /// only once: a process that records a death may be killed before it updates the roster.
+    pub(crate) fn report_death(&self, departure: &Departure) -> Result<()> {
+        let id = MessageId::new(departure.spawn_id.to_string());
+        let lead = MemberName::lead();
+        let entries = self.events_from(0)?.entries;
+        let mut released = &departure.released;
+        for entry in &entries {
+            match &entry.event {
+                Event::Queued { msg_id, .. } if *msg_id == id => return Ok(()),
+                // Tasks that an earlier call released are not in this result.
+                Event::MemberDied {
+                    spawn_id,
+                    released: before,
+                    ..
+                } if *spawn_id == departure.spawn_id => released = before,
+                _ => {}
+            }
+        }
+        let draft = departure.news(released);
+        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
+    }
+
+    /// Writes to the lead process that a member shut down or was terminated, once for each spawn.
+    pub(crate) fn report_stop(
+        &self,
+        config: &TeamConfig,
+        member: &MemberName,
+        spawn_id: SpawnId,
+        released: &[TaskId],
+    ) -> Result<()> {
+        let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
+            return Ok(());
+        };
+        let (lead, id) = (MemberName::lead(), MessageId::new(spawn_id.to_string()));
+        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
+    }
+}

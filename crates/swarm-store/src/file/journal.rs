@@ -1,0 +1,170 @@
+//! `journal.jsonl`: one event a line, append-only.
+
+use serde::de::DeserializeOwned;
+use swarm_os::PendingSync;
+use swarm_protocol::{Event, JournalEntry, SpawnId, parse_repaired};
+
+use crate::file::record;
+use crate::file::team::FileTeam;
+use crate::{BrokenJournalLine, Events, JournalLines, Result};
+
+impl FileTeam {
+    pub(crate) fn journal(&self, event: Event) -> Result<()> {
+        self.record_all([event])
+    }
+
+    pub(crate) fn events_from(&self, from: u64) -> Result<Events> {
+        let bytes = swarm_os::read_optional_from(&self.at.journal(), from)?;
+        if bytes.is_none() && !self.exists() {
+            return Err(self.not_found());
+        }
+        Ok(parse_lines(&bytes.unwrap_or_default(), from))
+    }
+}
+
+impl FileTeam {
+    /// Appends one event.
+    pub(crate) fn record(&self, event: Event) -> Result<()> {
+        self.record_all([event])
+    }
+
+    /// Appends events in one write and returns once they are on disk.
+    pub(crate) fn record_all(&self, events: impl IntoIterator<Item = Event>) -> Result<()> {
+        Ok(self.enter(events)?.sync()?)
+    }
+
+    /// Like the above, without waiting for the disk.
+    pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<PendingSync> {
+        let path = self.at.journal();
+        let at = self.now();
+        let mut lines = Vec::new();
+        let entries: Vec<_> = events
+            .into_iter()
+            .map(|event| JournalEntry { at, event })
+            .collect();
+        for entry in &entries {
+            lines.extend(record::line(&path, entry)?);
+            lines.push(b'\n');
+        }
+        if lines.is_empty() {
+            return Ok(PendingSync::default());
+        }
+        self.refuse_links().map_err(|error| self.explain(error))?;
+        self.store.lock_options.begin_change(&path)?;
+        let entered =
+            swarm_os::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
+        if !self.is_aside {
+            for entry in &entries {
+                self.store.notify_observer(&self.team, &entry.event);
+            }
+        }
+        Ok(entered)
+    }
+
+    /// Records events of changes that are already in the files. A failure is only logged: the
+    /// change is done, and a caller that got an error would repeat it.
+    pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
+        if let Err(error) = self.enter_done(events).sync() {
+            tracing::error!(team = %self.team, %error, "cannot sync the journal: recent events may be lost in a power failure");
+        }
+    }
+
+    /// Like the above, without waiting for the disk.
+    pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
+        let events: Vec<Event> = events.into_iter().collect();
+        self.enter(events.clone()).unwrap_or_else(|error| {
+            tracing::error!(team = %self.team, %error, events = events.len(), "cannot record completed operations in the journal");
+            for event in events.iter().filter(|_| !self.is_aside) {
+                self.store.notify_observer(&self.team, event);
+            }
+            PendingSync::default()
+        })
+    }
+
+    /// Returns the last event that satisfies `wanted` and whose line contains `text`. Other lines
+    /// are not parsed.
+    pub(crate) fn last_event(
+        &self,
+        text: &str,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<Option<Event>> {
+        let bytes = swarm_os::read_optional(&self.at.journal())?.unwrap_or_default();
+        let lines = bytes.rsplit(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+        let mut events = lines
+            .filter(|line| line.contains(text))
+            .filter_map(|line| parse_repaired::<JournalEntry>(line).ok())
+            .map(|entry| entry.event);
+        Ok(events.find(wanted))
+    }
+
+    /// Returns whether the end of a spawn is already recorded.
+    pub(crate) fn end_is_recorded(&self, spawn: SpawnId) -> Result<bool> {
+        let events = self.events_from(0)?;
+        Ok(events.entries.iter().any(|entry| match &entry.event {
+            Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
+                *spawn_id == spawn
+            }
+            _ => false,
+        }))
+    }
+}
+
+pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: u64) -> JournalLines<T> {
+    let mut events = JournalLines {
+        entries: Vec::new(),
+        broken: Vec::new(),
+        next: from,
+    };
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(text) = line.strip_suffix(b"\n") else {
+            // The line is still being written, or its writer was killed; the next writer completes
+            // it.
+            break;
+        };
+        let at = events.next;
+        events.next += line.len() as u64;
+        if text.is_empty() {
+            continue;
+        }
+        let parsed = std::str::from_utf8(text)
+            .map_err(|error| error.to_string())
+            .and_then(|text| parse_repaired(text).map_err(|error| error.to_string()));
+        match parsed {
+            Ok(entry) => events.entries.push(entry),
+            Err(reason) => events.broken.push(BrokenJournalLine { at, reason }),
+        }
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"at":1,"type":"team_created","by":"me"}"#;
+
+    #[test]
+    fn broken_lines_are_reported_and_the_others_are_read() {
+        let text = format!("{GOOD}\n{{\"at\":\n\n{GOOD}\nnot json\n\u{fffd}{GOOD}\n{GOOD}\n");
+        let events: Events = parse_lines(text.as_bytes(), 0);
+        assert_eq!(events.entries.len(), 3);
+        assert_eq!(events.broken.len(), 3);
+        assert_eq!(events.broken[0].at, GOOD.len() as u64 + 1);
+        assert_eq!(events.next, text.len() as u64);
+    }
+
+    #[test]
+    fn a_line_that_is_still_being_written_is_left_for_the_next_time() {
+        let text = format!("{GOOD}\n{}", &GOOD[..10]);
+        let events: Events = parse_lines(text.as_bytes(), 7);
+        assert_eq!((events.entries.len(), events.broken.len()), (1, 0));
+        assert_eq!(events.next, 7 + GOOD.len() as u64 + 1);
+    }
+
+    #[test]
+    fn an_event_of_a_later_version_is_no_broken_line() {
+        let events: Events = parse_lines(b"{\"at\":1,\"type\":\"from_the_future\",\"x\":1}\n", 0);
+        assert_eq!(events.entries[0].event, Event::Unknown);
+    }
+}

@@ -1,0 +1,108 @@
+//! Sending messages to inboxes.
+
+use swarm_os::{LockGuard, PendingSync};
+use swarm_protocol::{InboxEntry, MemberName, MessageId};
+
+use super::inbox_file::InboxFile;
+use crate::file::team::FileTeam;
+use crate::mailbox::{queued, replaces};
+use crate::{Draft, Posted, Result};
+
+/// A message in an inbox, and the writes that are not on disk yet.
+pub(super) struct Put {
+    pub(super) posted: Posted,
+    /// The inbox.
+    pub(super) placed: PendingSync,
+    /// The line in the journal.
+    entered: PendingSync,
+}
+
+impl FileTeam {
+    /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the
+    /// caller.
+    pub(crate) fn deliver(
+        &self,
+        held: &LockGuard,
+        to: &MemberName,
+        draft: Draft,
+        msg_id: MessageId,
+    ) -> Result<PendingSync> {
+        let put = self.hand_over(held, to, draft, msg_id)?;
+        Ok(put.placed.and(put.entered))
+    }
+
+    pub(super) fn hand_over(
+        &self,
+        held: &LockGuard,
+        to: &MemberName,
+        draft: Draft,
+        msg_id: MessageId,
+    ) -> Result<Put> {
+        let inbox = InboxFile::open(self, to, held)?;
+        let entry = draft.into_entry(msg_id, self.now());
+        let unread = inbox.unread().count();
+        self.store.limits.refuse_if_full(unread, to, &entry)?;
+        self.put(held, to, inbox, &entry)
+    }
+
+    /// Puts a message into an inbox unless one with this id is there, even if the inbox is full.
+    /// Waits for the journal: its line tells later calls that the message was sent, even after it
+    /// has left the inbox.
+    pub(crate) fn deliver_once(
+        &self,
+        held: &LockGuard,
+        to: &MemberName,
+        draft: Draft,
+        msg_id: MessageId,
+    ) -> Result<()> {
+        let inbox = InboxFile::open(self, to, held)?;
+        if inbox.has(&msg_id)? {
+            return Ok(());
+        }
+        let entry = draft.into_entry(msg_id, self.now());
+        let put = self.put(held, to, inbox, &entry)?;
+        Ok(put.placed.and(put.entered).sync()?)
+    }
+
+    /// The event is entered before the lock is released, so that no other event of this message can
+    /// precede it.
+    fn put(
+        &self,
+        held: &LockGuard,
+        to: &MemberName,
+        mut inbox: InboxFile,
+        entry: &InboxEntry,
+    ) -> Result<Put> {
+        let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
+        let superseded = supersede(&mut inbox, entry)?;
+        let queued = queued(to, entry, msg_id.clone(), superseded.clone());
+        let quarantine = inbox.quarantine.clone();
+        inbox.push(entry)?;
+        let placed = inbox.place(self, to, held)?;
+        let entered = self.enter_done([queued]);
+        let posted = Posted {
+            msg_id,
+            superseded,
+            quarantine,
+        };
+        Ok(Put {
+            posted,
+            placed,
+            entered,
+        })
+    }
+}
+
+/// Removes the entries that the new one replaces; returns their IDs.
+fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) -> Result<Vec<MessageId>> {
+    // Most messages replace nothing; the others need not be parsed then.
+    if entry
+        .swarm
+        .as_ref()
+        .is_none_or(|mark| mark.supersede.is_none())
+    {
+        return Ok(Vec::new());
+    }
+    let taken = inbox.take_out(false, |old| replaces(entry, old))?;
+    Ok(taken.into_iter().filter_map(|old| old.msg_id).collect())
+}

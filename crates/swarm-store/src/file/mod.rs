@@ -1,0 +1,23 @@
+//! The file kind: teams in Claude Code's files.
+//!
+//! Locks are taken in one order only: roster before task list before inbox, the task list before a
+//! task.
+
+mod accounts;
+mod death_news;
+mod journal;
+mod keys;
+mod layout;
+mod lifecycle;
+mod mailbox;
+mod operations;
+mod presence;
+mod reconcile;
+mod record;
+mod requests;
+mod roster;
+mod store;
+mod tasks;
+mod team;
+
+pub use store::FileStore;

@@ -1,0 +1,155 @@
+//! Teams as files under one config directory.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_os::LockOptions;
+use swarm_protocol::{Clock, Event, TeamConfig, TeamName};
+
+use crate::blocking_pool::on_blocking_pool;
+use crate::file::layout::Layout;
+use crate::file::mailbox::{LastInbox, QuietInboxes};
+use crate::file::team::FileTeam;
+use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
+
+/// Minimum number of tasks in an interrupted write for which its completion is announced.
+const WORTH_TELLING: usize = 100;
+
+/// [`TeamStore`] on Claude Code's files below one config directory (`~/.claude` by default).
+#[derive(Clone)]
+pub struct FileStore {
+    pub(crate) layout: Layout,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: StoreLimits,
+    pub(crate) lock_options: LockOptions,
+    pub(crate) quiet: Arc<QuietInboxes>,
+    pub(crate) last_inbox: Arc<LastInbox>,
+    witness: Option<Arc<Observer>>,
+    announcer: Option<Arc<Announcer>>,
+}
+
+/// Receives the number of tasks in an interrupted write that is about to be completed.
+type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
+
+/// Receives every event that this store records in a journal, once each.
+type Observer = dyn Fn(&TeamName, &Event) + Send + Sync;
+
+impl fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStore")
+            .field("layout", &self.layout)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileStore {
+    /// Creates a store below `root`, which need not exist yet. The lock type depends on the file
+    /// system of `root`.
+    pub fn new(root: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            lock_options: LockOptions::below(&root),
+            layout: Layout::new(root),
+            clock,
+            limits: StoreLimits::default(),
+            quiet: Arc::default(),
+            last_inbox: Arc::default(),
+            witness: None,
+            announcer: None,
+        }
+    }
+
+    /// Replaces the limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: StoreLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Replaces the lock options.
+    #[must_use]
+    pub fn with_lock_options(mut self, options: LockOptions) -> Self {
+        self.lock_options = options;
+        self
+    }
+
+    /// Sets an observer of journal events. It is called once for each event, in the process that
+    /// records it, after the event is readable. Locks are held during the call, so it must not
+    /// block or call the store.
+    #[must_use]
+    pub fn on_event(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
+        self.witness = Some(Arc::new(witness));
+        self
+    }
+
+    /// Sets a callback that runs before the store completes an interrupted write of many tasks,
+    /// which takes a noticeable time.
+    #[must_use]
+    pub fn announcing(
+        mut self,
+        announcer: impl Fn(&TeamName, usize) + Send + Sync + 'static,
+    ) -> Self {
+        self.announcer = Some(Arc::new(announcer));
+        self
+    }
+
+    pub(crate) fn announce_completion(&self, team: &TeamName, tasks: usize) {
+        if let Some(announcer) = self.announcer.as_ref().filter(|_| tasks >= WORTH_TELLING) {
+            announcer(team, tasks);
+        }
+    }
+
+    pub(crate) fn notify_observer(&self, team: &TeamName, event: &Event) {
+        if let Some(witness) = &self.witness {
+            witness(team, event);
+        }
+    }
+
+    /// Applies a custom change to a roster under its lock and returns the written roster.
+    ///
+    /// # Errors
+    /// What `change` returns; nothing is written then.
+    pub fn update_config(
+        &self,
+        team: &TeamName,
+        change: impl FnOnce(&mut TeamConfig) -> Result<()>,
+    ) -> Result<TeamConfig> {
+        self.files(team).update_config(change)
+    }
+
+    pub(crate) fn files(&self, team: &TeamName) -> FileTeam {
+        FileTeam {
+            store: self.clone(),
+            team: team.clone(),
+            at: self.layout.team(team),
+            is_aside: false,
+        }
+    }
+}
+
+#[async_trait]
+impl TeamStore for FileStore {
+    fn team(&self, name: &TeamName) -> Arc<dyn Team> {
+        Arc::new(self.files(name))
+    }
+
+    async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
+        let store = self.clone();
+        on_blocking_pool(move || store.create(new)).await
+    }
+
+    async fn teams(&self) -> Result<Vec<TeamName>> {
+        self.team_names()
+    }
+
+    async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
+        self.names_and_remains()
+    }
+
+    async fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        let store = self.clone();
+        on_blocking_pool(move || store.sweep(clear)).await
+    }
+}

@@ -1,0 +1,6 @@
+//! The task list in Claude Code's files.
+
+mod board;
+mod files;
+mod mark;
+mod redo;

@@ -1,0 +1,239 @@
+//! One team of a [`FileStore`], and the locks of its files.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use swarm_os::{LockGuard, LockPlan, OsError};
+use swarm_protocol::{MemberName, TeamName, UnixMs};
+
+use crate::file::layout::TeamLayout;
+use crate::file::store::FileStore;
+use crate::{
+    MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamDirectories, TeamView,
+};
+
+/// The handle of a team, which need not exist. Each subject's operations are in a module of their
+/// own.
+#[derive(Debug, Clone)]
+pub(crate) struct FileTeam {
+    pub(crate) store: FileStore,
+    pub(crate) team: TeamName,
+    pub(crate) at: TeamLayout,
+    /// Whether the team is still being created.
+    pub(crate) is_aside: bool,
+}
+
+impl TeamDirectories for FileTeam {
+    fn team_directory(&self) -> PathBuf {
+        self.at.directory().to_owned()
+    }
+
+    fn inbox_directory(&self) -> PathBuf {
+        self.at.inboxes()
+    }
+
+    fn tasks_directory(&self) -> PathBuf {
+        self.at.tasks().to_owned()
+    }
+
+    fn requests_directory(&self) -> PathBuf {
+        self.at.requests()
+    }
+
+    fn member_dir(&self, name: &MemberName) -> PathBuf {
+        self.at.member(name)
+    }
+
+    fn life_path(&self, name: &MemberName) -> PathBuf {
+        self.at.life(name)
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        self.at.journal()
+    }
+}
+
+impl FileTeam {
+    pub(crate) fn damage(&self) -> Option<TeamDamage> {
+        let why = if self.exists() {
+            self.fault_of_directories().or_else(|| self.config().err())
+        } else {
+            self.lack_of_roster()
+        };
+        // The team was deleted meanwhile.
+        let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
+        let may_live = self.has_held_life_lock().unwrap_or(true);
+        Some(TeamDamage { why, may_live })
+    }
+
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.exists() && !is_there(&self.at.locks())
+    }
+
+    pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        self.refuse_if_gone(force)?;
+        // Prevents a concurrent sweep from removing the half-deleted team.
+        let deleted = self
+            .store
+            .with_teams_lock(|| self.delete_alone(purge, force));
+        deleted.map_err(|error| self.explain(error))
+    }
+
+    pub(crate) fn may_delete(&self, force: bool) -> Result<()> {
+        self.refuse_deletion(&self.config()?, force)
+    }
+
+    /// Returns whether the team needs reconciliation.
+    pub(crate) fn needs_reconcile(&self) -> Result<bool> {
+        Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
+    }
+
+    pub(crate) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            self.reconcile_some(held, &mut config, |_| true, done)
+        })
+    }
+
+    pub(crate) fn view(&self) -> Result<TeamView> {
+        let config = self.config()?;
+        let members = config.members.iter();
+        let members: Vec<MemberView> = members
+            .map(|member| self.view_of(&config, member))
+            .collect::<Result<_>>()?;
+        let mut needs_reconcile = false;
+        for view in &members {
+            needs_reconcile |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+        }
+        Ok(TeamView {
+            is_foreign: self.is_foreign(),
+            config,
+            members,
+            needs_reconcile,
+        })
+    }
+}
+
+impl FileTeam {
+    pub(crate) fn now(&self) -> UnixMs {
+        self.store.clock.now()
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.at.config().is_file()
+    }
+
+    /// Runs `work` with the roster locked. The task list, requests or an inbox may be locked
+    /// meanwhile.
+    pub(crate) fn with_roster_lock<T>(
+        &self,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
+        self.locked(&self.at.config_lock(), &[self.at.config()], work)
+    }
+
+    /// Runs `work` with an inbox locked. No other lock may be taken meanwhile.
+    pub(crate) fn with_inbox_lock<T>(
+        &self,
+        name: &MemberName,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
+        let sidecar = self.at.inbox_lock(name);
+        if !is_there(&sidecar) {
+            // A member added by another program has no sidecar yet. In a deleted team its directory
+            // is missing.
+            let created = self
+                .refuse_links()
+                .and_then(|()| refuse_linked_directory(&sidecar))
+                .and_then(|()| Ok(swarm_os::create_sidecar(&sidecar)?));
+            created.map_err(|error| self.explain(error))?;
+        }
+        self.locked(&sidecar, &[self.at.inbox(name)], work)
+    }
+
+    /// Runs `work` with the request queue locked. Other programs do not use the queue.
+    pub(crate) fn with_requests_lock<T>(
+        &self,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
+        let sidecar = self.at.requests_lock();
+        // If flock is not used, the lock directory of the sidecar provides exclusion.
+        self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
+    }
+
+    pub(crate) fn locked<T>(
+        &self,
+        sidecar: &Path,
+        data: &[PathBuf],
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
+        let mut paths = data.iter().map(PathBuf::as_path).chain([sidecar]);
+        let done = self
+            .refuse_links()
+            .and_then(|()| paths.try_for_each(refuse_linked_directory))
+            .and_then(|()| {
+                let plan = LockPlan { sidecar, data };
+                swarm_os::with_lock(&plan, &self.store.lock_options, work)
+            });
+        done.map_err(|error| self.explain(error))
+    }
+
+    /// Rejects a team with a symlinked directory, because its target may belong to other programs.
+    /// The parent directories of all teams may be symlinks, for example to another disk.
+    pub(crate) fn refuse_links(&self) -> Result<()> {
+        swarm_os::check_own_dir(self.at.directory())?;
+        Ok(swarm_os::check_own_dir(&self.at.own())?)
+    }
+
+    /// Replaces a "file not found" error, usually by [`StoreError::TeamNotFound`].
+    pub(crate) fn explain(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Fs(OsError::Gone { .. })) {
+            return error;
+        }
+        if !self.exists() {
+            return self.not_found();
+        }
+        if self.is_foreign() {
+            StoreError::ForeignTeam {
+                path: self.at.directory().to_owned(),
+            }
+        } else {
+            error
+        }
+    }
+
+    pub(crate) fn not_found(&self) -> StoreError {
+        StoreError::TeamNotFound {
+            team: self.team.clone(),
+            known: self.store.team_names().unwrap_or_default(),
+            remains: is_there(&self.at.own()).then(|| self.at.directory().to_owned()),
+        }
+    }
+}
+
+/// Rejects a file whose directory is a symlink.
+pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(directory) => Ok(swarm_os::check_own_dir(directory)?),
+        None => Ok(()),
+    }
+}
+
+/// Returns whether a path exists, or an error if that is unknown. For decisions that may lose data.
+pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::Fs(OsError::Io {
+            path: path.to_owned(),
+            op: "look at",
+            source,
+        })),
+    }
+}
+
+/// Returns whether a path exists.
+pub(crate) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

@@ -1,0 +1,178 @@
+//! Journal events of requests, and which answers count. No I/O.
+
+use swarm_protocol::{
+    Answer, AnsweredBy, Event, Grant, LEAD_AGENT, RequestId, RequestKind, RequestRecord,
+    RequestState, TeamName, input_digest,
+};
+
+use super::NOT_ENTERED;
+use crate::error::answered;
+use crate::{Result, StoreError, VerifyKey};
+
+/// Maximum length in bytes of a call's input and of a reason in the journal.
+const EXCERPT: usize = 1024;
+
+/// Returns the event of a new request.
+pub(crate) fn opened(request: &RequestRecord) -> Event {
+    Event::RequestOpened {
+        request: request.id.clone(),
+        number: request.number,
+        from: request.from.clone(),
+        tool: request.request.tool().to_owned(),
+        description: request.description.clone(),
+        input: excerpt(&request.request.input().to_string()),
+    }
+}
+
+/// Returns the event of an answer.
+pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: AnsweredBy) -> Event {
+    Event::RequestAnswered {
+        request: request.id.clone(),
+        to: Some(request.from.clone()),
+        answer: answered(answer).to_owned(),
+        always: is_always(answer),
+        why: match answer {
+            Answer::Denied { why } => why.as_deref().map(excerpt),
+            _ => None,
+        },
+        digest: Some(request.request.computed_digest()),
+        updated_digest: updated_digest_of(&request.request, answer),
+        by,
+    }
+}
+
+/// Checks that a request can be answered: it is open and, with `shown`, for the call that a person
+/// saw.
+pub(crate) fn require_open(request: &RequestRecord, shown: Option<&RequestKind>) -> Result<()> {
+    let id = &request.id;
+    if let RequestState::Answered { answer, .. } = &request.state {
+        return Err(StoreError::RequestAnswered {
+            id: id.clone(),
+            answer: answer.clone(),
+        });
+    }
+    if shown.is_some_and(|shown| *shown != request.request) {
+        return Err(StoreError::RequestChanged { id: id.clone() });
+    }
+    Ok(())
+}
+
+/// An answered request as stored, to be compared with the one that was asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    pub(crate) team: &'a TeamName,
+    pub(crate) found: &'a RequestRecord,
+    /// The request as asked, normalized by a round trip through JSON.
+    pub(crate) asked: &'a RequestRecord,
+}
+
+impl Stored<'_> {
+    /// Returns why the stored answer is invalid; `None` if it is valid. `entered` returns the event
+    /// that its command recorded.
+    pub(crate) fn why_not(
+        &self,
+        key: Option<&VerifyKey>,
+        entered: impl FnOnce() -> Result<Option<Event>>,
+    ) -> Result<Option<String>> {
+        let RequestState::Answered { answer, .. } = &self.found.state else {
+            return Ok(None);
+        };
+        let asked = self.asked;
+        if self.found.request != asked.request || self.found.description != asked.description {
+            return Ok(Some(
+                "the request on file differs from the original".to_owned(),
+            ));
+        }
+        let Some(Event::RequestAnswered {
+            answer: word,
+            always,
+            digest,
+            updated_digest,
+            by,
+            ..
+        }) = entered()?
+        else {
+            return Ok(Some(NOT_ENTERED.to_owned()));
+        };
+        let is_same = word == answered(answer) && always == is_always(answer);
+        let is_edited_so = updated_digest == updated_digest_of(&asked.request, answer);
+        if !is_same {
+            return Ok(Some(format!("the journal says `{word}`")));
+        }
+        if !is_edited_so {
+            return Ok(Some("another input was entered in the journal".to_owned()));
+        }
+        if digest.is_some_and(|digest| digest != asked.request.computed_digest()) {
+            let why = "a different call was shown to the person who answered";
+            return Ok(Some(why.to_owned()));
+        }
+        Ok(key
+            .and_then(|key| self.forged(key, answer, &by))
+            .map(str::to_owned))
+    }
+
+    /// Returns why an approval does not come from a holder of the team's private key, or exceeds
+    /// what its signer may grant.
+    fn forged(&self, key: &VerifyKey, answer: &Answer, by: &AnsweredBy) -> Option<&'static str> {
+        if !answer.is_grant() {
+            return None;
+        }
+        if by.signature.is_none() {
+            return Some("it is not signed");
+        }
+        if !key.verifies(self.team, &Grant::answer(self.asked, answer), by) {
+            return Some("its signature is invalid");
+        }
+        let exceeds = by.by == LEAD_AGENT && is_always(answer);
+        exceeds.then_some("only a person can allow further calls")
+    }
+}
+
+/// Sorts requests, oldest first.
+pub(crate) fn sort(requests: &mut [RequestRecord]) {
+    requests.sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
+}
+
+/// Returns the error of an unknown request.
+pub(crate) fn not_found(team: &TeamName, id: &RequestId, known: Vec<RequestRecord>) -> StoreError {
+    let open = known.into_iter();
+    let open = open.filter(|request| request.state == RequestState::Open);
+    StoreError::RequestNotFound {
+        team: team.clone(),
+        id: id.clone(),
+        open: open.map(|request| request.id).collect(),
+    }
+}
+
+/// Checks that an ID can be a file name.
+pub(crate) fn checked(id: &RequestId) -> Result<&RequestId> {
+    if id.is_file_name() {
+        Ok(id)
+    } else {
+        Err(StoreError::BadRequestId { id: id.clone() })
+    }
+}
+
+fn is_always(answer: &Answer) -> bool {
+    matches!(answer, Answer::Approved { always: true, .. })
+}
+
+/// The digest of an input that a person has changed.
+fn updated_digest_of(asked: &RequestKind, answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Approved {
+            updated_input: Some(input),
+            ..
+        } => Some(input_digest(asked.tool(), input)),
+        _ => None,
+    }
+}
+
+/// Returns the beginning of a text, with a mark if it is cut.
+fn excerpt(text: &str) -> String {
+    let end = text.floor_char_boundary(EXCERPT);
+    match &text[..end] {
+        all if end == text.len() => all.to_owned(),
+        cut => format!("{cut}…"),
+    }
+}

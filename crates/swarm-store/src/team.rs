@@ -1,0 +1,62 @@
+//! New, damaged and left-over teams.
+
+use std::path::PathBuf;
+
+use swarm_protocol::{LeadProcess, TeamName};
+
+use crate::StoreError;
+
+/// A team to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTeam {
+    /// Name of the team.
+    pub name: TeamName,
+    /// Purpose of the team.
+    pub description: Option<String>,
+    /// ID of the lead's conversation.
+    pub lead_session_id: Option<String>,
+    /// The lead process; `None` for a team led from the shell.
+    pub lead_process: Option<LeadProcess>,
+    /// Working directory of the lead.
+    pub cwd: PathBuf,
+    /// Model of the lead.
+    pub lead_model: Option<String>,
+    /// Creator of the team, for the journal.
+    pub created_by: String,
+}
+
+/// Damage of a team whose roster or one of whose directories is unusable.
+#[derive(Debug)]
+pub struct TeamDamage {
+    /// The error that operations on the team return.
+    pub why: StoreError,
+    /// Whether members may be running: a life lock is held, or that is unknown.
+    pub may_live: bool,
+}
+
+/// A leftover of a killed process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its path.
+    pub path: PathBuf,
+    /// Description, as a noun phrase.
+    pub what: &'static str,
+}
+
+/// A file with invalid content. It is left unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenFile {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// The parse error.
+    pub reason: String,
+}
+
+impl From<BrokenFile> for StoreError {
+    fn from(broken: BrokenFile) -> Self {
+        Self::Damaged {
+            path: broken.path,
+            reason: broken.reason,
+        }
+    }
+}
