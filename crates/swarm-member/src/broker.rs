@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use swarm_agent::PermissionGate;
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_os::DirectoryWatcher;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
-use swarm_store::{StoreError, Team};
+use swarm_store::{Changes, StoreError, Team, Topic};
 use swarm_team::{ChangeSignal, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,8 @@ pub(crate) struct PermissionBroker {
 
 /// Wakes on changes of the member's inbox and of requests, but not on the locks taken to read them.
 pub(crate) struct AnswerWake {
-    pub(crate) inbox: Subscription,
-    pub(crate) requests: Subscription,
+    pub(crate) inbox: Changes,
+    pub(crate) requests: Changes,
 }
 
 #[async_trait]
@@ -47,20 +47,15 @@ impl ChangeSignal for AnswerWake {
 
 impl PermissionBroker {
     pub(crate) fn wake(&self, team: &dyn Team) -> AnswerWake {
-        let requests = team.requests_directory();
         AnswerWake {
             inbox: self.inbox(team),
-            requests: self
-                .watcher
-                .subscribe(&requests, NameFilter::Suffix(".json")),
+            requests: team.watch(&self.watcher, &Topic::Requests),
         }
     }
 
-    fn inbox(&self, team: &dyn Team) -> Subscription {
-        let own = format!("{}.json", self.mail.context.name).into();
-        let directory = team.inbox_directory();
-        self.watcher
-            .subscribe(&directory, NameFilter::Exact(vec![own]))
+    fn inbox(&self, team: &dyn Team) -> Changes {
+        let own = self.mail.context.name.clone();
+        team.watch(&self.watcher, &Topic::Mail(own))
     }
 
     async fn queue(

@@ -7,9 +7,9 @@ use std::time::Duration;
 use swarm_agent::{
     AgentError, AgentRuntime, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
 };
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{MemberState, TeamName};
-use swarm_store::{StoreError, Team};
+use swarm_store::{Changes, StoreError, Team, Topic};
 use swarm_team::{Incoming, MemberContext};
 use swarm_ui::PaneInput;
 use tokio::task::JoinSet;
@@ -141,7 +141,7 @@ pub(crate) struct Trouble {
 pub(crate) struct InboxWatch {
     watcher: Arc<DirectoryWatcher>,
     context: Arc<MemberContext>,
-    watched: Option<(TeamName, Subscription)>,
+    watched: Option<(TeamName, Changes)>,
 }
 
 impl InboxWatch {
@@ -162,12 +162,8 @@ impl InboxWatch {
             return;
         }
         self.watched = team.map(|team| {
-            let filter = NameFilter::Exact(vec![format!("{}.json", self.context.name).into()]);
-            let directory = team.inbox_directory();
-            (
-                team.name().clone(),
-                self.watcher.subscribe(&directory, filter),
-            )
+            let inbox = Topic::Mail(self.context.name.clone());
+            (team.name().clone(), team.watch(&self.watcher, &inbox))
         });
     }
 

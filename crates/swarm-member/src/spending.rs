@@ -7,13 +7,13 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use swarm_model::RequestMeter;
-use swarm_os::{DirectoryWatcher, NameFilter};
+use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, ModelNames};
 use swarm_protocol::{
     Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName, RunBudget,
     TaskId, Usage,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team, Topic};
 use swarm_team::{BudgetUse, CostSum, MemberContext, TeamSpending, current_task, uses_of};
 
 use crate::reporter::Reporter;
@@ -356,10 +356,7 @@ impl RequestMeter for SpendingMeter {
                 return std::future::pending().boxed();
             }
         };
-        let journal = team.journal_path();
-        let directory = journal.parent().unwrap_or(&journal);
-        let filter = NameFilter::Exact(vec!["budgets.json".into()]);
-        let mut changes = owner.watcher.subscribe(directory, filter);
+        let mut changes = team.watch(&owner.watcher, &Topic::Budgets);
         async move { changes.changed().await }.boxed()
     }
 

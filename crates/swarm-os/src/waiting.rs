@@ -28,12 +28,13 @@ impl LockInterrupt {
         changed.notify_all();
     }
 
-    fn is_set(&self) -> bool {
+    /// Returns whether waits are interrupted.
+    pub fn is_set(&self) -> bool {
         *self.0.0.lock()
     }
 
     /// Sleeps for `pause` or until the interrupt.
-    fn sleep(&self, pause: Duration) {
+    pub fn sleep(&self, pause: Duration) {
         let (interrupted, changed) = &*self.0;
         changed.wait_while_for(&mut interrupted.lock(), |set| !*set, pause);
     }

@@ -4,6 +4,7 @@ mod hint;
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use swarm_os::OsError;
 use swarm_protocol::{Answer, ErrorKind, MemberName, RequestId, SpawnId, TaskId, TeamName};
@@ -122,6 +123,24 @@ pub enum StoreError {
         unread: usize,
         /// Maximum number of unread messages.
         limit: usize,
+    },
+    /// Another process holds a member's lease.
+    #[error("{reason}")]
+    LeaseHeld {
+        /// Name of the team.
+        team: TeamName,
+        /// The member.
+        name: MemberName,
+        /// Who holds it, as a sentence.
+        reason: String,
+    },
+    /// A change was not made within its deadline, because others were changing the same.
+    #[error("team `{team}` is being changed by others: gave up after {} ms", waited.as_millis())]
+    Contended {
+        /// Name of the team.
+        team: TeamName,
+        /// How long the call waited.
+        waited: Duration,
     },
     /// A running process reads this inbox, so other processes cannot acknowledge its messages.
     #[error("{name} is running and acknowledges its own mail")]
@@ -325,6 +344,7 @@ impl StoreError {
             Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
                 ErrorKind::Damaged
             }
+            Self::LeaseHeld { .. } | Self::Contended { .. } => ErrorKind::TimedOut,
             Self::Fs(error) => fs_kind(error),
         }
     }

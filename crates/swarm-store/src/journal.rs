@@ -12,9 +12,14 @@ pub struct JournalLines<T> {
     pub entries: Vec<T>,
     /// Lines that are not valid records.
     pub broken: Vec<BrokenJournalLine>,
-    /// Byte offset after the last line that was read.
-    pub next: u64,
+    /// Position after the last record that was read.
+    pub next: Cursor,
 }
+
+/// A position in a journal; by default its beginning. Only the store that returned it knows what it
+/// means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cursor(pub(crate) u64);
 
 /// A line of the journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]

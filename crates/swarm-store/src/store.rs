@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_os::{LifeHolder, Liveness, LockInterrupt};
+use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
     InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
@@ -15,9 +15,9 @@ use swarm_protocol::{
 };
 
 use crate::{
-    Actor, AnswerLookup, Draft, Events, Inbox, JournalLines, Leftover, MemberView, NewMember,
-    NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList,
-    TaskUpdated, TeamDamage, TeamView, VerifyKey,
+    Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, Leftover,
+    MemberView, NewMember, NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result,
+    TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -71,6 +71,11 @@ pub trait Team:
 {
     /// Returns its name.
     fn name(&self) -> &TeamName;
+
+    /// Watches a topic, which need not exist. **Watch before the first read**, otherwise a change in
+    /// between is only noticed late. A kind that watches files uses `watcher`, the only one of the
+    /// process.
+    fn watch(&self, watcher: &DirectoryWatcher, topic: &Topic) -> Changes;
 
     /// Returns a handle that waits at most `at_most` for each lock.
     fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team>;
@@ -423,12 +428,15 @@ pub trait Journal: Send + Sync {
 
     /// Returns all events, oldest first, and the invalid lines.
     async fn events(&self) -> Result<Events> {
-        self.events_from(0).await
+        self.events_from(Cursor::default()).await
     }
 
-    /// Returns the events after the position `from`, which is [`Events::next`] of an earlier call
-    /// or 0. An incomplete last line is left for the next call.
-    async fn events_from(&self, from: u64) -> Result<Events>;
+    /// Returns the events after `from`, which is [`JournalLines::next`] of an earlier call or the
+    /// beginning. An incomplete last line is left for the next call.
+    async fn events_from(&self, from: Cursor) -> Result<Events>;
+
+    /// Returns the position after the last event, without reading the events.
+    async fn journal_end(&self) -> Result<Cursor>;
 }
 
 /// What the team's model requests cost, and its budgets.
@@ -438,7 +446,7 @@ pub trait Accounts: Send + Sync {
     async fn record_costs(&self, records: &[CostRecord]) -> Result<()>;
 
     /// Returns the costs after `from`, as [`Journal::events_from`].
-    async fn costs_from(&self, from: u64) -> Result<JournalLines<CostRecord>>;
+    async fn costs_from(&self, from: Cursor) -> Result<JournalLines<CostRecord>>;
 
     /// Returns the budgets.
     ///
@@ -487,19 +495,22 @@ pub trait Presence: Send + Sync {
     /// Like [`Self::paused`], for a known roster entry.
     async fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>>;
 
-    /// Returns whether the member's current spawn is alive, according to its life lock.
+    /// Returns whether the member's current spawn is alive, according to its lease.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
 
-    /// Returns the content of a member's life file, if readable. It does not show whether the
+    /// Returns the record of the last holder of a member's lease, if readable. It does not show whether the
     /// process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
     /// Returns the names of all members with files, in the roster or not.
     async fn names_on_disk(&self) -> Vec<MemberName>;
 
-    /// Takes a member's life lock for this process, see [`LifeHolder::take`], and writes `content`
-    /// to its file. Fails if a directory of the team is a symlink.
-    async fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
+    /// Takes a member's lease for this process, as described by `record`. The member counts as alive
+    /// until the lease is dropped or the process is dead.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseHeld`] if another process holds it.
+    async fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease>;
 }
 
 /// Paths of the files of a team.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use swarm_protocol::{LeadProcess, TeamName};
+use swarm_protocol::{AgentId, LeadProcess, Member, MemberName, TeamConfig, TeamName, UnixMs};
 
 use crate::StoreError;
 
@@ -23,6 +23,24 @@ pub struct NewTeam {
     pub lead_model: Option<String>,
     /// Creator of the team, for the journal.
     pub created_by: String,
+}
+
+impl NewTeam {
+    /// Returns the roster of the new team, with its lead as the only member.
+    pub(crate) fn roster(&self, now: UnixMs) -> TeamConfig {
+        let mut lead = Member::lead(&self.name, self.cwd.clone(), now);
+        lead.model.clone_from(&self.lead_model);
+        TeamConfig {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            created_at: now,
+            lead_agent_id: AgentId::new(MemberName::lead(), self.name.clone()).to_string(),
+            lead_session_id: self.lead_session_id.clone(),
+            lead_process: self.lead_process.clone(),
+            members: vec![lead],
+            rest: serde_json::Map::new(),
+        }
+    }
 }
 
 /// Damage of a team whose roster or one of whose directories is unusable.

@@ -41,6 +41,34 @@ pub struct TeamView {
     pub needs_reconcile: bool,
 }
 
+impl TeamView {
+    /// Describes the state of an existing team, as a clause.
+    pub(crate) fn in_words(&self) -> String {
+        let alive = |view: &&MemberView| view.liveness == Liveness::Alive;
+        let lead_lives = self
+            .members
+            .iter()
+            .any(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
+        let members = self
+            .members
+            .iter()
+            .filter(|view| !view.member.name.is_lead());
+        let count = members.clone().count();
+        let leader = match &self.config.lead_process {
+            Some(lead) if lead_lives => format!("led by process {}", lead.pid),
+            Some(lead) => format!("its lead, process {}, is lost", lead.pid),
+            None if lead_lives => "its lead runs".to_owned(),
+            None => "led from the shell".to_owned(),
+        };
+        match (count, members.filter(alive).count()) {
+            (0, _) => format!("{leader}, no teammates"),
+            (1, 0) => format!("{leader}, 1 teammate, which is dead"),
+            (1, _) => format!("{leader}, 1 teammate, which lives"),
+            (count, alive) => format!("{leader}, {count} teammates, {alive} of them alive"),
+        }
+    }
+}
+
 /// What is known about a member, read in this order: a member reports that it works before it
 /// acknowledges mail, so counting before reading the report ensures that mail in progress shows in
 /// one of the two.

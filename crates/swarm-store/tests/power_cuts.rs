@@ -8,6 +8,8 @@
     reason = "a test ends with a panic"
 )]
 
+#[path = "contract/values.rs"]
+mod values;
 #[path = "store/world.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the store")]
 mod world;

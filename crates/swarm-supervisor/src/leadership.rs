@@ -1,9 +1,8 @@
 //! Leadership of a team: creates the team when it is first needed and holds the lead's life lock.
 
 use parking_lot::Mutex;
-use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, NewTeam, StoreError};
+use swarm_store::{BlockOn as _, Lease, NewTeam, StoreError};
 use swarm_team::TeamCreator;
 
 use crate::{LeadStanding, SpawnContext, lead_standing};
@@ -50,7 +49,7 @@ struct Held {
     /// Requested name.
     asked: TeamName,
     // Kept for its lock, which is released on drop.
-    _life: LifeHolder,
+    _life: Lease,
 }
 
 impl Leadership {
@@ -168,7 +167,7 @@ impl Leadership {
         }
         // The life lock comes first, because only one process can hold it.
         let life = match self.take_life(&team, dep.spawn_id) {
-            Err(StoreError::Fs(OsError::LockTimeout { .. })) => return Err(alive(None)),
+            Err(StoreError::LeaseHeld { .. }) => return Err(alive(None)),
             taken => taken?,
         };
         let process = dep.process.lead_process(&*dep.clock);
@@ -190,7 +189,7 @@ impl Leadership {
         Ok(())
     }
 
-    fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<LifeHolder, StoreError> {
+    fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<Lease, StoreError> {
         let process = &self.spawn_context.process;
         let record = LifeRecord {
             kind: LifeKind::Process,
@@ -201,12 +200,10 @@ impl Leadership {
             pid_space: process.pid_space.clone(),
             confined: self.spawn_context.agent_config.shell.cut_terminals(),
         };
-        // Ids, numbers and strings always serialize.
-        let content = serde_json::to_vec(&record).unwrap_or_default();
         let store = &self.spawn_context.store;
         store
             .team(team)
-            .take_life(&MemberName::lead(), &content)
+            .take_life(&MemberName::lead(), &record)
             .block_on()
     }
 

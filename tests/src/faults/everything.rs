@@ -342,10 +342,9 @@ fn live(
         pid_space: String::new(),
         confined: false,
     };
-    let content = serde_json::to_vec(&record).unwrap_or_default();
     let life = (ground.store)
         .team(&ground.team)
-        .take_life(&name(READER), &content)
+        .take_life(&name(READER), &record)
         .block_on();
     life.map(drop)
 }

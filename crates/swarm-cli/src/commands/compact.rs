@@ -6,7 +6,7 @@ use serde_json::json;
 use swarm_protocol::{
     CompactRequest, ControlFrame, ErrorKind, Event, LEAD_NAME, MemberName, MemberState, TeamName,
 };
-use swarm_store::{BlockOn as _, Draft, MemberView};
+use swarm_store::{BlockOn as _, Draft, MemberView, Topic};
 use swarm_ui::print::short_count;
 
 use super::acting::require_person;
@@ -43,11 +43,9 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     known(&app.store.team(&team).config().block_on()?, name)?;
     let view = living(app, &team, name)?;
     let mut watch = Watch::new()?;
-    watch.file(&app.store.team(&team).journal_path());
-    watch.also(
-        &app.store.team(&team).member_dir(name),
-        swarm_os::NameFilter::Exact(vec!["state.json".into()]),
-    );
+    for topic in [Topic::Journal, Topic::State(name.clone())] {
+        watch.topic(&*app.store.team(&team), topic);
+    }
     let mut position = app.store.team(&team).events().block_on()?.next;
     let frame = ControlFrame::CompactRequest(CompactRequest {
         from: LEAD_NAME.to_owned(),

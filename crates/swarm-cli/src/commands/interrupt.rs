@@ -4,9 +4,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use swarm_os::NameFilter;
 use swarm_protocol::{ControlFrame, ErrorKind, InterruptRequest, LEAD_NAME};
-use swarm_store::{BlockOn as _, Draft, MemberView};
+use swarm_store::{BlockOn as _, Draft, MemberView, Topic};
 
 use super::acting::require_person;
 use super::compact::living;
@@ -48,8 +47,7 @@ pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<ExitCo
         return Err(Failure::new(ErrorKind::Conflict, message));
     }
     let mut watch = Watch::new()?;
-    let state = NameFilter::Exact(vec!["state.json".into()]);
-    watch.also(&files.member_dir(name), state);
+    watch.topic(&*files, Topic::State(name.clone()));
     let frame = ControlFrame::InterruptRequest(InterruptRequest {
         from: LEAD_NAME.to_owned(),
         timestamp: app.clock.now().iso(),

@@ -4,10 +4,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use swarm_os::NameFilter;
 use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::{BlockOn as _, Team, Topic};
 
 use super::acting::team_to_answer;
 use super::members::{is_over, known};
@@ -68,10 +67,7 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
         refuse_above_ceiling(&*files, name, mode)?;
     }
     let mut watch = Watch::new()?;
-    watch.also(
-        &files.member_dir(name),
-        NameFilter::Exact(vec!["rights.json".into()]),
-    );
+    watch.topic(&*files, Topic::Rights(name.clone()));
     swarm_team::request_mode(&*files, name, mode, person(app)).block_on()?;
     let end = Instant::now() + PROMPTLY;
     while is_ours && !obeyed(&*files, name, mode)? {

@@ -7,17 +7,20 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::select_all;
 use swarm_os::{DirectoryWatcher, NameFilter, OsError, Subscription};
+use swarm_protocol::TeamName;
+use swarm_store::{Changes, Team, Topic};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot::Receiver;
 
 use crate::failure::Failure;
 
-/// Watches several directories. Events are only hints: after each wake-up the caller reads again.
+/// Watches topics of teams and files. Events are only hints: after each wake-up the caller reads again.
 #[derive(Debug)]
 pub(super) struct Watch {
     watcher: DirectoryWatcher,
-    subscriptions: BTreeMap<PathBuf, Subscription>,
+    topics: BTreeMap<(TeamName, Topic), Changes>,
+    files: Vec<Subscription>,
     /// Life files of members that were running at the last read.
     deaths: BTreeMap<PathBuf, Receiver<Result<(), OsError>>>,
     runtime: Runtime,
@@ -30,7 +33,8 @@ impl Watch {
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
             watcher: DirectoryWatcher::new(),
-            subscriptions: BTreeMap::new(),
+            topics: BTreeMap::new(),
+            files: Vec::new(),
             deaths: BTreeMap::new(),
             runtime: Builder::new_current_thread().enable_all().build()?,
             ctrl_c: None,
@@ -50,20 +54,19 @@ impl Watch {
         self.interrupted
     }
 
-    /// Also watches files in a directory; call it before the first read. Repeated calls have no
-    /// effect.
-    pub(super) fn also(&mut self, directory: &Path, names: NameFilter) {
-        if !self.subscriptions.contains_key(directory) {
-            let subscription = self.watcher.subscribe(directory, names);
-            self.subscriptions
-                .insert(directory.to_owned(), subscription);
-        }
+    /// Also watches a topic of a team; call it before the first read. Repeated calls have no effect.
+    pub(super) fn topic(&mut self, team: &dyn Team, topic: Topic) {
+        let watcher = &self.watcher;
+        self.topics
+            .entry((team.name().clone(), topic))
+            .or_insert_with_key(|(_, topic)| team.watch(watcher, topic));
     }
 
     /// Also watches a file that is replaced or appended to.
     pub(super) fn file(&mut self, path: &Path) {
         if let (Some(directory), Some(name)) = (path.parent(), path.file_name()) {
-            self.also(directory, NameFilter::Exact(vec![name.to_owned()]));
+            let names = NameFilter::Exact(vec![name.to_owned()]);
+            self.files.push(self.watcher.subscribe(directory, names));
         }
     }
 
@@ -76,11 +79,12 @@ impl Watch {
 
     /// Waits for a possible change until the deadline; returns `false` at the deadline.
     pub(super) fn wait(&mut self, deadline: Option<Instant>) -> bool {
-        let each = self
-            .subscriptions
+        let topics = self
+            .topics
             .values_mut()
-            .map(|subscription| subscription.changed().boxed());
-        let changed = select_all(each);
+            .map(|topic| topic.changed().boxed());
+        let files = self.files.iter_mut().map(|file| file.changed().boxed());
+        let changed = select_all(topics.chain(files));
         let deaths = &mut self.deaths;
         let died = async {
             if deaths.is_empty() {
@@ -132,7 +136,7 @@ mod tests {
         let life = directory.path().join("life");
         let holder = LifeHolder::take(&life, b"{}").unwrap();
         let mut watch = Watch::new().unwrap();
-        watch.also(directory.path(), NameFilter::Exact(vec!["nothing".into()]));
+        watch.file(&directory.path().join("nothing"));
         watch.death(life.clone());
         watch.death(life);
         assert_eq!(watch.deaths.len(), 1);

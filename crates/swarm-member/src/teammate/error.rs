@@ -1,7 +1,6 @@
 //! Errors of a teammate.
 
 use swarm_agent::{AgentError, SkillError};
-use swarm_os::OsError;
 use swarm_store::StoreError;
 use swarm_team::OrderError;
 
@@ -13,7 +12,7 @@ pub enum TeammateError {
     Store(#[from] StoreError),
     /// The life lock cannot be taken.
     #[error("life lock: {0}")]
-    Life(#[from] OsError),
+    Life(#[source] StoreError),
     /// The order is unusable.
     #[error(transparent)]
     Order(#[from] OrderError),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use swarm_os::{DirectoryWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
+use swarm_os::{DirectoryWatcher, Liveness, probe, wait_for_death};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::{BlockOn as _, StoreError, Team, process};
+use swarm_store::{BlockOn as _, Changes, StoreError, Team, Topic, process};
 use tokio::sync::oneshot;
 
 use crate::teammate::suspension::loss;
@@ -219,18 +219,15 @@ async fn released(release: &mut Option<oneshot::Receiver<()>>) {
 /// Files that change when a team gets a lead or a person takes it over.
 #[derive(Debug)]
 struct LeadChange {
-    roster: Subscription,
-    life: Subscription,
+    roster: Changes,
+    life: Changes,
 }
 
 impl LeadChange {
     fn watch(watcher: &DirectoryWatcher, team: &dyn Team) -> Self {
-        let watch = |directory, name: &str| {
-            watcher.subscribe(directory, NameFilter::Exact(vec![name.into()]))
-        };
         Self {
-            roster: watch(&team.team_directory(), "config.json"),
-            life: watch(&team.member_dir(&MemberName::lead()), "life"),
+            roster: team.watch(watcher, &Topic::Roster),
+            life: team.watch(watcher, &Topic::Lease(MemberName::lead())),
         }
     }
 

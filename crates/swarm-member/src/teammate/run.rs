@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use swarm_os::DirectoryWatcher;
 use swarm_os::process::{self, KnownProcesses, Process, Target, forbid_inspection};
-use swarm_os::{DirectoryWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
-use swarm_store::{BlockOn as _, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
 use swarm_team::SpawnOrder;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -107,7 +107,7 @@ fn take_life(
     store: &dyn TeamStore,
     order: &SpawnOrder,
     process: &ProcessFacts,
-) -> Result<LifeHolder, TeammateError> {
+) -> Result<Lease, TeammateError> {
     let record = LifeRecord {
         kind: LifeKind::Process,
         pid: process.pid,
@@ -117,14 +117,12 @@ fn take_life(
         pid_space: process.pid_space.clone(),
         confined: order.runtime.is_none() && order.agent_config.shell.cut_terminals(),
     };
-    // Ids, numbers and strings always serialize.
-    let content = serde_json::to_vec(&record).unwrap_or_default();
     let taken = store
         .team(&order.agent.team)
-        .take_life(&order.agent.name, &content)
+        .take_life(&order.agent.name, &record)
         .block_on();
     let life = taken.map_err(|error| match error {
-        StoreError::Fs(error) => TeammateError::Life(error),
+        StoreError::Fs(_) | StoreError::LeaseHeld { .. } => TeammateError::Life(error),
         error => error.into(),
     })?;
     // Not before: until then only the mark in its environment identifies this process.
@@ -163,8 +161,7 @@ async fn await_commit(
     now: UnixMs,
 ) -> Result<Option<Member>, TeammateError> {
     let team = &order.agent.team;
-    let filter = NameFilter::Exact(vec!["config.json".into()]);
-    let mut roster = watcher.subscribe(&store.team(team).team_directory(), filter);
+    let mut roster = store.team(team).watch(watcher, &Topic::Roster);
     let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {

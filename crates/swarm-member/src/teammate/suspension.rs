@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{BlockOn as _, Changes, StoreError, Team, Topic};
 
 /// Why a teammate is suspended. Its mail stays queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) struct PauseWatch {
     name: MemberName,
     spawn_id: SpawnId,
     mark: Option<PauseMark>,
-    changes: Subscription,
+    changes: Changes,
 }
 
 impl PauseWatch {
@@ -77,9 +77,8 @@ impl PauseWatch {
         name: MemberName,
         spawn_id: SpawnId,
     ) -> Self {
-        let filter = NameFilter::Exact(vec!["paused".into()]);
         Self {
-            changes: watcher.subscribe(&team.member_dir(&name), filter),
+            changes: team.watch(watcher, &Topic::Pause(name.clone())),
             team,
             name,
             spawn_id,

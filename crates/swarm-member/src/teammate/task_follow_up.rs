@@ -7,7 +7,7 @@ use swarm_agent::Injected;
 use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
-use swarm_store::{StoreError, TaskChange, Team};
+use swarm_store::{BlockOn as _, Cursor, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
 /// Maximum bytes of a result taken from the text of a turn.
@@ -23,8 +23,8 @@ pub(crate) struct TaskFollowUp {
     reminded: HashSet<TaskId>,
     /// Tasks reported to the lead.
     flagged: HashSet<TaskId>,
-    /// Length of the journal when the current turn began; `None` between turns.
-    began: Option<u64>,
+    /// End of the journal when the current turn began; `None` between turns.
+    began: Option<Cursor>,
 }
 
 impl TaskFollowUp {
@@ -39,11 +39,10 @@ impl TaskFollowUp {
         }
     }
 
-    /// Records the length of the journal before a turn does anything. A resumed turn has begun
+    /// Records the end of the journal before a turn does anything. A resumed turn has begun
     /// already.
     pub(crate) fn turn_begins(&mut self) {
-        let journal = self.team.journal_path();
-        let end = || std::fs::metadata(journal).map_or(0, |journal| journal.len());
+        let end = || self.team.journal_end().block_on().unwrap_or_default();
         self.began.get_or_insert_with(end);
     }
 
@@ -89,7 +88,7 @@ impl TaskFollowUp {
         Ok(tasks)
     }
 
-    async fn set_results(&self, text: &str, began: u64) -> Result<(), StoreError> {
+    async fn set_results(&self, text: &str, began: Cursor) -> Result<(), StoreError> {
         let completed = self.completed_since(began).await?;
         if completed.is_empty() {
             return Ok(());
@@ -108,8 +107,8 @@ impl TaskFollowUp {
         Ok(())
     }
 
-    /// The tasks that anyone completed since the journal had this length.
-    async fn completed_since(&self, began: u64) -> Result<HashSet<TaskId>, StoreError> {
+    /// The tasks that anyone completed since this position of the journal.
+    async fn completed_since(&self, began: Cursor) -> Result<HashSet<TaskId>, StoreError> {
         let events = self.team.events_from(began).await?.entries;
         let completed = events.into_iter().filter_map(|entry| match entry.event {
             Event::TaskChanged { task, from, to, .. } if from != to => {

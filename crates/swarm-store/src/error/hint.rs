@@ -95,19 +95,10 @@ impl StoreError {
                 path.display()
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
-            Self::Fs(OsError::LockTimeout { .. } | OsError::LockLost { .. }) => {
-                "try again".to_owned()
-            }
-            Self::Fs(OsError::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-                ) =>
-            {
-                "free space on that disk, then retry".to_owned()
-            }
+            Self::LeaseHeld { .. } | Self::Contended { .. } => "try again".to_owned(),
+            Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
-            Self::RequestExists { .. } | Self::RequestAnswered { .. } | Self::Fs(_) => return None,
+            Self::RequestExists { .. } | Self::RequestAnswered { .. } => return None,
         })
     }
 
@@ -119,5 +110,20 @@ impl StoreError {
             Self::ChecksOfOther { .. } => "a person or the lead can delete it".to_owned(),
             _ => return None,
         })
+    }
+}
+
+fn hint_of_os(error: &OsError) -> Option<&'static str> {
+    match error {
+        OsError::LockTimeout { .. } | OsError::LockLost { .. } => Some("try again"),
+        OsError::Io { source, .. }
+            if matches!(
+                source.kind(),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+            ) =>
+        {
+            Some("free space on that disk, then retry")
+        }
+        _ => None,
     }
 }

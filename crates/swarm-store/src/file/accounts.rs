@@ -5,7 +5,7 @@ use swarm_protocol::{Budget, BudgetScope, Budgets, CostRecord, RunBudget};
 use crate::file::journal::parse_lines;
 use crate::file::record;
 use crate::file::team::FileTeam;
-use crate::{JournalLines, Result};
+use crate::{Cursor, JournalLines, Result};
 
 impl FileTeam {
     /// Appends records and returns once they are on disk.
@@ -24,8 +24,8 @@ impl FileTeam {
         swarm_os::append_durable(&path, &lines).map_err(|error| self.explain(error.into()))
     }
 
-    pub(crate) fn costs_from(&self, from: u64) -> Result<JournalLines<CostRecord>> {
-        let bytes = swarm_os::read_optional_from(&self.at.costs(), from)?;
+    pub(crate) fn costs_from(&self, from: Cursor) -> Result<JournalLines<CostRecord>> {
+        let bytes = swarm_os::read_optional_from(&self.at.costs(), from.0)?;
         if bytes.is_none() && !self.exists() {
             return Err(self.not_found());
         }

@@ -4,7 +4,7 @@ use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
 use crate::reconcile::stop_news;
-use crate::{Departure, Result};
+use crate::{Cursor, Departure, Result};
 
 impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
@@ -12,7 +12,7 @@ impl FileTeam {
     pub(crate) fn report_death(&self, departure: &Departure) -> Result<()> {
         let id = MessageId::new(departure.spawn_id.to_string());
         let lead = MemberName::lead();
-        let entries = self.events_from(0)?.entries;
+        let entries = self.events_from(Cursor::default())?.entries;
         let mut released = &departure.released;
         for entry in &entries {
             match &entry.event {

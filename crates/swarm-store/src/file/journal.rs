@@ -1,24 +1,34 @@
 //! `journal.jsonl`: one event a line, append-only.
 
+use std::fs;
+
 use serde::de::DeserializeOwned;
 use swarm_os::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_repaired};
 
 use crate::file::record;
 use crate::file::team::FileTeam;
-use crate::{BrokenJournalLine, Events, JournalLines, Result};
+use crate::{BrokenJournalLine, Cursor, Events, JournalLines, Result};
 
 impl FileTeam {
     pub(crate) fn journal(&self, event: Event) -> Result<()> {
         self.record_all([event])
     }
 
-    pub(crate) fn events_from(&self, from: u64) -> Result<Events> {
-        let bytes = swarm_os::read_optional_from(&self.at.journal(), from)?;
+    pub(crate) fn events_from(&self, from: Cursor) -> Result<Events> {
+        let bytes = swarm_os::read_optional_from(&self.at.journal(), from.0)?;
         if bytes.is_none() && !self.exists() {
             return Err(self.not_found());
         }
         Ok(parse_lines(&bytes.unwrap_or_default(), from))
+    }
+
+    pub(crate) fn journal_end(&self) -> Result<Cursor> {
+        match fs::metadata(self.at.journal()) {
+            Ok(journal) => Ok(Cursor(journal.len())),
+            Err(_) if self.exists() => Ok(Cursor::default()),
+            Err(_) => Err(self.not_found()),
+        }
     }
 }
 
@@ -100,7 +110,7 @@ impl FileTeam {
 
     /// Returns whether the end of a spawn is already recorded.
     pub(crate) fn end_is_recorded(&self, spawn: SpawnId) -> Result<bool> {
-        let events = self.events_from(0)?;
+        let events = self.events_from(Cursor::default())?;
         Ok(events.entries.iter().any(|entry| match &entry.event {
             Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
                 *spawn_id == spawn
@@ -110,7 +120,7 @@ impl FileTeam {
     }
 }
 
-pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: u64) -> JournalLines<T> {
+pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: Cursor) -> JournalLines<T> {
     let mut events = JournalLines {
         entries: Vec::new(),
         broken: Vec::new(),
@@ -122,8 +132,8 @@ pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: u64) -> Journ
             // it.
             break;
         };
-        let at = events.next;
-        events.next += line.len() as u64;
+        let at = events.next.0;
+        events.next.0 += line.len() as u64;
         if text.is_empty() {
             continue;
         }
@@ -147,24 +157,27 @@ mod tests {
     #[test]
     fn broken_lines_are_reported_and_the_others_are_read() {
         let text = format!("{GOOD}\n{{\"at\":\n\n{GOOD}\nnot json\n\u{fffd}{GOOD}\n{GOOD}\n");
-        let events: Events = parse_lines(text.as_bytes(), 0);
+        let events: Events = parse_lines(text.as_bytes(), Cursor(0));
         assert_eq!(events.entries.len(), 3);
         assert_eq!(events.broken.len(), 3);
         assert_eq!(events.broken[0].at, GOOD.len() as u64 + 1);
-        assert_eq!(events.next, text.len() as u64);
+        assert_eq!(events.next, Cursor(text.len() as u64));
     }
 
     #[test]
     fn a_line_that_is_still_being_written_is_left_for_the_next_time() {
         let text = format!("{GOOD}\n{}", &GOOD[..10]);
-        let events: Events = parse_lines(text.as_bytes(), 7);
+        let events: Events = parse_lines(text.as_bytes(), Cursor(7));
         assert_eq!((events.entries.len(), events.broken.len()), (1, 0));
-        assert_eq!(events.next, 7 + GOOD.len() as u64 + 1);
+        assert_eq!(events.next, Cursor(7 + GOOD.len() as u64 + 1));
     }
 
     #[test]
     fn an_event_of_a_later_version_is_no_broken_line() {
-        let events: Events = parse_lines(b"{\"at\":1,\"type\":\"from_the_future\",\"x\":1}\n", 0);
+        let events: Events = parse_lines(
+            b"{\"at\":1,\"type\":\"from_the_future\",\"x\":1}\n",
+            Cursor(0),
+        );
         assert_eq!(events.entries[0].event, Event::Unknown);
     }
 }

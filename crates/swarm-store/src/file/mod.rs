@@ -19,5 +19,7 @@ mod roster;
 mod store;
 mod tasks;
 mod team;
+mod teams;
+mod watch;
 
 pub use store::FileStore;

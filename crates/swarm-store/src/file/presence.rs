@@ -14,7 +14,7 @@ use crate::file::record;
 use crate::file::team::{FileTeam, refuse_linked_directory};
 use crate::roster::refuse_if_led;
 use crate::view::{MemberFacts, life_in, life_of};
-use crate::{MemberView, Result, StoreError};
+use crate::{Lease, MemberView, Result, StoreError};
 
 impl FileTeam {
     pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
@@ -84,13 +84,22 @@ impl FileTeam {
             .collect()
     }
 
-    pub(crate) fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
+    pub(crate) fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease> {
         let path = self.at.life(name);
+        let content = record::line(&path, record)?;
         let taken = self
             .refuse_links()
             .and_then(|()| refuse_linked_directory(&path))
-            .and_then(|()| Ok(LifeHolder::take(&path, content)?));
-        taken.map_err(|error| self.explain(error))
+            .and_then(|()| Ok(LifeHolder::take(&path, &content)?));
+        match taken {
+            Ok(held) => Ok(Lease::new(held)),
+            Err(StoreError::Fs(held @ OsError::LockTimeout { .. })) => Err(StoreError::LeaseHeld {
+                team: self.team.clone(),
+                name: name.clone(),
+                reason: held.to_string(),
+            }),
+            Err(error) => Err(self.explain(error)),
+        }
     }
 }
 

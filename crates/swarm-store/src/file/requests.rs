@@ -11,7 +11,7 @@ use crate::requests::{Stored, answer_event, checked, not_found, opened, require_
 use crate::{AnswerLookup, BrokenFile, RequestList, Result, StoreError, VerifyKey};
 
 impl FileTeam {
-    pub(crate) fn open_request(&self, mut request: RequestRecord) -> Result<RequestRecord> {
+    pub(crate) fn open_request(&self, request: &RequestRecord) -> Result<RequestRecord> {
         let path = self.at.request(checked(&request.id)?);
         self.with_requests_lock(|held| {
             if is_surely_there(&path)? {
@@ -19,6 +19,7 @@ impl FileTeam {
                     id: request.id.clone(),
                 });
             }
+            let mut request = request.clone();
             request.number = Some(self.next_request_number(held)?);
             held.replace(&path, &record::pretty(&path, &request)?)?;
             self.record_done([opened(&request)]);
@@ -65,14 +66,14 @@ impl FileTeam {
         &self,
         id: &RequestId,
         shown: Option<&RequestKind>,
-        answer: Answer,
-        by: AnsweredBy,
+        answer: &Answer,
+        by: &AnsweredBy,
     ) -> Result<RequestRecord> {
         checked(id)?;
         self.with_requests_lock(|held| {
             let mut request = self.request(id)?;
             require_open(&request, shown)?;
-            self.write_answer(held, &mut request, answer, by)?;
+            self.write_answer(held, &mut request, answer.clone(), by.clone())?;
             Ok(request)
         })
     }

@@ -4,20 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use swarm_os::LockOptions;
-use swarm_protocol::{Clock, Event, TeamConfig, TeamName};
+use swarm_protocol::{Clock, Event, TeamName};
 
-use crate::blocking_pool::on_blocking_pool;
+use crate::StoreLimits;
 use crate::file::layout::Layout;
 use crate::file::mailbox::{LastInbox, QuietInboxes};
-use crate::file::team::FileTeam;
-use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 
 /// Minimum number of tasks in an interrupted write for which its completion is announced.
 const WORTH_TELLING: usize = 100;
 
-/// [`TeamStore`] on Claude Code's files below one config directory (`~/.claude` by default).
+/// [`TeamStore`](crate::TeamStore) on Claude Code's files below one config directory (`~/.claude` by default).
 #[derive(Clone)]
 pub struct FileStore {
     pub(crate) layout: Layout,
@@ -105,51 +102,5 @@ impl FileStore {
         if let Some(witness) = &self.witness {
             witness(team, event);
         }
-    }
-
-    /// Applies a custom change to a roster under its lock and returns the written roster.
-    ///
-    /// # Errors
-    /// What `change` returns; nothing is written then.
-    pub fn update_config(
-        &self,
-        team: &TeamName,
-        change: impl FnOnce(&mut TeamConfig) -> Result<()>,
-    ) -> Result<TeamConfig> {
-        self.files(team).update_config(change)
-    }
-
-    pub(crate) fn files(&self, team: &TeamName) -> FileTeam {
-        FileTeam {
-            store: self.clone(),
-            team: team.clone(),
-            at: self.layout.team(team),
-            is_aside: false,
-        }
-    }
-}
-
-#[async_trait]
-impl TeamStore for FileStore {
-    fn team(&self, name: &TeamName) -> Arc<dyn Team> {
-        Arc::new(self.files(name))
-    }
-
-    async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
-        let store = self.clone();
-        on_blocking_pool(move || store.create(new)).await
-    }
-
-    async fn teams(&self) -> Result<Vec<TeamName>> {
-        self.team_names()
-    }
-
-    async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
-        self.names_and_remains()
-    }
-
-    async fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
-        let store = self.clone();
-        on_blocking_pool(move || store.sweep(clear)).await
     }
 }

@@ -1,10 +1,12 @@
 //! The roster: new members, and the rules for changes. No I/O.
 
+mod busy;
 mod changes;
 mod rules;
 mod types;
 mod undo;
 
+pub(crate) use busy::refuse_if_busy;
 pub(crate) use changes::{
     Place, allow_path, clear_lost_lead, commit, member_of, refuse_if_led, removable,
     set_lead_process, set_lead_session,

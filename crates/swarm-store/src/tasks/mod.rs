@@ -14,6 +14,7 @@ mod types;
 pub(crate) use create::{NewTasks, new_tasks};
 pub(crate) use fence::require_current;
 pub(crate) use graph::add_edges;
-pub(crate) use plan::{Plan, Planner, Writes, return_tasks};
+pub(crate) use plan::{Plan, Planner, return_tasks};
 pub(crate) use release::Returned;
+pub(crate) use types::Writes;
 pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};

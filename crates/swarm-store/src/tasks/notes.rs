@@ -4,8 +4,7 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{Event, Task, TaskStatus};
 
-use super::TaskList;
-use super::plan::Writes;
+use super::{TaskList, Writes};
 
 /// Returns the events of written changes. `before` is the list before the change.
 pub(super) fn changes(before: &TaskList, writes: &Writes, by: &str) -> Vec<Event> {

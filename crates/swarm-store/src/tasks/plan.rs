@@ -1,8 +1,6 @@
 //! Changes of the task list as functions of the list. No I/O: a store reads the list, plans, and
 //! writes the plan if the list has not changed meanwhile.
 
-use std::collections::BTreeMap;
-
 use swarm_protocol::{Event, Task, TaskId, TaskState, TaskStatus, TeamName, UnixMs};
 
 use super::change::{Edit, OWN_KEY};
@@ -11,11 +9,8 @@ use super::graph::{Graph, add_edges};
 use super::notes::{changes, unblocked};
 use super::release::Returned;
 use super::rules::{self, Holder};
-use super::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
+use super::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Writes};
 use crate::{Result, StoreError};
-
-/// New contents of tasks, or `None` for deleted ones.
-pub(crate) type Writes = BTreeMap<TaskId, Option<Task>>;
 
 /// A change that the rules allow.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Requests to the task list and its results.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use swarm_protocol::{
     AgentId, CheckRun, MemberName, PERSON, SpawnId, Task, TaskId, TaskState, TaskStatus, TeamName,
@@ -166,3 +168,6 @@ pub struct TaskUpdated {
     /// Names of the changed fields, as in the file.
     pub changed_fields: Vec<&'static str>,
 }
+
+/// New contents of tasks, or `None` for deleted ones.
+pub(crate) type Writes = BTreeMap<TaskId, Option<Task>>;

@@ -5,9 +5,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::Event;
+use swarm_protocol::{Event, SpawnId};
 use swarm_store::{BlockOn as _, Draft, TeamStore};
 
+use crate::values::life_record;
 use crate::world::{World, name, new_member, new_task};
 
 /// Operations that write to a team, one for each code path.
@@ -54,7 +55,7 @@ impl Writes {
                 .block_on(),
             Self::Life => store
                 .team(team)
-                .take_life(&alice, b"{}")
+                .take_life(&alice, &life_record(SpawnId::random()))
                 .block_on()
                 .map(drop),
         }

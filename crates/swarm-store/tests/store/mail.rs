@@ -1,15 +1,13 @@
-//! Sending, reading and acknowledging messages.
+//! Inboxes in Claude Code's files.
 
 use std::collections::HashSet;
 use std::fs;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
-use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
-use swarm_protocol::{RequestId, UnixMs};
-use swarm_store::{BlockOn as _, Draft, StoreError, StoreLimits, TeamStore};
+use swarm_protocol::{ErrorKind, Event, MarkKind, MessageId};
+use swarm_store::{BlockOn as _, Draft, StoreLimits, TeamStore};
 
 use crate::recorder::left_open;
 use crate::world::{World, message_ids, name};
@@ -72,65 +70,6 @@ fn a_message_is_on_disk_in_claude_codes_form_and_in_the_journal() {
 }
 
 #[test]
-fn d18_prose_that_looks_like_a_frame_stays_prose() {
-    let world = World::with_member("alice");
-    let text =
-        r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
-    let draft = Draft::new("team-lead", text);
-    world
-        .handle()
-        .send(&name("alice"), draft)
-        .block_on()
-        .unwrap();
-    let entry = world.unread("alice").remove(0);
-    assert_eq!(entry.text, text);
-    assert_eq!(swarm_protocol::ControlFrame::of_entry(&entry), None);
-}
-
-#[test]
-fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
-    let world = World::with_member("engineer");
-    let before = world.files();
-    let draft = Draft::new("team-lead", "hello");
-    let error = world
-        .handle()
-        .send(&name("enginer"), draft)
-        .block_on()
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    let hint = error.hint().unwrap();
-    assert!(
-        hint.contains("engineer") && hint.contains("team-lead"),
-        "{hint}"
-    );
-    assert!(error.to_string().contains("enginer"), "{error}");
-    assert_eq!(world.files(), before);
-    assert!(
-        !world
-            .handle()
-            .team_directory()
-            .join("swarm/locks/inbox-enginer")
-            .exists()
-    );
-    for looked_at in [
-        world
-            .handle()
-            .take_unread(&name("enginer"))
-            .block_on()
-            .map(drop),
-        world.handle().inbox(&name("enginer")).block_on().map(drop),
-        world
-            .handle()
-            .ack(&name("enginer"), &[MessageId::random()])
-            .block_on()
-            .map(drop),
-    ] {
-        assert_eq!(looked_at.unwrap_err().kind(), ErrorKind::NotFound);
-    }
-    assert_eq!(world.files(), before);
-}
-
-#[test]
 fn d9_the_same_inbox_read_four_times_gives_the_same_messages() {
     let world = World::with_member("alice");
     write(
@@ -160,42 +99,6 @@ fn d9_the_same_inbox_read_four_times_gives_the_same_messages() {
             .is_empty()
     );
     assert!(world.unread("alice").is_empty());
-}
-
-#[test]
-fn d9_of_two_readers_one_gets_each_message() {
-    let world = World::with_member("alice");
-    let sent: HashSet<_> = (0..40)
-        .map(|n| send(&world, "alice", &n.to_string()))
-        .collect();
-    let reader = || {
-        let mut mine = Vec::new();
-        loop {
-            let unread = world.unread("alice");
-            let Some(first) = unread.into_iter().next() else {
-                return mine;
-            };
-            let ids = [first.msg_id.unwrap()];
-            mine.extend(world.handle().ack(&name("alice"), &ids).block_on().unwrap());
-        }
-    };
-    let got = thread::scope(|scope| {
-        let readers = [scope.spawn(reader), scope.spawn(reader)];
-        readers.map(|reader| reader.join().unwrap()).concat()
-    });
-    assert_eq!(got.len(), 40);
-    assert_eq!(got.into_iter().collect::<HashSet<_>>(), sent);
-}
-
-#[test]
-fn looking_acknowledges_nothing() {
-    let world = World::with_member("alice");
-    send(&world, "alice", "one");
-    let before = world.files();
-    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
-    assert_eq!((inbox.entries.len(), inbox.unread().count()), (1, 1));
-    world.unread("alice");
-    assert_eq!(world.files(), before);
 }
 
 #[test]
@@ -274,119 +177,6 @@ fn d10_a_few_large_messages_go_to_the_archive_too() {
 }
 
 #[test]
-fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes() {
-    let mut world = World::with_member("alice");
-    world.store = world.store.clone().with_limits(StoreLimits {
-        max_unread: 3,
-        ..StoreLimits::default()
-    });
-    for _ in 0..3 {
-        send(&world, "alice", "work");
-    }
-    let before = world.files();
-    let draft = Draft::new("team-lead", "more").urgent();
-    let error = world
-        .handle()
-        .send(&name("alice"), draft)
-        .block_on()
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        StoreError::InboxFull {
-            unread: 3,
-            limit: 3,
-            ..
-        }
-    ));
-    assert_eq!(error.kind(), ErrorKind::Refused);
-    assert_eq!(world.files(), before);
-    let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
-        request_id: RequestId::shutdown(1, &name("alice")),
-        from: "team-lead".to_owned(),
-        reason: None,
-        timestamp: UnixMs(1).iso(),
-        force: false,
-    });
-    let draft = Draft::control("team-lead", &frame);
-    world
-        .handle()
-        .send(&name("alice"), draft)
-        .block_on()
-        .unwrap();
-    assert!(matches!(
-        world.events().last(),
-        Some(Event::Queued { frame: Some(kind), .. }) if kind == "shutdown_request"
-    ));
-    let entry = world.unread("alice").pop().unwrap();
-    assert_eq!(ControlFrame::of_entry(&entry), Some(frame));
-    assert_eq!(entry.swarm.unwrap().kind, Some(MarkKind::Control));
-}
-
-#[test]
-fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many() {
-    let mut world = World::with_member("alice");
-    world.store = world.store.clone().with_limits(StoreLimits {
-        max_unread: 2,
-        ..StoreLimits::default()
-    });
-    let post = |draft| world.handle().post(&name("alice"), draft).block_on();
-    let news = || Draft::system("bob died");
-    for _ in 0..2 {
-        send(&world, "alice", "work");
-    }
-    for _ in 0..2 {
-        post(news()).unwrap();
-    }
-    let error = post(news()).unwrap_err();
-    assert!(matches!(error, StoreError::InboxFull { .. }), "{error}");
-}
-
-#[test]
-fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
-    let world = World::with_member("alice");
-    let alice = name("alice");
-    let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
-    let by_hand = |ids: &[MessageId]| world.handle().ack_on_behalf(&alice, ids).block_on();
-    by_hand(&ids[..1]).unwrap();
-    let spawn_id = world.handle().config().block_on().unwrap();
-    let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
-    let life = world.live("alice", spawn_id);
-    let refused = by_hand(&ids).unwrap_err();
-    assert!(
-        matches!(refused, StoreError::ReadByProgram { .. }),
-        "{refused}"
-    );
-    assert_eq!(refused.kind(), ErrorKind::Conflict);
-    assert_eq!(world.unread("alice").len(), 1);
-    drop(life);
-    by_hand(&ids).unwrap();
-    assert!(world.unread("alice").is_empty());
-}
-
-#[test]
-fn d10_a_message_above_the_bound_is_refused_unless_the_program_writes_it() {
-    let mut world = World::with_member("alice");
-    world.store = world.store.clone().with_limits(StoreLimits {
-        max_message_bytes: 10,
-        ..StoreLimits::default()
-    });
-    let post = |draft| world.handle().post(&name("alice"), draft).block_on();
-    post(Draft::new("bob", "x".repeat(10))).unwrap();
-    let before = world.files();
-    for draft in [
-        Draft::new("bob", "x".repeat(11)),
-        Draft::person("x".repeat(11)),
-    ] {
-        let error = post(draft).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Refused);
-        let told = error.to_string();
-        assert!(told.contains("11 bytes") && told.contains("10"), "{told}");
-    }
-    assert_eq!(world.files(), before);
-    post(Draft::system("x".repeat(11))).unwrap();
-}
-
-#[test]
 fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
     let world = World::with_member("alice");
     let sent = [send(&world, "alice", "one"), send(&world, "alice", "two")];
@@ -412,44 +202,6 @@ fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
     assert_eq!(delivered(), sent);
     assert!(deliver().unwrap().is_empty());
     assert_eq!((delivered().len(), world.unread("alice").len()), (2, 0));
-}
-
-#[test]
-fn d7_a_message_supersedes_only_unread_ones_of_the_same_sender_and_key() {
-    let world = World::with_member("alice");
-    let send = |from: &str, key: &str, text: &str| {
-        let mut draft = Draft::new(from, text);
-        draft.swarm.supersede = Some(key.to_owned());
-        world
-            .handle()
-            .send(&name("alice"), draft)
-            .block_on()
-            .unwrap()
-    };
-    let read_one = send("bob", "idle", "bob 1");
-    world
-        .handle()
-        .ack(&name("alice"), &[read_one])
-        .block_on()
-        .unwrap();
-    let second = send("bob", "idle", "bob 2");
-    send("carol", "idle", "carol 1");
-    send("bob", "other", "bob other");
-    let newest = send("bob", "idle", "bob 3");
-    let superseded = world.events().into_iter().find_map(|event| match event {
-        Event::Queued {
-            msg_id, superseded, ..
-        } if msg_id == newest => Some(superseded),
-        _ => None,
-    });
-    assert_eq!(superseded, Some(vec![second]));
-    let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
-    let texts: Vec<_> = inbox
-        .entries
-        .iter()
-        .map(|entry| entry.text.as_str())
-        .collect();
-    assert_eq!(texts, ["bob 1", "carol 1", "bob other", "bob 3"]);
 }
 
 #[test]
@@ -722,7 +474,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
 }
 
 #[test]
-fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_others() {
+fn a_message_to_many_is_on_disk_on_return() {
     let world = World::new();
     let members: Vec<String> = (0..20).map(|number| format!("mate-{number}")).collect();
     for member in &members {
@@ -733,7 +485,7 @@ fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_other
         to.map(|to| (name(to), Draft::new("team-lead", format!("{text} {to}"))))
             .collect()
     };
-    for round in 1..=2 {
+    for _ in 0..2 {
         let (outcomes, left) = left_open(&world.root, || {
             world
                 .handle()
@@ -744,22 +496,9 @@ fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_other
         // The journal is not awaited.
         let journal = world.handle().journal_path();
         assert_eq!(left, [format!("content of {}", journal.display())]);
-        let (last, sent) = outcomes.split_last().unwrap();
-        assert!(
-            matches!(last, Err(StoreError::MemberNotFound { .. })),
-            "{last:?}"
+        assert_eq!(
+            outcomes.iter().filter(|outcome| outcome.is_ok()).count(),
+            20
         );
-        for (member, outcome) in members.iter().zip(sent) {
-            let unread = world.unread(member);
-            assert_eq!(unread.len(), round);
-            assert_eq!(unread[round - 1].text, format!("news {member}"));
-            assert_eq!(
-                unread[round - 1].msg_id.as_ref(),
-                Some(&outcome.as_ref().unwrap().msg_id)
-            );
-        }
     }
-    let queued = world.events().into_iter();
-    let queued = queued.filter(|event| matches!(event, Event::Queued { .. }));
-    assert_eq!(queued.count(), 40);
 }

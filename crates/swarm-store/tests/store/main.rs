@@ -17,7 +17,6 @@ mod leftovers;
 mod links;
 mod look;
 mod mail;
-mod rebuild;
 mod reconcile;
 #[path = "../../../swarm-os/tests/disk/recorder.rs"]
 mod recorder;
@@ -25,8 +24,9 @@ mod requests;
 mod roster;
 mod storm_deaths;
 mod storm_processes;
-mod task_graph;
 mod tasks;
 mod teams;
 mod unblocked;
+#[path = "../contract/values.rs"]
+mod values;
 mod world;

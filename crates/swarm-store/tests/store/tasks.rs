@@ -1,4 +1,4 @@
-//! The task list.
+//! The task list in Claude Code's files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,24 +6,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
-use swarm_store::{
-    Actor, BlockOn as _, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore,
-};
+use swarm_protocol::{Event, NewTask, SpawnId, TaskStatus};
+use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, TaskUpdated, TeamStore};
 
-use crate::rebuild::tasks_in_journal;
 use crate::world::{World, id, name, new_task};
 
 fn status(status: TaskStatus) -> TaskChange {
     TaskChange {
         status: Some(status),
-        ..TaskChange::default()
-    }
-}
-
-fn owner(member: &str) -> TaskChange {
-    TaskChange {
-        owner: Some(name(member)),
         ..TaskChange::default()
     }
 }
@@ -82,102 +72,12 @@ fn tasks_are_made_in_claude_codes_form_with_both_ends_of_each_edge() {
 }
 
 #[test]
-fn t6_the_journal_alone_gives_the_whole_list_again() {
-    let world = World::with_member("alice");
-    let mut first = new_task("first", &[]);
-    first.metadata = json!({"k": "v", "gone": 1}).as_object().cloned();
-    first.active_form = Some("firsting".to_owned());
-    let mut second = new_task("second", &[]);
-    second.after = vec![0];
-    second.owner = Some(name("alice"));
-    let person = world.person();
-    let new = [first, second, new_task("third", &[1])];
-    world
-        .handle()
-        .create_tasks(&new, &person)
-        .block_on()
-        .unwrap();
-    world.create("late", &[2, 3]);
-    world
-        .handle()
-        .claim(&id(1), &world.actor("alice"))
-        .block_on()
-        .unwrap();
-    let change = TaskChange {
-        description: Some("in other words".to_owned()),
-        add_blocks: vec![id(4)],
-        metadata: json!({"gone": null, "new": [1]}).as_object().cloned(),
-        ..TaskChange::default()
-    };
-    update(&world, 1, change, &world.person()).unwrap();
-    let done = TaskChange {
-        result: Some("all of it".to_owned()),
-        ..status(TaskStatus::Completed)
-    };
-    update(&world, 1, done, &world.actor("alice")).unwrap();
-    world
-        .handle()
-        .delete_task(&id(3), &person)
-        .block_on()
-        .unwrap();
-    world
-        .handle()
-        .claim(&id(2), &world.actor("alice"))
-        .block_on()
-        .unwrap();
-    world.handle().release(&id(2), &person).block_on().unwrap();
-    let events = world.handle().events().block_on().unwrap().entries;
-    let list = world.handle().tasks().block_on().unwrap().tasks;
-    assert_eq!(list.len(), 3);
-    assert_eq!(list[1].blocked_by, [id(1)]);
-    assert_eq!(tasks_in_journal(&events), list);
-}
-
-#[test]
-fn one_bad_task_among_many_makes_none() {
-    let world = World::new();
-    world.create("there", &[]);
-    let before = world.files();
-    let good = new_task("good", &[1]);
-    let mut reserved = new_task("reserved", &[]);
-    reserved.metadata = Some(Map::from_iter([("swarm".to_owned(), json!({}))]));
-    for (bad, kind) in [
-        (new_task("unknown blocker", &[99]), ErrorKind::NotFound),
-        (new_task("waits for itself", &[3]), ErrorKind::Conflict),
-        (reserved, ErrorKind::Usage),
-    ] {
-        let new = [good.clone(), bad, good.clone()];
-        let error = world
-            .handle()
-            .create_tasks(&new, &world.person())
-            .block_on()
-            .unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-        assert_eq!(world.files(), before);
-    }
-    let circle = [new_task("a", &[3]), new_task("b", &[2])];
-    let error = world
-        .handle()
-        .create_tasks(&circle, &world.person())
-        .block_on()
-        .unwrap_err();
-    assert!(matches!(error, StoreError::Cycle { .. }), "{error}");
-    assert_eq!(world.files(), before);
-}
-
-#[test]
 fn numbers_are_never_used_again() {
     let world = World::new();
-    let person = world.person();
-    world.create("one", &[]);
-    world.create("two", &[]);
-    world
-        .handle()
-        .delete_task(&id(2), &person)
-        .block_on()
-        .unwrap();
-    assert_eq!(world.create("three", &[]), id(3));
-    // Nor after the directory was cleared by hand, or another program used higher numbers.
+    for subject in ["one", "two", "three"] {
+        world.create(subject, &[]);
+    }
+    // Also after the directory was cleared by hand, or another program used higher numbers.
     fs::remove_file(world.task_path(3)).unwrap();
     assert_eq!(world.create("four", &[]), id(4));
     swarm_os::replace_alone(&world.task_path(40), b"not a task").unwrap();
@@ -195,112 +95,6 @@ fn numbers_are_never_used_again() {
             .iter()
             .any(|event| matches!(event, Event::FileDamaged { .. }))
     );
-}
-
-#[test]
-fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
-    let world = World::new();
-    world.create("first", &[]);
-    world.create("second", &[1]);
-    let alice = world.actor("alice");
-    let before = world.files();
-    for outcome in [
-        world.handle().claim(&id(2), &alice).block_on().map(drop),
-        update(&world, 2, status(TaskStatus::InProgress), &alice).map(drop),
-        update(&world, 2, status(TaskStatus::Completed), &alice).map(drop),
-        update(
-            &world,
-            2,
-            status(TaskStatus::Completed),
-            &world.person().forced(),
-        )
-        .map(drop),
-    ] {
-        let error = outcome.unwrap_err();
-        assert!(matches!(&error, StoreError::Blocked { by, .. } if *by == [id(1)]));
-        assert_eq!(error.kind(), ErrorKind::Conflict);
-    }
-    assert_eq!(world.files(), before);
-    // Also if the blocker is created in the same call.
-    world.create("third", &[]);
-    let mut change = status(TaskStatus::InProgress);
-    change.add_blocked_by = vec![id(1)];
-    let error = update(&world, 3, change, &alice).unwrap_err();
-    assert!(matches!(error, StoreError::Blocked { .. }));
-    let third = world.handle().task(&id(3)).block_on().unwrap();
-    assert!(third.blocked_by.is_empty());
-}
-
-#[test]
-fn t3_completing_the_last_blocker_names_what_it_unblocked_once() {
-    let world = World::new();
-    world.create("a", &[]);
-    world.create("b", &[]);
-    world.create("of bob", &[1, 2]);
-    world.create("of nobody", &[2]);
-    world.create("later", &[3]);
-    let person = world.person();
-    update(&world, 3, owner("bob"), &person).unwrap();
-    let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
-    assert!(done.unblocked.is_empty());
-    assert_eq!(
-        done.status_change,
-        Some(StatusChange {
-            from: TaskState::Pending,
-            to: TaskState::Completed
-        })
-    );
-    let done = update(&world, 2, status(TaskStatus::Completed), &person).unwrap();
-    let unblocked: Vec<_> = done.unblocked.iter().map(|task| task.id).collect();
-    assert_eq!(unblocked, [id(3), id(4)]);
-    assert_eq!(done.unblocked[0].owner.as_deref(), Some("bob"));
-    let again = update(&world, 2, status(TaskStatus::Completed), &person).unwrap();
-    assert!(again.unblocked.is_empty());
-    assert_eq!((again.status_change, again.changed_fields), (None, vec![]));
-}
-
-#[test]
-fn deleting_a_task_takes_its_edges_along_and_unblocks() {
-    let world = World::new();
-    world.create("a", &[]);
-    world.create("b", &[1]);
-    world.create("c", &[2]);
-    let unblocked = world
-        .handle()
-        .delete_task(&id(1), &world.person())
-        .block_on()
-        .unwrap();
-    assert_eq!(unblocked.len(), 1);
-    let list = world.handle().tasks().block_on().unwrap();
-    assert_eq!(list.tasks.len(), 2);
-    assert!(list.tasks[0].blocked_by.is_empty());
-    assert_eq!(list.tasks[1].blocked_by, [id(2)]);
-    let error = world.handle().task(&id(1)).block_on().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-}
-
-#[test]
-fn t1_a_rejected_claim_names_the_owner() {
-    let world = World::new();
-    world.create("work", &[]);
-    let alice = world.actor("alice");
-    let task = world.handle().claim(&id(1), &alice).block_on().unwrap();
-    let mark = task.swarm();
-    assert_eq!(mark.claimed_by, Some(alice.agent_id.clone()));
-    assert!(mark.claimed_at.is_some());
-    assert_eq!((mark.version, task.status), (1, TaskStatus::InProgress));
-    let before = world.files();
-    assert_eq!(
-        world.handle().claim(&id(1), &alice).block_on().unwrap(),
-        task
-    );
-    let bob = world.actor("bob");
-    let error = world.handle().claim(&id(1), &bob).block_on().unwrap_err();
-    assert!(matches!(&error, StoreError::Taken { owner, .. } if owner == "alice"));
-    let error = update(&world, 1, status(TaskStatus::InProgress), &bob).unwrap_err();
-    assert!(matches!(error, StoreError::Taken { .. }));
-    assert_eq!(world.files(), before);
-    assert_eq!(world.handle().claim_next(&bob).block_on().unwrap(), None);
 }
 
 #[test]
@@ -331,155 +125,6 @@ fn a_later_spawn_of_the_same_name_is_a_different_actor() {
     assert!(matches!(error, StoreError::Taken { .. }), "{error}");
 }
 
-#[test]
-fn completing_anothers_task_is_a_conflict_unless_a_person_insists() {
-    let world = World::new();
-    for subject in ["one", "two"] {
-        world.create(subject, &[]);
-    }
-    let alice = world.actor("alice");
-    for number in [1, 2] {
-        world
-            .handle()
-            .claim(&id(number), &alice)
-            .block_on()
-            .unwrap();
-    }
-    let lead = world.actor("team-lead");
-    for by in [
-        world.actor("bob"),
-        world.person(),
-        lead.clone(),
-        lead.forced(),
-    ] {
-        let error = update(&world, 1, status(TaskStatus::Completed), &by).unwrap_err();
-        assert!(matches!(&error, StoreError::NotYours { owner, .. } if owner == "alice"));
-        assert_eq!(error.kind(), ErrorKind::Conflict);
-    }
-    let mut change = status(TaskStatus::Completed);
-    change.result = Some("done by hand".to_owned());
-    let done = update(&world, 1, change, &world.person().forced()).unwrap();
-    assert_eq!(done.task.owner.as_deref(), Some("alice"));
-    assert_eq!(done.task.swarm().result.as_deref(), Some("done by hand"));
-    let mut change = status(TaskStatus::Completed);
-    change.result = Some("42".to_owned());
-    let done = update(&world, 2, change, &alice).unwrap();
-    assert_eq!(done.changed_fields, ["status", "result"]);
-}
-
-#[test]
-fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
-    let world = World::new();
-    world.create("work", &[]);
-    let alice = world.actor("alice");
-    world.handle().claim(&id(1), &alice).block_on().unwrap();
-    let error = update(&world, 1, owner("bob"), &world.actor("bob")).unwrap_err();
-    assert!(matches!(error, StoreError::Taken { .. }));
-    let moved = update(&world, 1, owner("bob"), &world.actor("team-lead")).unwrap();
-    assert_eq!(moved.task.status, TaskStatus::Pending);
-    assert_eq!(moved.task.swarm().claimed_by, None);
-    let error = update(&world, 1, status(TaskStatus::Completed), &alice).unwrap_err();
-    assert!(matches!(error, StoreError::NotYours { .. }));
-    let error = world
-        .handle()
-        .release(&id(1), &alice)
-        .block_on()
-        .unwrap_err();
-    assert!(matches!(error, StoreError::NotYours { .. }));
-    let bob = world.actor("bob");
-    world.handle().claim(&id(1), &bob).block_on().unwrap();
-    update(&world, 1, status(TaskStatus::Completed), &bob).unwrap();
-    let error = update(&world, 1, owner("alice"), &world.person()).unwrap_err();
-    assert!(
-        matches!(error, StoreError::TaskResolved { .. }),
-        "a finished task is not assigned"
-    );
-    let error = world.handle().release(&id(1), &bob).block_on().unwrap_err();
-    assert!(matches!(error, StoreError::TaskResolved { .. }));
-    let reopened = update(&world, 1, status(TaskStatus::Pending), &bob).unwrap();
-    assert_eq!(reopened.task.owner.as_deref(), Some("bob"));
-}
-
-#[test]
-fn claim_next_prefers_own_tasks_to_tasks_without_owner() {
-    let world = World::new();
-    world.create("free", &[]);
-    world.create("of bob", &[]);
-    world.create("blocked", &[1]);
-    world.create("of alice", &[]);
-    let person = world.person();
-    update(&world, 2, owner("bob"), &person).unwrap();
-    update(&world, 4, owner("alice"), &person).unwrap();
-    let alice = world.actor("alice");
-    let next = || {
-        let claimed = world.handle().claim_next(&alice).block_on().unwrap();
-        claimed.map(|task| task.id.number())
-    };
-    assert_eq!(next(), Some(4));
-    assert_eq!(next(), Some(1));
-    assert_eq!(next(), None);
-}
-
-#[test]
-fn metadata_is_merged_and_ours_is_not_for_sale() {
-    let world = World::new();
-    world.create("work", &[]);
-    let person = world.person();
-    let set = |metadata: Value| TaskChange {
-        metadata: metadata.as_object().cloned(),
-        ..TaskChange::default()
-    };
-    update(&world, 1, set(json!({"a": 1, "b": 2})), &person).unwrap();
-    let merged = update(&world, 1, set(json!({"a": null, "c": 3})), &person).unwrap();
-    assert_eq!(merged.changed_fields, ["metadata"]);
-    let mut metadata = merged.task.metadata.unwrap();
-    assert_eq!(metadata.remove("swarm").unwrap()["version"], 2);
-    assert_eq!(Value::from(metadata), json!({"b": 2, "c": 3}));
-    let error = update(&world, 1, set(json!({"swarm": {}})), &person).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
-    let before = world.files();
-    let nothing = update(&world, 1, set(json!({"b": 2})), &person).unwrap();
-    assert!(nothing.changed_fields.is_empty());
-    assert_eq!(world.files(), before, "what changes nothing writes nothing");
-}
-
-#[test]
-fn every_change_of_state_is_in_the_journal() {
-    use TaskState::{Completed, InProgress, Pending};
-    let world = World::new();
-    world.create("work", &[]);
-    let alice = world.actor("alice");
-    world.handle().claim(&id(1), &alice).block_on().unwrap();
-    world.handle().release(&id(1), &alice).block_on().unwrap();
-    world.handle().claim(&id(1), &alice).block_on().unwrap();
-    update(&world, 1, status(TaskStatus::Completed), &alice).unwrap();
-    world
-        .handle()
-        .delete_task(&id(1), &alice)
-        .block_on()
-        .unwrap();
-    let events = world.events();
-    let steps: Vec<_> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::TaskChanged {
-                from, to, owner, ..
-            } => Some((*from, *to, owner.as_deref())),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(
-        steps,
-        [
-            (Pending, InProgress, Some("alice")),
-            (InProgress, Pending, None),
-            (Pending, InProgress, Some("alice")),
-            (InProgress, Completed, Some("alice")),
-        ]
-    );
-    assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
-}
-
 /// The maximum number of tasks in one call, each blocked by the previous one.
 fn long_chain(count: usize) -> Vec<NewTask> {
     let task = |place: usize| NewTask {
@@ -487,25 +132,6 @@ fn long_chain(count: usize) -> Vec<NewTask> {
         ..new_task(&format!("part {place}"), &[])
     };
     (0..count).map(task).collect()
-}
-
-#[test]
-fn a_long_list_is_made_in_one_call_and_waits_for_tasks_that_were_there() {
-    let world = World::new();
-    world.create("first", &[]);
-    let mut new = long_chain(3000);
-    new[2999].blocked_by = vec![id(1)];
-    let ids = world
-        .handle()
-        .create_tasks(&new, &world.person())
-        .block_on()
-        .unwrap();
-    assert_eq!((ids[0], ids[2999]), (id(2), id(3001)));
-    let list = world.handle().tasks().block_on().unwrap();
-    assert_eq!((list.tasks.len(), list.broken.len()), (3001, 0));
-    assert_eq!(list.tasks[0].blocks, [id(3001)]);
-    assert_eq!(list.tasks[3000].blocked_by, [id(1), id(3000)]);
-    assert_eq!(list.tasks[1].blocks, [id(3)]);
 }
 
 #[test]
@@ -693,65 +319,4 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
     let done = update(&world, 1, status(TaskStatus::Completed), &world.person()).unwrap();
     let unblocked: Vec<_> = done.unblocked.iter().map(|task| task.id).collect();
     assert_eq!(unblocked, [id(2)]);
-}
-
-#[test]
-fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them() {
-    use swarm_protocol::{CheckRun, UnixMs};
-
-    let world = World::with_member("bob");
-    let team = world.handle();
-    let new = swarm_protocol::NewTask {
-        checks: vec!["one".to_owned(), "two".to_owned()],
-        ..new_task("build", &[])
-    };
-    let id = team
-        .create_tasks(&[new], &Actor::person(&world.team))
-        .block_on()
-        .unwrap()[0];
-    let by = Actor::member(&world.team, name("bob"), None);
-    let ran = |exit_code| CheckRun {
-        at: UnixMs(1),
-        exit_code,
-        duration_ms: 5,
-        output: "out".to_owned(),
-    };
-    let complete = |check_runs| {
-        let change = TaskChange {
-            check_runs,
-            ..status(TaskStatus::Completed)
-        };
-        team.update_task(&id, change, &by).block_on()
-    };
-    for runs in [
-        Vec::new(),
-        vec![ran(Some(0))],
-        vec![ran(Some(0)), ran(Some(1))],
-        vec![ran(Some(0)), ran(None)],
-    ] {
-        let refused = complete(runs);
-        assert!(matches!(refused, Err(StoreError::Unchecked { .. })));
-        assert_eq!(
-            team.task(&id).block_on().unwrap().status,
-            TaskStatus::Pending
-        );
-    }
-    let deleted = team.delete_task(&id, &by).block_on();
-    assert!(matches!(deleted, Err(StoreError::ChecksOfOther { .. })));
-    let failed = TaskChange {
-        check_runs: vec![ran(Some(0)), ran(Some(1))],
-        ..TaskChange::default()
-    };
-    team.update_task(&id, failed, &by).block_on().unwrap();
-    let checks = team.task(&id).block_on().unwrap().swarm().checks;
-    assert_eq!(
-        [checks[0].has_passed(), checks[1].has_passed()],
-        [true, false]
-    );
-    assert_eq!(checks[0].by, "person");
-    complete(vec![ran(Some(0)), ran(Some(0))]).unwrap();
-    assert_eq!(
-        team.task(&id).block_on().unwrap().status,
-        TaskStatus::Completed
-    );
 }

@@ -1,22 +1,16 @@
-//! Asynchronous calls never block their thread on a lock, and a started call completes.
+//! Calls of a file team while locks are free, or some of them.
 
 use std::fs;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use swarm_protocol::{PauseMark, PermissionMode, TaskStatus, UnixMs};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::world::{World, id, name, new_member};
-
-/// Far below the lock timeout of the store in these tests, one minute.
-const NO_WAIT: Duration = Duration::from_secs(5);
-
-type Call<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+use crate::world::{World, id, name};
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().build().unwrap()
@@ -52,163 +46,6 @@ impl Drop for Foreign {
 fn is_pending<F: Future + ?Sized>(call: &mut Pin<Box<F>>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     matches!(call.as_mut().poll(&mut context), Poll::Pending)
-}
-
-/// All locks of the team that another program can take.
-fn all_files(world: &World) -> Vec<PathBuf> {
-    let team = world.handle();
-    vec![
-        team.team_directory().join("config.json"),
-        world.inbox_path("bob"),
-        world.inbox_path("team-lead"),
-        world.task_path(1),
-    ]
-}
-
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_mins(1), "{what}");
-        std::thread::yield_now();
-    }
-}
-
-#[test]
-fn no_operation_waits_for_a_lock_on_the_callers_thread() {
-    let world = World::with_member("bob");
-    world.create("a task", &[]);
-    let spawn = world
-        .handle()
-        .config()
-        .block_on()
-        .unwrap()
-        .member(&name("bob"))
-        .unwrap()
-        .spawn_id()
-        .unwrap();
-    let runtime = runtime();
-    let _entered = runtime.enter();
-    let foreign = Foreign::on(all_files(&world));
-    let team = world.handle();
-    let (team, bob, actor) = (&team, name("bob"), world.person());
-    let (bob, actor) = (&bob, &actor);
-    let mark = PauseMark {
-        spawn_id: spawn,
-        by: "a test".to_owned(),
-        at: UnixMs(1),
-        reason: None,
-    };
-    let change = TaskChange {
-        status: Some(TaskStatus::InProgress),
-        ..TaskChange::default()
-    };
-    let gone = swarm_protocol::SpawnId::random();
-    let calls: Vec<(&str, Call<'_>)> = vec![
-        (
-            "post",
-            Box::pin(async { team.post(bob, Draft::person("hello")).await.is_ok() }),
-        ),
-        (
-            "inbox_at_rest",
-            Box::pin(async { team.inbox_at_rest(bob).await.is_ok() }),
-        ),
-        (
-            "set_active",
-            Box::pin(async { team.set_active(bob, false).await.is_ok() }),
-        ),
-        (
-            "set_mode",
-            Box::pin(async { team.set_mode(bob, PermissionMode::Plan).await.is_ok() }),
-        ),
-        (
-            "set_paused",
-            Box::pin(async { team.set_paused(bob, Some(&mark)).await.is_ok() }),
-        ),
-        (
-            "set_lead_session",
-            Box::pin(async { team.set_lead_session("s", "m").await.is_ok() }),
-        ),
-        (
-            "add_allowed_path",
-            Box::pin(async { team.add_allowed_path("/p", "Edit").await.is_ok() }),
-        ),
-        (
-            "update_task",
-            Box::pin(async { team.update_task(&id(1), change, actor).await.is_ok() }),
-        ),
-        (
-            "post_all",
-            Box::pin(async {
-                let letters = [(bob.clone(), Draft::person("to all"))];
-                team.post_all(&letters)
-                    .await
-                    .is_ok_and(|sent| sent[0].is_ok())
-            }),
-        ),
-        (
-            "reserve",
-            Box::pin(async { team.reserve(new_member("eve")).await.is_ok() }),
-        ),
-        (
-            "abort_spawn",
-            Box::pin(async { team.abort_spawn(&gone, "test").await.is_ok() }),
-        ),
-        (
-            "remove_member",
-            Box::pin(async { team.remove_member(&name("nobody"), None).await.is_ok() }),
-        ),
-    ];
-    let mut waiting = Vec::new();
-    for (operation, mut call) in calls {
-        let began = Instant::now();
-        assert!(is_pending(&mut call), "{operation}: the lock is held");
-        assert!(
-            began.elapsed() < NO_WAIT,
-            "{operation}: it waited on the caller's thread"
-        );
-        waiting.push((operation, call));
-    }
-    drop(foreign);
-    for (operation, call) in waiting {
-        assert!(
-            runtime.block_on(call),
-            "{operation}: it is done once the lock is free"
-        );
-    }
-}
-
-#[test]
-fn a_call_with_a_dropped_future_is_completed_once() {
-    let world = World::with_member("bob");
-    let runtime = runtime();
-    let _entered = runtime.enter();
-    let team = world.handle();
-    let foreign = Foreign::on([world.inbox_path("bob")]);
-    let bob = name("bob");
-    let mut call = team.send(&bob, Draft::person("hello"));
-    assert!(is_pending(&mut call));
-    drop(call);
-    assert!(
-        world
-            .handle()
-            .inbox(&bob)
-            .block_on()
-            .unwrap()
-            .entries
-            .is_empty()
-    );
-    drop(foreign);
-    wait_for("the message arrives", || {
-        !world
-            .handle()
-            .inbox(&bob)
-            .block_on()
-            .unwrap()
-            .entries
-            .is_empty()
-    });
-    drop(runtime);
-    assert_eq!(world.unread("bob").len(), 1);
 }
 
 #[test]

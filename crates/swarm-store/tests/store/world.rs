@@ -5,15 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde_json::Value;
-use swarm_os::{LifeHolder, LockOptions};
+use swarm_os::LifeHolder;
 use swarm_protocol::{
-    BackendType, Event, InboxEntry, LifeKind, LifeRecord, MemberName, MessageId, NewTask, PaneId,
-    Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
+    BackendType, Event, InboxEntry, MessageId, PaneId, SpawnId, TaskId, TeamName,
 };
-use swarm_store::{Actor, BlockOn as _, FileStore, NewMember, NewTeam, Team, TeamStore, process};
+use swarm_store::{Actor, BlockOn as _, FileStore, Team, TeamStore};
+
+use crate::values::life_record;
+pub(crate) use crate::values::{id, name, new_member, new_task, new_team, store_at, team};
 
 /// A store with the team `crew`.
 #[derive(Debug)]
@@ -23,26 +24,6 @@ pub(crate) struct World {
     pub(crate) team: TeamName,
     /// Removed on drop; `None` in a child process.
     directory: Option<tempfile::TempDir>,
-}
-
-pub(crate) fn name(text: &str) -> MemberName {
-    MemberName::parse(text).unwrap()
-}
-
-pub(crate) fn team(text: &str) -> TeamName {
-    TeamName::parse(text).unwrap()
-}
-
-pub(crate) fn id(number: u64) -> TaskId {
-    TaskId::new(number)
-}
-
-pub(crate) fn store_at(root: &Path) -> FileStore {
-    let options = LockOptions {
-        deadline: Duration::from_mins(1),
-        ..LockOptions::default()
-    };
-    FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_lock_options(options)
 }
 
 impl World {
@@ -93,16 +74,7 @@ impl World {
 
     /// Takes a member's life lock in this process.
     pub(crate) fn live(&self, member: &str, spawn_id: SpawnId) -> LifeHolder {
-        let pid = std::process::id();
-        let record = LifeRecord {
-            kind: LifeKind::Task,
-            pid,
-            proc_start: process::start_time(pid).unwrap(),
-            spawn_id,
-            host: "here".to_owned(),
-            pid_space: String::new(),
-            confined: false,
-        };
+        let record = life_record(spawn_id);
         let path = self.handle().life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
     }
@@ -169,34 +141,6 @@ impl World {
             }
         }
         files
-    }
-}
-
-pub(crate) fn new_team(text: &str) -> NewTeam {
-    NewTeam {
-        name: team(text),
-        description: None,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: PathBuf::from("/work"),
-        lead_model: None,
-        created_by: "a test".to_owned(),
-    }
-}
-
-/// A member to be spawned by this process.
-pub(crate) fn new_member(member: &str) -> NewMember {
-    let pid = std::process::id();
-    let held = Reservation::new(pid, process::start_time(pid).unwrap(), UnixMs(u64::MAX));
-    NewMember::new(name(member), SpawnId::random(), held, "/work")
-}
-
-pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
-    NewTask {
-        subject: subject.to_owned(),
-        description: "do it".to_owned(),
-        blocked_by: blocked_by.iter().copied().map(id).collect(),
-        ..NewTask::default()
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use swarm_os::{NameFilter, Subscription, read_ending};
+use swarm_os::read_ending;
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
-use swarm_store::StoreError;
+use swarm_store::{Changes, StoreError, Topic};
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext};
@@ -21,11 +21,10 @@ pub(super) fn watch_hello(
     spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
-) -> Subscription {
-    let directory = spawn_context.store.team(team).member_dir(name);
-    spawn_context
-        .watcher
-        .subscribe(&directory, NameFilter::Exact(vec!["hello.json".into()]))
+) -> Changes {
+    let hello = Topic::Hello(name.clone());
+    let team = spawn_context.store.team(team);
+    team.watch(&spawn_context.watcher, &hello)
 }
 
 pub(super) struct Expected<'a> {
@@ -43,7 +42,7 @@ pub(super) async fn await_hello(
     backend: &dyn PaneBackend,
     pane: &Pane,
     expected: &Expected<'_>,
-    hello: &mut Subscription,
+    hello: &mut Changes,
 ) -> Result<Hello, LeadError> {
     let deadline = tokio::time::sleep(expected.timeout);
     let ended = backend.exited(pane);

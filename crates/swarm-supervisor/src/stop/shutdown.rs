@@ -1,8 +1,8 @@
 //! Graceful shutdown of one member: request, answer, and termination after the timeout.
 
-use swarm_os::{Liveness, NameFilter, OsError};
-use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_os::{Liveness, OsError};
+use swarm_protocol::{ControlFrame, MemberName, RequestId, SpawnId, TeamName};
+use swarm_store::{BlockOn as _, StoreError, Topic};
 use swarm_team::{ShutdownAsk, request_shutdown};
 
 use super::escalate::{end_processes, member_death};
@@ -65,10 +65,7 @@ async fn shut_down_external(
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
     let files = spawn_context.store.team(team);
-    let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut mail = spawn_context
-        .watcher
-        .subscribe(&files.inbox_directory(), filter);
+    let mut mail = files.watch(&spawn_context.watcher, &Topic::Mail(MemberName::lead()));
     let silent = || LeadError::Foreign(name.clone());
     let asked = send_request(spawn_context, team, name, options).await?;
     let request = asked.ok_or_else(silent)?;
@@ -125,10 +122,7 @@ async fn ask(
     let files = spawn_context.store.team(team);
     let grace = options.grace(spawn_context);
     let terminate = || end_processes(spawn_context, team, name, spawn_id, grace);
-    let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut mail = spawn_context
-        .watcher
-        .subscribe(&files.inbox_directory(), filter);
+    let mut mail = files.watch(&spawn_context.watcher, &Topic::Mail(MemberName::lead()));
     let deadline = tokio::time::sleep(options.timeout);
     let Some(request) = send_request(spawn_context, team, name, options).await? else {
         return terminate().await;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use swarm_protocol::{CostRecord, MemberName, TaskId, TaskStatus};
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{BlockOn as _, Cursor, StoreError, Team};
 
 use super::CostSum;
 
 /// Sums of a team's costs. Kept between reads, so that each record is read once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TeamSpending {
-    /// Byte offset after the last record read.
-    next: u64,
+    /// Position after the last record read.
+    next: Cursor,
     /// All requests.
     pub total: CostSum,
     /// By member, including former ones.

@@ -11,7 +11,7 @@ use swarm_member::RunReport;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
-use swarm_store::{FileStore, TeamStore as _};
+use swarm_store::{Cursor, FileStore, TeamStore as _};
 use swarm_ui::picture::{self as drawing, Window};
 
 use super::account::{is_moment, line};
@@ -138,7 +138,7 @@ impl Audience<'_> {
         let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
         let journal = self.store.team(&self.team).journal_path();
         let mut entered: Option<Subscription> = None;
-        let (mut position, mut pictures) = (0, Vec::new());
+        let (mut position, mut pictures) = (Cursor::default(), Vec::new());
         loop {
             if entered.is_none() && journal.exists() {
                 let name = NameFilter::Exact(vec!["journal.jsonl".into()]);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamName};
-use swarm_store::{BlockOn as _, Inbox, StoreError};
+use swarm_store::{BlockOn as _, Inbox, StoreError, Topic};
 
 use super::seen::Seen;
 use super::text::{self, MessageState};
@@ -102,13 +102,9 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
         refuse_if_read_by_program(app, &command_actor.team, &args.name)?;
     }
     let mut watch = Watch::new()?;
-    let path = app
-        .store
-        .team(&command_actor.team)
-        .inbox_directory()
-        .join(format!("{}.json", args.name));
     if args.follow || args.wait.is_some() {
-        watch.file(&path);
+        let team = app.store.team(&command_actor.team);
+        watch.topic(&*team, Topic::Mail(args.name.clone()));
     }
     let mut reading = Reading {
         app,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use swarm_permissions::nearest;
 use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
-use swarm_store::{BlockOn as _, Events};
+use swarm_store::{BlockOn as _, Events, Topic};
 
 use super::text;
 use crate::app::App;
@@ -43,7 +43,7 @@ struct Shown {
 pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
     let mut watch = Watch::new()?;
-    watch.file(&app.store.team(&team).journal_path());
+    watch.topic(&*app.store.team(&team), Topic::Journal);
     refuse_unknown_type(args.kind.as_deref())?;
     let events = app.store.team(&team).events().block_on()?;
     let mut position = events.next;

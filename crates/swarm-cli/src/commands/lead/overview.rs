@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::select_all;
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Clock, MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, TeamStore, TeamView};
+use swarm_store::{
+    BlockOn as _, Changes, MemberView, StoreError, TaskList, TeamStore, TeamView, Topic,
+};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
@@ -40,12 +42,12 @@ pub(super) struct Overview {
 impl Overview {
     /// Updates the line while the lead is running.
     pub(super) async fn follow(self) {
-        let mut files: Vec<Subscription> = Vec::new();
+        let mut topics: Vec<Changes> = Vec::new();
         self.console.set_team(PanelContent::default());
         loop {
             tokio::select! {
                 () = self.look.notified() => {}
-                () = changed(&mut files) => {}
+                () = changed(&mut topics) => {}
                 // The panel shows how long members have been in their state.
                 () = tokio::time::sleep(TICK), if self.console.redraw_team() => continue,
             }
@@ -53,7 +55,7 @@ impl Overview {
             let team = self.commands.team();
             let line = match &team {
                 Some(team) => {
-                    files = self.files(team);
+                    topics = self.topics(team);
                     self.line(team).unwrap_or_else(|error| {
                         tracing::warn!(%team, %error, "team not read");
                         None
@@ -66,27 +68,16 @@ impl Overview {
         }
     }
 
-    /// Watches every file that affects the line.
-    fn files(&self, team: &TeamName) -> Vec<Subscription> {
-        let json = || NameFilter::Suffix(".json");
-        let store = &self.store;
-        let mut directories = vec![
-            (store.team(team).team_directory(), json()),
-            (store.team(team).tasks_directory(), json()),
-        ];
-        for name in store
-            .team(team)
-            .config()
-            .block_on()
-            .iter()
-            .flat_map(TeamConfig::names)
-        {
-            let state = NameFilter::Exact(vec!["state.json".into(), "paused".into()]);
-            directories.push((store.team(team).member_dir(&name), state));
+    /// Watches everything that affects the line.
+    fn topics(&self, team: &TeamName) -> Vec<Changes> {
+        let team = self.store.team(team);
+        let mut topics = vec![Topic::Roster, Topic::Tasks];
+        for name in team.config().block_on().iter().flat_map(TeamConfig::names) {
+            topics.extend([Topic::State(name.clone()), Topic::Pause(name)]);
         }
-        let watched = directories.iter();
+        let watched = topics.iter();
         watched
-            .map(|(directory, names)| self.watcher.subscribe(directory, names.clone()))
+            .map(|topic| team.watch(&self.watcher, topic))
             .collect()
     }
 
@@ -99,11 +90,11 @@ impl Overview {
     }
 }
 
-async fn changed(files: &mut [Subscription]) {
-    if files.is_empty() {
+async fn changed(topics: &mut [Changes]) {
+    if topics.is_empty() {
         return std::future::pending().await;
     }
-    select_all(files.iter_mut().map(|one| Box::pin(one.changed()))).await;
+    select_all(topics.iter_mut().map(|one| Box::pin(one.changed()))).await;
 }
 
 /// Returns the line; `None` if there is nothing to show.

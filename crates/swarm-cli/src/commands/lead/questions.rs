@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::{BlockOn as _, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, Changes, StoreError, TeamStore, Topic};
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
@@ -62,7 +62,7 @@ pub(super) struct ShownRequest {
 impl Questions {
     /// Shows the oldest pending request while the lead is running.
     pub(super) async fn follow(self) {
-        let mut requests: Option<(TeamName, Subscription)> = None;
+        let mut requests: Option<(TeamName, Changes)> = None;
         loop {
             tokio::select! {
                 () = self.look.notified() => {}
@@ -71,12 +71,8 @@ impl Questions {
             let team = self.host.team();
             if team.as_ref() != requests.as_ref().map(|(team, _)| team) {
                 requests = team.map(|team| {
-                    let directory = self.store.team(&team).requests_directory();
-                    (
-                        team,
-                        self.watcher
-                            .subscribe(&directory, NameFilter::Suffix(".json")),
-                    )
+                    let handle = self.store.team(&team);
+                    (team, handle.watch(&self.watcher, &Topic::Requests))
                 });
             }
             let first = match requests.as_ref().map(|(team, _)| self.first(team)) {
@@ -147,7 +143,7 @@ impl Questions {
     }
 }
 
-async fn changed(requests: Option<&mut (TeamName, Subscription)>) {
+async fn changed(requests: Option<&mut (TeamName, Changes)>) {
     match requests {
         Some((_, requests)) => requests.changed().await,
         None => pending().await,

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use swarm_os::{DirectoryWatcher, NameFilter};
-use swarm_protocol::{ErrorKind, LEAD_NAME, TeamName};
+use swarm_os::DirectoryWatcher;
+use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_store::Topic;
 use swarm_ui::print::counted;
 use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
@@ -75,8 +76,8 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
         shown: Arc::default(),
     };
     questions.look.notify_one();
-    let inbox = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut inbox = watcher.subscribe(&app.store.team(&team).inbox_directory(), inbox);
+    let inbox = Topic::Mail(MemberName::lead());
+    let mut inbox = app.store.team(&team).watch(&watcher, &inbox);
     let end = Arc::new(Notify::new());
     let (typing, ending) = (questions.clone(), Arc::clone(&end));
     // Commands run on the thread that reads keys, because they may wait.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, MemberView};
+use swarm_store::{BlockOn as _, MemberView, Topic};
 
 use crate::app::App;
 use crate::commands::members::{is_over, known};
@@ -44,8 +43,7 @@ impl Subject {
             );
         };
         let mut watch = Watch::new()?;
-        let filter = NameFilter::Exact(vec!["state.json".into()]);
-        watch.also(&app.store.team(&team).member_dir(name), filter);
+        watch.topic(&*app.store.team(&team), Topic::State(name.clone()));
         let subject = Self {
             team,
             name: name.clone(),

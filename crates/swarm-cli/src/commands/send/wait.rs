@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
-use swarm_store::{BlockOn as _, Inbox};
+use swarm_store::{BlockOn as _, Cursor, Inbox, Topic};
 
 use swarm_team::Sent;
 
@@ -33,7 +32,7 @@ pub(super) struct Waiting {
     deadline: Option<Instant>,
     watch: Watch,
     /// Position to continue reading the journal.
-    position: u64,
+    position: Cursor,
     delivered: HashSet<MessageId>,
     superseded: HashSet<MessageId>,
     /// Inboxes that were damaged and moved aside.
@@ -48,11 +47,9 @@ impl Waiting {
         seconds: Option<u64>,
     ) -> Result<Self, Failure> {
         let mut watch = Watch::new()?;
-        watch.also(
-            &app.store.team(team).inbox_directory(),
-            NameFilter::Suffix(".json"),
-        );
-        watch.file(&app.store.team(team).journal_path());
+        for topic in [Topic::AllMail, Topic::Journal] {
+            watch.topic(&*app.store.team(team), topic);
+        }
         Ok(Self {
             position: app.store.team(team).events().block_on()?.next,
             team: team.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs};
-use swarm_store::{BlockOn as _, Events, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, Cursor, Events, StoreError, TeamStore};
 use swarm_team::TeamSpending;
 
 /// Data of files that only grow. Kept between updates, so that each event is read once.
@@ -12,8 +12,8 @@ use swarm_team::TeamSpending;
 pub(super) struct Past {
     /// Creation time of the team, to detect a new team with the same name.
     team_made: UnixMs,
-    /// Byte offset after the last event read.
-    next: u64,
+    /// Position after the last event read.
+    next: Cursor,
     /// Reason of each member's last death.
     pub(super) deaths: BTreeMap<MemberName, String>,
     /// Costs of all model requests.
@@ -114,7 +114,7 @@ mod tests {
             .write(true)
             .open(store.team(&team).journal_path())
             .unwrap();
-        let read = usize::try_from(past.next).unwrap();
+        let read = usize::try_from(journal.metadata().unwrap().len()).unwrap();
         journal.write_all_at(&vec![b'x'; read - 1], 0).unwrap();
         store
             .team(&team)

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_os::{Liveness, NameFilter};
+use swarm_os::Liveness;
 use swarm_protocol::{SandboxUse, TeamName};
-use swarm_store::BlockOn as _;
+use swarm_store::{BlockOn as _, Topic};
 use swarm_tools::sandbox::landlock_works;
 use swarm_ui::Theme;
 
@@ -92,29 +92,19 @@ fn warn_without_sandbox(app: &App) {
 fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     let store = &app.store;
-    watch.also(
-        &store.team(team).team_directory(),
-        NameFilter::Suffix(".json"),
-    );
-    watch.also(
-        &store.team(team).inbox_directory(),
-        NameFilter::Suffix(".json"),
-    );
-    watch.also(
-        &store.team(team).tasks_directory(),
-        NameFilter::Suffix(".json"),
-    );
-    watch.also(
-        &store.team(team).requests_directory(),
-        NameFilter::Suffix(".json"),
-    );
-    // The journal contains deaths and damage; costs and budgets are next to it.
-    let journal = store.team(team).journal_path();
-    if let Some(own) = journal.parent() {
-        watch.file(&own.join("cost.jsonl"));
-        watch.file(&own.join("budgets.json"));
+    let topics = [
+        Topic::Roster,
+        Topic::AllMail,
+        Topic::Tasks,
+        Topic::Requests,
+        // It contains deaths and damage.
+        Topic::Journal,
+        Topic::Costs,
+        Topic::Budgets,
+    ];
+    for topic in topics {
+        watch.topic(&*store.team(team), topic);
     }
-    watch.file(&journal);
     let draws = screen::is_there() && !app.out.json;
     if draws {
         screen::make_room(app.out)?;
@@ -123,11 +113,9 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut past = Past::default();
     while app.out.is_wanted() {
         for name in store.team(team).config().block_on()?.names() {
-            let names = vec!["state.json".into(), "paused".into()];
-            watch.also(
-                &store.team(team).member_dir(&name),
-                NameFilter::Exact(names),
-            );
+            for topic in [Topic::State(name.clone()), Topic::Pause(name)] {
+                watch.topic(&*store.team(team), topic);
+            }
         }
         let status = Status::gather(app, team, &mut past)?;
         for view in &status.members {

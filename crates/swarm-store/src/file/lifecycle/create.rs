@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
-use swarm_os::{Liveness, LockPlan, OsError};
-use swarm_protocol::{
-    AgentId, Event, Member, MemberName, TeamConfig, TeamName, sanitized_collision,
-};
+use swarm_os::{LockPlan, OsError};
+use swarm_protocol::{Event, MemberName, TeamConfig, TeamName, sanitized_collision};
 use uuid::Uuid;
 
 use crate::file::keys::create_keys;
 use crate::file::layout::TeamLayout;
 use crate::file::record;
 use crate::file::team::{FileTeam, is_there};
-use crate::{FileStore, MemberView, NewTeam, Result, StoreError, TeamView};
+use crate::{FileStore, NewTeam, Result, StoreError};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
@@ -121,7 +119,7 @@ impl FileStore {
             swarm_os::create_sidecar(&sidecar)?;
         }
         create_keys(&at)?;
-        let config = self.first_config(&new);
+        let config = new.roster(self.clock.now());
         write_config(&at, &config)?;
         let aside = FileTeam {
             store: self.clone(),
@@ -136,50 +134,14 @@ impl FileStore {
         entered.and(made).sync()?;
         Ok(config)
     }
-
-    fn first_config(&self, new: &NewTeam) -> TeamConfig {
-        let now = self.clock.now();
-        let mut lead = Member::lead(&new.name, new.cwd.clone(), now);
-        lead.model.clone_from(&new.lead_model);
-        TeamConfig {
-            name: new.name.clone(),
-            description: new.description.clone(),
-            created_at: now,
-            lead_agent_id: AgentId::new(MemberName::lead(), new.name.clone()).to_string(),
-            lead_session_id: new.lead_session_id.clone(),
-            lead_process: new.lead_process.clone(),
-            members: vec![lead],
-            rest: serde_json::Map::new(),
-        }
-    }
 }
 
 impl FileTeam {
     /// Describes the state of an existing team, as a clause.
     fn in_words(&self) -> String {
-        let Ok(TeamView {
-            config, members, ..
-        }) = self.view()
-        else {
-            return "its roster cannot be read".to_owned();
-        };
-        let alive = |view: &&MemberView| view.liveness == Liveness::Alive;
-        let lead_lives = members
-            .iter()
-            .any(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
-        let members = members.iter().filter(|view| !view.member.name.is_lead());
-        let count = members.clone().count();
-        let leader = match config.lead_process {
-            Some(lead) if lead_lives => format!("led by process {}", lead.pid),
-            Some(lead) => format!("its lead, process {}, is lost", lead.pid),
-            None if lead_lives => "its lead runs".to_owned(),
-            None => "led from the shell".to_owned(),
-        };
-        match (count, members.filter(alive).count()) {
-            (0, _) => format!("{leader}, no teammates"),
-            (1, 0) => format!("{leader}, 1 teammate, which is dead"),
-            (1, _) => format!("{leader}, 1 teammate, which lives"),
-            (count, alive) => format!("{leader}, {count} teammates, {alive} of them alive"),
+        match self.view() {
+            Ok(view) => view.in_words(),
+            Err(_) => "its roster cannot be read".to_owned(),
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{Liveness, OsError};
-use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, Reservation, TeamConfig};
+use swarm_os::OsError;
+use swarm_protocol::{Event, LEAD_NAME, TeamConfig};
 use uuid::Uuid;
 
+use crate::Result;
 use crate::file::layout::TeamLayout;
 use crate::file::team::{FileTeam, is_surely_there, is_there};
-use crate::{Result, StoreError, process};
+use crate::roster::refuse_if_busy;
 
 impl FileTeam {
     pub(crate) fn delete_alone(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
@@ -64,7 +65,12 @@ impl FileTeam {
         if force {
             Ok(())
         } else {
-            self.refuse_if_busy(config)
+            refuse_if_busy(
+                &self.team,
+                config,
+                |member| self.life_of(member),
+                |name| self.state(name),
+            )
         }
     }
 
@@ -95,52 +101,6 @@ impl FileTeam {
             at,
             is_aside: false,
         })
-    }
-
-    fn refuse_if_busy(&self, config: &TeamConfig) -> Result<()> {
-        let mut members: Vec<MemberName> = Vec::new();
-        let mut reasons = Vec::new();
-        for member in config.teammates() {
-            let reserved = member
-                .swarm
-                .as_ref()
-                .and_then(|mark| mark.reservation.as_ref());
-            let running = |spawn: &Reservation| {
-                process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
-            };
-            let reason = match (reserved, self.life_of(member)?) {
-                (Some(spawn), _) if running(spawn) => Some("is being spawned".to_owned()),
-                (_, Liveness::Alive) => Some(self.is_at(member)),
-                (Some(_), _) | (None, Liveness::Dead) => None,
-                // An idle process of another program cannot be distinguished from a dead one.
-                (None, Liveness::Foreign) => {
-                    Some("belongs to another program and may be running".to_owned())
-                }
-            };
-            if let Some(reason) = reason {
-                members.push(member.name.clone());
-                reasons.push(format!("{} {reason}", member.name));
-            }
-        }
-        if members.is_empty() {
-            Ok(())
-        } else {
-            Err(StoreError::TeamBusy {
-                team: self.team.clone(),
-                members,
-                reasons,
-            })
-        }
-    }
-
-    /// Describes a running member by its last report.
-    fn is_at(&self, member: &Member) -> String {
-        let report = self.state(&member.name).ok().flatten();
-        let report = report.filter(|report| Some(report.spawn_id) == member.spawn_id());
-        report.map_or_else(
-            || "lives".to_owned(),
-            |report| format!("lives ({})", report.state.name()),
-        )
     }
 
     /// Returns an empty directory for the remains of the team.

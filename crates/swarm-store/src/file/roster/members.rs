@@ -144,8 +144,8 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()> {
-        self.update_config(|config| set_lead_process(&self.team, config, lead))
+    pub(crate) fn set_lead_process(&self, lead: Option<&LeadProcess>) -> Result<()> {
+        self.update_config(|config| set_lead_process(&self.team, config, lead.cloned()))
             .map(drop)
     }
 

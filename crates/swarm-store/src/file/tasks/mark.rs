@@ -6,7 +6,7 @@ use swarm_os::LockGuard;
 use swarm_protocol::{Event, TaskId};
 
 use crate::file::team::FileTeam;
-use crate::{Result, StoreError};
+use crate::{Cursor, Result, StoreError};
 
 impl FileTeam {
     /// Returns the highest number used so far. Requires the list's lock.
@@ -50,7 +50,7 @@ impl FileTeam {
     }
 
     fn highest_in_journal(&self) -> Result<u64> {
-        let events = self.events_from(0)?;
+        let events = self.events_from(Cursor::default())?;
         let made = events
             .entries
             .iter()

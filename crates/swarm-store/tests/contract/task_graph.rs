@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use swarm_protocol::{Task, TaskId, TaskStatus};
-use swarm_store::{BlockOn as _, StoreError, TaskChange, TeamStore};
+use swarm_store::{BlockOn as _, StoreError, TaskChange};
 
-use crate::world::{World, id, new_task};
+use crate::kinds::{disturbed_memory, files};
+use crate::values::{id, new_task};
+use crate::world::World;
 
 /// A random operation on a list of six; higher numbers are tasks that may not exist.
 #[derive(Debug, Clone)]
@@ -39,29 +41,20 @@ fn some_step() -> impl Strategy<Value = Step> {
 }
 
 fn take(world: &World, step: &Step) -> Result<(), StoreError> {
-    let (store, team, person) = (&world.store, &world.team, world.person());
+    let (team, person) = (world.handle(), world.person());
     let ids = |numbers: &[u64]| numbers.iter().copied().map(id).collect();
     let change = match step {
         Step::Create(blockers) => {
-            return store
-                .team(team)
+            return team
                 .create_tasks(&[new_task("t", blockers)], &person)
                 .block_on()
                 .map(drop);
         }
         Step::Claim(number) => {
-            return store
-                .team(team)
-                .claim(&id(*number), &person)
-                .block_on()
-                .map(drop);
+            return team.claim(&id(*number), &person).block_on().map(drop);
         }
         Step::Delete(number) => {
-            return store
-                .team(team)
-                .delete_task(&id(*number), &person)
-                .block_on()
-                .map(drop);
+            return team.delete_task(&id(*number), &person).block_on().map(drop);
         }
         Step::Connect(_, blocks, blocked_by) => TaskChange {
             add_blocks: ids(blocks),
@@ -76,9 +69,7 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
     let (Step::Connect(number, ..) | Step::Set(number, _)) = step else {
         return Ok(());
     };
-    store
-        .team(team)
-        .update_task(&id(*number), change, &person)
+    team.update_task(&id(*number), change, &person)
         .block_on()
         .map(drop)
 }
@@ -107,33 +98,68 @@ fn assert_sound(tasks: &[Task]) -> Result<(), TestCaseError> {
     }
 }
 
+/// Takes all steps. Edges agree, nothing starts before its blockers, and a refusal writes nothing.
+fn assert_sound_after(world: &World, steps: &[Step]) -> Result<(), TestCaseError> {
+    let new: Vec<_> = (0..6).map(|_| new_task("t", &[])).collect();
+    world
+        .handle()
+        .create_tasks(&new, &world.person())
+        .block_on()
+        .unwrap();
+    for step in steps {
+        let before = world.handle().tasks().block_on().unwrap();
+        let outcome = take(world, step);
+        let after = world.handle().tasks().block_on().unwrap();
+        assert_sound(&after.tasks)?;
+        if outcome.is_err() {
+            prop_assert_eq!(&after.tasks, &before.tasks, "a refusal writes nothing");
+        }
+        for task in &after.tasks {
+            let was = before.get(task.id).map(|old| old.status);
+            let moved = was != Some(task.status) && task.status != TaskStatus::Pending;
+            if moved {
+                for blocker in &task.blocked_by {
+                    prop_assert!(
+                        after.is_settled(*blocker),
+                        "{} began before {}",
+                        task.id,
+                        blocker
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn t2_whatever_is_done_edges_agree_and_nothing_starts_before_its_blockers(
+    fn t2_whatever_is_done_to_files_the_list_is_sound(
         steps in prop::collection::vec(some_step(), 10..40),
     ) {
-        let world = World::new();
-        let new: Vec<_> = (0..6).map(|_| new_task("t", &[])).collect();
-        world.handle().create_tasks(&new, &world.person()).block_on().unwrap();
-        for step in &steps {
-            let before = world.handle().tasks().block_on().unwrap();
-            let outcome = take(&world, step);
-            let after = world.handle().tasks().block_on().unwrap();
-            assert_sound(&after.tasks)?;
-            if outcome.is_err() {
-                prop_assert_eq!(&after.tasks, &before.tasks, "a refusal writes nothing");
+        assert_sound_after(&files(), &steps)?;
+    }
+
+    #[test]
+    fn t2_whatever_is_done_to_disturbed_memory_the_list_is_sound(
+        seed in any::<u64>(),
+        steps in prop::collection::vec(some_step(), 10..40),
+        others in prop::collection::vec(some_step(), 10..40),
+    ) {
+        let world = disturbed_memory(seed);
+        assert_sound_after(&world, &steps)?;
+        // Another writer at the same time.
+        let take_all = |steps: &[Step]| {
+            for step in steps {
+                drop(take(&world, step));
             }
-            for task in &after.tasks {
-                let was = before.get(task.id).map(|old| old.status);
-                let moved = was != Some(task.status) && task.status != TaskStatus::Pending;
-                if moved {
-                    for blocker in &task.blocked_by {
-                        prop_assert!(after.is_settled(*blocker), "{} began before {}", task.id, blocker);
-                    }
-                }
-            }
-        }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| take_all(&others));
+            take_all(&steps);
+        });
+        assert_sound(&world.handle().tasks().block_on().unwrap().tasks)?;
     }
 }

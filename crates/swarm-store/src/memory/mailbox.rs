@@ -1,0 +1,275 @@
+//! The inboxes of a memory team.
+
+use swarm_os::Liveness;
+use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId, TeamConfig};
+
+use super::record::Record;
+use super::team::MemoryTeam;
+use super::values::{InboxValue, Records};
+use crate::mailbox::{queued, replaces};
+use crate::roster::member_of;
+use crate::{Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLimits};
+
+impl MemoryTeam {
+    pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
+        self.post_in(&self.config()?, to, draft)
+    }
+
+    pub(super) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
+        let config = self.config()?;
+        let outcomes = letters
+            .iter()
+            .map(|(to, draft)| self.post_in(&config, to, draft.clone()));
+        Ok(outcomes.collect())
+    }
+
+    pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
+        Ok(Inbox {
+            entries: self.inbox_value(name)?.entries,
+            malformed: Vec::new(),
+        })
+    }
+
+    pub(super) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
+        let records = self.records()?;
+        self.require_inbox(&records, name)?;
+        let inbox = self.read(&records.known(name).inbox);
+        self.publish(&records, &inbox);
+        Ok(Inbox {
+            entries: inbox.value.clone().unwrap_or_default().entries,
+            malformed: Vec::new(),
+        })
+    }
+
+    pub(super) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+        Ok(self.inbox_value(name)?.archive)
+    }
+
+    pub(super) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+        let entries = self.inbox_value(name)?.entries.into_iter();
+        Ok(entries.filter(|entry| !entry.read).collect())
+    }
+
+    pub(super) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        self.ack_after(name, ids, |_, _| Ok(()))
+    }
+
+    pub(super) fn ack_on_behalf(
+        &self,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>> {
+        self.ack_after(name, ids, |_, _| self.refuse_if_read_by_program(name))
+    }
+
+    pub(super) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        self.ack_after(name, ids, |unread, events| {
+            events.extend(unread.iter().map(|msg_id| Event::Delivered {
+                msg_id: msg_id.clone(),
+                to: name.clone(),
+            }));
+            Ok(())
+        })
+    }
+}
+
+impl MemoryTeam {
+    pub(super) fn has_inbox(&self, records: &Records, name: &MemberName) -> bool {
+        self.read(&records.known(name).inbox).value.is_some()
+    }
+
+    /// Sends the prompt of a reservation, unless it has been undone meanwhile.
+    pub(super) fn deliver_prompt(
+        &self,
+        new: &NewMember,
+        draft: Draft,
+        id: MessageId,
+    ) -> Result<()> {
+        let entry = draft.into_entry(id, self.now());
+        let spawn = Some(new.spawn_id);
+        self.put(&new.name, &entry, |inbox| {
+            self.refuse_if_full(inbox, &new.name, &entry)?;
+            self.require_spawn(spawn).map(|()| true)
+        })
+        .map(drop)
+    }
+
+    /// Sends a message once, even if the inbox is full.
+    pub(super) fn deliver_once(&self, to: &MemberName, draft: Draft, id: &MessageId) -> Result<()> {
+        let entry = draft.into_entry(id.clone(), self.now());
+        self.put(to, &entry, |inbox| Ok(inbox.once.insert(id.clone())))
+            .map(drop)
+    }
+
+    /// Takes a message out. The inbox is written even if the message is not there, so that a
+    /// delivery that has not seen the end of its reservation is repeated.
+    pub(super) fn withdraw(
+        &self,
+        name: &MemberName,
+        id: Option<&MessageId>,
+        created_for_it: bool,
+    ) -> Result<()> {
+        let record = &self.records()?.member(name).inbox;
+        self.change_inbox(record, |inbox, _events| {
+            if let Some(found) = inbox {
+                let entries = &mut found.entries;
+                entries.retain(|entry| id.is_none() || entry.msg_id.as_ref() != id);
+                if entries.is_empty() && created_for_it {
+                    *inbox = None;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn change_inbox<R>(
+        &self,
+        record: &Record<Option<InboxValue>>,
+        edit: impl FnMut(&mut Option<InboxValue>, &mut Vec<Event>) -> Result<R>,
+    ) -> Result<R> {
+        let result = self.change(record, edit)?;
+        self.records()?.mail.ring();
+        Ok(result)
+    }
+
+    fn post_in(&self, config: &TeamConfig, to: &MemberName, draft: Draft) -> Result<Posted> {
+        member_of(&self.team, config, to)?;
+        self.store.limits.refuse_if_too_large(to, &draft)?;
+        let id = MessageId::random();
+        let entry = draft.into_entry(id.clone(), self.now());
+        let superseded = self.put(to, &entry, |inbox| {
+            self.refuse_if_full(inbox, to, &entry).map(|()| true)
+        })?;
+        Ok(Posted {
+            msg_id: id,
+            superseded,
+            quarantine: None,
+        })
+    }
+
+    /// Adds an entry if `check` allows it. Returns the IDs of those that it replaces.
+    fn put(
+        &self,
+        to: &MemberName,
+        entry: &InboxEntry,
+        check: impl Fn(&mut InboxValue) -> Result<bool>,
+    ) -> Result<Vec<MessageId>> {
+        let record = &self.records()?.member(to).inbox;
+        self.change_inbox(record, |inbox, events| {
+            let mut found = inbox.take().unwrap_or_default();
+            let mut superseded = Vec::new();
+            if check(&mut found)? {
+                found.entries.retain(|old| {
+                    let goes = !old.read && replaces(entry, old);
+                    superseded.extend(old.msg_id.clone().filter(|_| goes));
+                    !goes
+                });
+                found.entries.push(entry.clone());
+                found.prune(&self.store.limits);
+                let id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
+                events.push(queued(to, entry, id, superseded.clone()));
+            }
+            *inbox = Some(found);
+            Ok(superseded)
+        })
+    }
+
+    fn refuse_if_full(
+        &self,
+        inbox: &InboxValue,
+        to: &MemberName,
+        entry: &InboxEntry,
+    ) -> Result<()> {
+        let unread = inbox.entries.iter().filter(|entry| !entry.read).count();
+        self.store.limits.refuse_if_full(unread, to, entry)
+    }
+
+    fn require_spawn(&self, spawn: Option<SpawnId>) -> Result<()> {
+        match spawn {
+            Some(spawn_id) if !self.has_spawn(spawn_id)? => Err(StoreError::SpawnGone {
+                team: self.team.clone(),
+                spawn_id,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Accepts members, and former members with an inbox.
+    fn require_inbox(&self, records: &Records, name: &MemberName) -> Result<()> {
+        if self.has_inbox(records, name) {
+            return Ok(());
+        }
+        member_of(&self.team, &self.config()?, name).map(drop)
+    }
+
+    fn inbox_value(&self, name: &MemberName) -> Result<InboxValue> {
+        let records = self.records()?;
+        self.require_inbox(&records, name)?;
+        let inbox = self.read(&records.known(name).inbox);
+        Ok(inbox.value.clone().unwrap_or_default())
+    }
+
+    fn refuse_if_read_by_program(&self, name: &MemberName) -> Result<()> {
+        let config = self.config()?;
+        let mark = config.member(name).and_then(|member| member.swarm.as_ref());
+        let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
+        if is_starting || self.liveness(name)? == Liveness::Alive {
+            return Err(StoreError::ReadByProgram { name: name.clone() });
+        }
+        Ok(())
+    }
+
+    /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
+    fn ack_after(
+        &self,
+        name: &MemberName,
+        ids: &[MessageId],
+        first: impl Fn(&[MessageId], &mut Vec<Event>) -> Result<()>,
+    ) -> Result<Vec<MessageId>> {
+        let records = self.records()?;
+        self.require_inbox(&records, name)?;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.change_inbox(&records.member(name).inbox, |inbox, events| {
+            let Some(inbox) = inbox else {
+                return Ok(Vec::new());
+            };
+            let mut acked = Vec::new();
+            for entry in inbox.entries.iter_mut().filter(|entry| !entry.read) {
+                if let Some(id) = entry.msg_id.clone().filter(|id| ids.contains(id)) {
+                    entry.read = true;
+                    acked.push(id);
+                }
+            }
+            if !acked.is_empty() {
+                first(&acked, events)?;
+                inbox.prune(&self.store.limits);
+            }
+            Ok(acked)
+        })
+    }
+}
+
+impl InboxValue {
+    /// Archives the oldest acknowledged entries until the inbox is within its bounds.
+    fn prune(&mut self, limits: &StoreLimits) {
+        let size = |entry: &InboxEntry| {
+            let json = serde_json::to_string(entry);
+            json.map_or(0, |json| json.len())
+        };
+        let acked = self.entries.iter().filter(|entry| entry.read).map(size);
+        let acked: Vec<usize> = acked.collect();
+        let all = self.entries.iter().map(size).sum();
+        let mut surplus = limits.surplus(&acked, all);
+        let archive = &mut self.archive;
+        self.entries.retain(|entry| {
+            let goes = entry.read && surplus > 0;
+            if goes {
+                surplus -= 1;
+                archive.push(entry.clone());
+            }
+            !goes
+        });
+    }
+}

@@ -1,0 +1,62 @@
+//! Runs the operations of a memory team such that they never block an asynchronous caller.
+
+use super::call::{Call, Patience};
+use super::team::MemoryTeam;
+use crate::blocking_pool::on_blocking_pool;
+use crate::operations::asynchronous_team;
+
+asynchronous_team!(MemoryTeam);
+
+impl MemoryTeam {
+    /// Runs an operation on the caller's thread. If it would have to wait before its first change,
+    /// it is repeated on the blocking pool.
+    async fn run<T: Send + 'static>(&self, operation: impl Fn(&Self) -> T + Send + 'static) -> T {
+        let attempt = self.called(true);
+        let done = operation(&attempt);
+        if !attempt.call.is_abandoned() {
+            return done;
+        }
+        self.run_blocking(operation).await
+    }
+
+    /// Runs an operation on the blocking pool.
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let team = self.called(false);
+        on_blocking_pool(move || operation(&team)).await
+    }
+
+    fn called(&self, is_attempt: bool) -> Self {
+        let mut team = self.clone();
+        team.call = Call::new(&team.patience, is_attempt);
+        team
+    }
+
+    /// Whether a reconciliation would change something.
+    fn needs_reconcile(&self) -> Result<bool> {
+        Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
+    }
+
+    fn team_name(&self) -> &TeamName {
+        &self.team
+    }
+
+    fn waiting_at_most(&self, at_most: Duration) -> Self {
+        let mut team = self.clone();
+        let patience = &mut team.patience;
+        patience.at_most = at_most.min(patience.at_most);
+        team
+    }
+
+    fn interrupted_by(&self, interrupt: &LockInterrupt) -> Self {
+        Self {
+            patience: Patience {
+                interrupt: interrupt.clone(),
+                ..self.patience.clone()
+            },
+            ..self.clone()
+        }
+    }
+}

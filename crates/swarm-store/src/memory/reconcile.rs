@@ -1,0 +1,101 @@
+//! Reconciliation of a memory team. Every step can be repeated; the roster is changed last.
+
+use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
+
+use super::team::MemoryTeam;
+use crate::reconcile::{Finding, SPAWNER_DIED, finding, mark_dead, stop_news};
+use crate::roster::position_of;
+use crate::{Departure, ReconcileReport, Result, RolledBack};
+
+impl MemoryTeam {
+    pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
+        self.reconcile_some(|_| true, done)
+    }
+
+    pub(super) fn reconcile_some(
+        &self,
+        only: impl Fn(&MemberName) -> bool,
+        done: &mut ReconcileReport,
+    ) -> Result<()> {
+        let config = self.config()?;
+        let mut outcome = Ok(());
+        for finding in self.findings(&config, only)? {
+            let step = match finding {
+                Finding::Lapsed(spawn_id) => {
+                    let undone = self.undo_reservation(spawn_id, SPAWNER_DIED);
+                    undone.map(|undone| {
+                        let undone = undone.map(|member| RolledBack { member, spawn_id });
+                        done.rolled_back.extend(undone);
+                    })
+                }
+                Finding::Ended(spawn) => self.record_death(&config, spawn).map(|departure| {
+                    let released = departure.iter().flat_map(|gone| &gone.released);
+                    done.released.extend(released);
+                    done.died.extend(departure);
+                }),
+            };
+            outcome = outcome.and(step);
+        }
+        outcome
+    }
+
+    pub(super) fn findings(
+        &self,
+        config: &TeamConfig,
+        only: impl Fn(&MemberName) -> bool,
+    ) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for member in config.teammates().filter(|member| only(&member.name)) {
+            findings.extend(finding(member, self.now(), || self.life_of(member))?);
+        }
+        Ok(findings)
+    }
+
+    /// Writes to the lead process that a member shut down or was terminated, once for each spawn.
+    pub(super) fn report_stop(
+        &self,
+        config: &TeamConfig,
+        member: &MemberName,
+        spawn_id: SpawnId,
+        released: &[TaskId],
+    ) -> Result<()> {
+        let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
+            return Ok(());
+        };
+        let id = MessageId::new(spawn_id.to_string());
+        self.deliver_once(&MemberName::lead(), draft, &id)
+    }
+
+    /// Returns the departure if this call has recorded it in the roster.
+    fn record_death(&self, config: &TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
+        let Some(at) = position_of(config, spawn_id) else {
+            return Ok(None);
+        };
+        let member = &config.members[at];
+        let mut departure = Departure::of(member, spawn_id, self.state(&member.name)?.as_ref());
+        let returned = departure.returned(member, &self.team);
+        departure.released =
+            self.end_spawn(&returned, |released| Some(departure.event(released)))?;
+        self.close_requests_of(member)?;
+        if departure.in_order {
+            self.report_stop(config, &member.name, spawn_id, &departure.released)?;
+        } else {
+            let news = departure.news(&departure.released);
+            let id = MessageId::new(spawn_id.to_string());
+            self.deliver_once(&MemberName::lead(), news, &id)?;
+        }
+        let is_mine = self.change(&self.records()?.roster, |roster, _events| {
+            let Some(at) = position_of(&roster.config, spawn_id) else {
+                return Ok(false);
+            };
+            let member: &mut Member = &mut roster.config.members[at];
+            let mark = member.swarm.as_ref();
+            let is_new = mark.is_some_and(|mark| mark.died_at.is_none());
+            if is_new {
+                mark_dead(member, self.now());
+            }
+            Ok(is_new)
+        })?;
+        Ok(is_mine.then_some(departure))
+    }
+}

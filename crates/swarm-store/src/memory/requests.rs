@@ -1,0 +1,169 @@
+//! The request queue of a memory team.
+
+use swarm_protocol::{
+    Answer, AnsweredBy, Event, Grant, Member, RequestId, RequestKind, RequestRecord, RequestState,
+};
+
+use super::team::MemoryTeam;
+use crate::keys::is_signed_by;
+use crate::requests::{Stored, answer_event, checked, not_found, opened, require_open, sort};
+use crate::{AnswerLookup, Cursor, RequestList, Result, StoreError, VerifyKey};
+
+impl MemoryTeam {
+    pub(super) fn open_request(&self, request: &RequestRecord) -> Result<RequestRecord> {
+        checked(&request.id)?;
+        self.change(&self.records()?.requests, |queue, events| {
+            if queue.requests.contains_key(&request.id) {
+                return Err(StoreError::RequestExists {
+                    id: request.id.clone(),
+                });
+            }
+            queue.highest = queue.highest.saturating_add(1);
+            let mut request = request.clone();
+            request.number = Some(queue.highest);
+            events.push(opened(&request));
+            queue.requests.insert(request.id.clone(), request.clone());
+            Ok(request)
+        })
+    }
+
+    pub(super) fn requests(&self) -> Result<RequestList> {
+        let queue = self.read(&self.records()?.requests);
+        let mut requests: Vec<RequestRecord> = queue.value.requests.values().cloned().collect();
+        sort(&mut requests);
+        Ok(RequestList {
+            requests,
+            broken: Vec::new(),
+        })
+    }
+
+    pub(super) fn request(&self, id: &RequestId) -> Result<RequestRecord> {
+        checked(id)?;
+        let queue = self.read(&self.records()?.requests);
+        let found = queue.value.requests.get(id);
+        found.cloned().ok_or_else(|| {
+            let known = queue.value.requests.values().cloned().collect();
+            not_found(&self.team, id, known)
+        })
+    }
+
+    pub(super) fn answer_request(
+        &self,
+        id: &RequestId,
+        shown: Option<&RequestKind>,
+        answer: &Answer,
+        by: &AnsweredBy,
+    ) -> Result<RequestRecord> {
+        self.request(id)?;
+        self.change(&self.records()?.requests, |queue, events| {
+            let Some(request) = queue.requests.get_mut(id) else {
+                return Err(not_found(&self.team, id, Vec::new()));
+            };
+            require_open(request, shown)?;
+            events.push(self.answer(request, answer.clone(), by.clone())?);
+            Ok(request.clone())
+        })
+    }
+
+    pub(super) fn look_up_answer(
+        &self,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<AnswerLookup> {
+        self.request(&asked.id)?;
+        let records = self.records()?;
+        // The event of an answer is in the journal before the answer is compared with it.
+        self.publish(&records, &self.read(&records.requests));
+        let found = self.request(&asked.id)?;
+        if found.state == RequestState::Open {
+            return Ok(AnswerLookup::Pending);
+        }
+        let Some(reason) = self.why_not(&found, asked, key)? else {
+            return Ok(AnswerLookup::Answered(Box::new(found)));
+        };
+        self.change(&records.requests, |queue, _events| {
+            match queue.requests.get_mut(&asked.id) {
+                Some(request) if *request == found => {
+                    request.clone_from(asked);
+                    Ok(AnswerLookup::Rejected(reason.clone()))
+                }
+                // It was answered or closed since.
+                _ => Ok(AnswerLookup::Pending),
+            }
+        })
+    }
+
+    pub(super) fn verify_key(&self) -> Result<Option<VerifyKey>> {
+        Ok(Some(self.records()?.key.verify_key()))
+    }
+
+    pub(super) fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy> {
+        if !is_signed_by(&by) {
+            return Ok(by);
+        }
+        let key = &self.records()?.key;
+        Ok(key.signed(&self.team, grant, by, self.now()))
+    }
+
+    pub(super) fn close_request(&self, id: &RequestId) -> Result<()> {
+        checked(id)?;
+        self.change(&self.records()?.requests, |queue, _events| {
+            queue.requests.remove(id);
+            Ok(())
+        })
+    }
+}
+
+impl MemoryTeam {
+    /// Removes the requests of a terminated spawn from the queue.
+    pub(super) fn close_requests_of(&self, member: &Member) -> Result<()> {
+        let Some(spawn) = member.spawn_id() else {
+            return Ok(());
+        };
+        self.change(&self.records()?.requests, |queue, events| {
+            let mut gone = Vec::new();
+            queue.requests.retain(|_, request| {
+                let is_its = request.spawn_id == Some(spawn);
+                if is_its && request.state == RequestState::Open {
+                    gone.push(request.clone());
+                }
+                !is_its
+            });
+            for mut request in gone {
+                events.push(self.answer(&mut request, Answer::Expired, AnsweredBy::system())?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the answer and returns its event.
+    fn answer(&self, request: &mut RequestRecord, answer: Answer, by: AnsweredBy) -> Result<Event> {
+        let by = if answer.is_grant() {
+            self.signed(&Grant::answer(request, &answer), by)?
+        } else {
+            by
+        };
+        let event = answer_event(request, &answer, by);
+        let at = self.now();
+        request.state = RequestState::Answered { answer, at };
+        Ok(event)
+    }
+
+    fn why_not(
+        &self,
+        found: &RequestRecord,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<Option<String>> {
+        let stored = Stored {
+            team: &self.team,
+            found,
+            asked,
+        };
+        stored.why_not(key, || {
+            let is_its = |event: &Event| matches!(event, Event::RequestAnswered { request, .. } if *request == asked.id);
+            let mut events = self.events_from(Cursor::default())?.entries.into_iter().rev();
+            Ok(events.find(|entry| is_its(&entry.event)).map(|entry| entry.event))
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! The roster of a memory team.
+
+use std::path::Path;
+
+use swarm_protocol::{
+    Event, LeadProcess, Member, MemberName, MessageId, PauseMark, PermissionMode, SpawnId,
+    TeamConfig,
+};
+
+use super::team::MemoryTeam;
+use crate::roster::{
+    Place, RosterRules, Undo, allow_path, clear_lost_lead, commit, member_of, position_of,
+    refuse_if_led, removable, reserved, restore, set_lead_process, set_lead_session,
+};
+use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
+
+impl MemoryTeam {
+    pub(super) fn config(&self) -> Result<TeamConfig> {
+        Ok(self.read(&self.records()?.roster).value.config.clone())
+    }
+
+    /// The place is taken first, then the prompt is sent. A reservation whose prompt cannot be sent
+    /// is undone.
+    pub(super) fn reserve_into(
+        &self,
+        new: &NewMember,
+        done: &mut ReconcileReport,
+    ) -> Result<Member> {
+        self.reconcile_some(|name| *name == new.name, done)?;
+        let records = self.records()?;
+        let prompt = new.prompt.is_some().then(MessageId::random);
+        let member = self.change(&records.roster, |roster, events| {
+            let rules = RosterRules {
+                team: &self.team,
+                config: &roster.config,
+                now: self.now(),
+                life_of: &|member| self.life_of(member),
+            };
+            let at = rules.place_for(new, self.store.limits.max_members)?;
+            let previous = at.map(|at| roster.config.members[at].clone());
+            let member = rules.entry_for(new, previous.as_ref());
+            match at {
+                Some(at) => roster.config.members[at] = member.clone(),
+                None => roster.config.members.push(member.clone()),
+            }
+            let undo = Undo {
+                spawn_id: new.spawn_id,
+                prompt: prompt.clone(),
+                had_inbox: self.has_inbox(&records, &new.name),
+                previous,
+            };
+            roster.undo.insert(new.name.clone(), undo);
+            events.push(Event::SpawnReserved {
+                member: new.name.clone(),
+                spawn_id: new.spawn_id,
+                socket: new.socket.clone(),
+            });
+            Ok(member)
+        })?;
+        if let (Some(draft), Some(id)) = (new.prompt.clone(), prompt)
+            && let Err(error) = self.deliver_prompt(new, draft, id)
+        {
+            self.undo_reservation(new.spawn_id, "the prompt was not sent")?;
+            return Err(error);
+        }
+        Ok(member)
+    }
+
+    pub(super) fn commit_spawn(&self, spawn: SpawnId, place: &Place) -> Result<Member> {
+        self.change(&self.records()?.roster, |roster, events| {
+            let hello_of = |name: &MemberName| self.hello(name);
+            let (member, event) = commit(
+                &self.team,
+                &mut roster.config,
+                spawn,
+                place.clone(),
+                hello_of,
+            )?;
+            roster.undo.remove(&member.name);
+            events.extend(event);
+            Ok(member)
+        })
+    }
+
+    pub(super) fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool> {
+        Ok(self.undo_reservation(*spawn, reason)?.is_some())
+    }
+
+    /// The roster decides whether the reservation still exists; then its prompt is withdrawn.
+    pub(super) fn undo_reservation(
+        &self,
+        spawn: SpawnId,
+        reason: &str,
+    ) -> Result<Option<MemberName>> {
+        let records = self.records()?;
+        if reserved(&self.config()?, spawn).is_none() {
+            return Ok(None);
+        }
+        let undone = self.change(&records.roster, |roster, events| {
+            let Some((at, name)) = reserved(&roster.config, spawn) else {
+                return Ok(None);
+            };
+            let undo = roster.undo.remove(&name);
+            let undo = undo.filter(|undo| undo.spawn_id == spawn);
+            let previous = undo.as_ref().and_then(|undo| undo.previous.clone());
+            restore(&mut roster.config, at, previous);
+            events.push(Event::SpawnAborted {
+                member: name.clone(),
+                spawn_id: spawn,
+                reason: reason.to_owned(),
+            });
+            Ok(Some((name, undo)))
+        })?;
+        let Some((name, undo)) = undone else {
+            return Ok(None);
+        };
+        if let Some(undo) = undo {
+            self.withdraw(&name, undo.prompt.as_ref(), !undo.had_inbox)?;
+        }
+        Ok(Some(name))
+    }
+
+    /// Its tasks are released first, which also keeps it from claiming others, and it leaves the
+    /// roster last, so that an interrupted removal is completed by the next one.
+    pub(super) fn remove_member(
+        &self,
+        name: &MemberName,
+        spawn: Option<&SpawnId>,
+    ) -> Result<Option<RemovedMember>> {
+        let spawn = spawn.copied();
+        let config = self.config()?;
+        let Some(at) = removable(&config, name, spawn) else {
+            return Ok(None);
+        };
+        let member = config.members[at].clone();
+        let mark = member.swarm.as_ref();
+        let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
+        let released = self.release_tasks_of(&member, has_died)?;
+        self.close_requests_of(&member)?;
+        let removed = self.change(&self.records()?.roster, |roster, _events| {
+            let Some(at) = removable(&roster.config, name, spawn) else {
+                return Ok(None);
+            };
+            if roster.config.members[at].spawn_id() != member.spawn_id() {
+                return Ok(None);
+            }
+            let member = roster.config.members.remove(at);
+            roster.former.insert(name.clone(), member.clone());
+            roster.undo.remove(name);
+            Ok(Some(member))
+        })?;
+        let Some(member) = removed else {
+            return Ok(None);
+        };
+        // A recorded death has already been reported.
+        if let Some(spawn) = member.spawn_id().filter(|_| !has_died) {
+            self.report_stop(&config, name, spawn, &released)?;
+        }
+        Ok(Some(RemovedMember { member, released }))
+    }
+
+    pub(super) fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member> {
+        self.change(&self.records()?.roster, |roster, events| {
+            let rules = RosterRules {
+                team: &self.team,
+                config: &roster.config,
+                now: self.now(),
+                life_of: &|member| self.life_of(member),
+            };
+            let member = rules.external(name, cwd)?;
+            roster.config.members.push(member.clone());
+            events.push(Event::MemberAdded {
+                member: name.clone(),
+            });
+            Ok(member)
+        })
+    }
+
+    pub(super) fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
+        let roster = self.read(&self.records()?.roster);
+        Ok(roster.value.former.get(name).cloned())
+    }
+
+    pub(super) fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {
+        self.note_of(name, |member| member.is_active = Some(active))
+    }
+
+    pub(super) fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()> {
+        self.note_of(name, |member| member.mode = Some(mode.name().to_owned()))
+    }
+
+    pub(super) fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
+        self.change_config(|config| {
+            allow_path(config, path, tool, self.now());
+            Ok(())
+        })
+    }
+
+    pub(super) fn set_lead_process(&self, lead: Option<&LeadProcess>) -> Result<()> {
+        self.change_config(|config| set_lead_process(&self.team, config, lead.cloned()))
+    }
+
+    pub(super) fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()> {
+        self.change_config(|config| {
+            set_lead_session(config, session_id, model);
+            Ok(())
+        })
+    }
+
+    pub(super) fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()> {
+        self.change_config(|config| {
+            let (lease, holder) = self.lease_of(&MemberName::lead())?;
+            refuse_if_led(&self.team, config.lead_process.as_ref(), lease, holder)?;
+            clear_lost_lead(&self.team, config, lost)
+        })
+    }
+
+    pub(super) fn set_paused(
+        &self,
+        name: &MemberName,
+        mark: Option<&PauseMark>,
+    ) -> Result<Option<PauseMark>> {
+        let records = self.records()?;
+        self.change(&records.member(name).reports, |reports, _events| {
+            let config = self.config()?;
+            let spawn = member_of(&self.team, &config, name)?.spawn_id();
+            let before = reports.pause.clone();
+            let before = before.filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id));
+            match mark {
+                Some(mark) if spawn != Some(mark.spawn_id) => {
+                    return Err(StoreError::SpawnGone {
+                        team: self.team.clone(),
+                        spawn_id: mark.spawn_id,
+                    });
+                }
+                Some(mark) if before.is_none() => reports.pause = Some(mark.clone()),
+                Some(_) => {}
+                None => reports.pause = None,
+            }
+            Ok(before)
+        })
+    }
+
+    fn note_of(&self, name: &MemberName, note: impl Fn(&mut Member)) -> Result<()> {
+        self.change_config(|config| {
+            member_of(&self.team, config, name)?;
+            if let Some(member) = config.member_mut(name) {
+                note(member);
+            }
+            Ok(())
+        })
+    }
+
+    fn change_config(&self, mut edit: impl FnMut(&mut TeamConfig) -> Result<()>) -> Result<()> {
+        let roster = &self.records()?.roster;
+        self.change(roster, |roster, _events| edit(&mut roster.config))
+    }
+
+    /// Returns whether a spawn is in the roster.
+    pub(super) fn has_spawn(&self, spawn: SpawnId) -> Result<bool> {
+        Ok(position_of(&self.config()?, spawn).is_some())
+    }
+}

@@ -1,0 +1,153 @@
+//! The task list of a memory team.
+
+use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
+
+use super::team::MemoryTeam;
+use super::values::TasksValue;
+use crate::tasks::{Plan, Planner, Returned, Writes, new_tasks, require_current, return_tasks};
+use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
+
+impl MemoryTeam {
+    pub(super) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
+        if new.is_empty() {
+            return self.records().map(|_| Vec::new());
+        }
+        self.change_tasks(by, |planner, tasks| {
+            // The number of tasks in memory is far below the limit.
+            let first = tasks.highest.saturating_add(1);
+            planner.create(&new_tasks(new, first, by)?)
+        })
+    }
+
+    pub(super) fn tasks(&self) -> Result<TaskList> {
+        Ok(self.read(&self.records()?.tasks).value.list.clone())
+    }
+
+    pub(super) fn task(&self, id: TaskId) -> Result<Task> {
+        let tasks = self.read(&self.records()?.tasks);
+        tasks.value.list.require(&self.team, id).cloned()
+    }
+
+    pub(super) fn update_task(
+        &self,
+        id: TaskId,
+        change: &TaskChange,
+        by: &Actor,
+    ) -> Result<TaskUpdated> {
+        self.change_tasks(by, |planner, _| planner.update(id, change))
+    }
+
+    pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
+        let tasks = self.read(&self.records()?.tasks);
+        self.require_current(&tasks.value, by)?;
+        let planner = self.planner(&tasks.value.list, by);
+        planner.update(id, change).map(drop)
+    }
+
+    pub(super) fn claim(&self, id: TaskId, by: &Actor) -> Result<Task> {
+        self.change_tasks(by, |planner, _| planner.claim(id))
+    }
+
+    pub(super) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
+        self.change_tasks(by, |planner, _| {
+            let Some(id) = planner.candidates().into_iter().next() else {
+                return Ok(Plan {
+                    writes: Writes::new(),
+                    events: Vec::new(),
+                    result: None,
+                });
+            };
+            let plan = planner.claim(id)?;
+            Ok(Plan {
+                writes: plan.writes,
+                events: plan.events,
+                result: Some(plan.result),
+            })
+        })
+    }
+
+    pub(super) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
+        self.change_tasks(by, |planner, _| planner.release(id))
+    }
+
+    pub(super) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
+        self.change_tasks(by, |planner, _| planner.delete(id))
+    }
+}
+
+impl MemoryTeam {
+    /// Ends a spawn: it can change no task any more, and its open tasks are released. `event` is
+    /// recorded first, by the first call for this spawn. Returns all tasks released from it, by this
+    /// call or an earlier one.
+    pub(super) fn end_spawn(
+        &self,
+        returned: &Returned,
+        event: impl Fn(&[TaskId]) -> Option<Event>,
+    ) -> Result<Vec<TaskId>> {
+        self.change(&self.records()?.tasks, |tasks, events| {
+            let plan = return_tasks(&tasks.list, returned);
+            let ended = returned.spawn_id.and_then(|spawn| tasks.ended.get(&spawn));
+            if ended.is_none() {
+                events.extend(event(&plan.result));
+            }
+            let mut released = ended.cloned().unwrap_or_default();
+            released.extend(plan.result);
+            if let Some(spawn) = returned.spawn_id {
+                tasks.ended.insert(spawn, released.clone());
+            }
+            tasks.apply(plan.writes);
+            events.extend(plan.events);
+            Ok(released)
+        })
+    }
+
+    /// Releases the tasks of a member that is removed, and returns them. Tasks that were released
+    /// when it died are not among them.
+    pub(super) fn release_tasks_of(&self, member: &Member, has_died: bool) -> Result<Vec<TaskId>> {
+        let returned = Returned {
+            owner: member.id_in(&self.team),
+            spawn_id: member.spawn_id(),
+            failed_because: None,
+        };
+        let tasks = self.read(&self.records()?.tasks);
+        let before = member.spawn_id().filter(|_| has_died);
+        let before = before.and_then(|spawn| tasks.value.ended.get(&spawn));
+        let before = before.map_or(0, Vec::len);
+        let mut released = self.end_spawn(&returned, |_| None)?;
+        Ok(released.split_off(before))
+    }
+
+    fn planner<'a>(&'a self, list: &'a TaskList, by: &'a Actor) -> Planner<'a> {
+        Planner {
+            team: &self.team,
+            list,
+            by,
+            now: self.now(),
+        }
+    }
+
+    /// The roster is read after the list: a spawn is ended in the list before it leaves the roster.
+    fn require_current(&self, tasks: &TasksValue, by: &Actor) -> Result<()> {
+        if let Some(spawn_id) = by.spawn_id.filter(|spawn| tasks.ended.contains_key(spawn)) {
+            return Err(StoreError::SpawnGone {
+                team: self.team.clone(),
+                spawn_id,
+            });
+        }
+        require_current(&self.team, by, || self.config())
+    }
+
+    fn change_tasks<R>(
+        &self,
+        by: &Actor,
+        plan: impl Fn(Planner<'_>, &TasksValue) -> Result<Plan<R>>,
+    ) -> Result<R> {
+        self.change(&self.records()?.tasks, |tasks, events| {
+            self.require_current(tasks, by)?;
+            let plan = plan(self.planner(&tasks.list, by), tasks)?;
+            tasks.apply(plan.writes);
+            events.extend(plan.events);
+            Ok(plan.result)
+        })
+    }
+}

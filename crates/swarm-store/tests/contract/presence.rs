@@ -1,0 +1,108 @@
+//! Leases, reports and the state that follows from them.
+
+use swarm_os::Liveness;
+use swarm_protocol::{MemberState, PauseMark, SpawnId, StateReport, UnixMs};
+use swarm_store::{BlockOn as _, StoreError};
+
+use crate::values::{life_record, name};
+use crate::world::{World, report};
+
+pub(crate) fn the_state_of_a_member_follows_from_lock_and_report(world: &World) {
+    let spawn = world.join("alice");
+    let alice = name("alice");
+    let state = || world.handle().member_view().block_on().unwrap()[1].state;
+    assert_eq!(state(), MemberState::Foreign, "no life file");
+    let life = world.live("alice", spawn);
+    assert_eq!(state(), MemberState::Starting, "no report");
+    let mut report = report(spawn, MemberState::Idle);
+    let write = |report: &StateReport| {
+        world
+            .handle()
+            .write_state(&alice, report)
+            .block_on()
+            .unwrap();
+    };
+    write(&report);
+    assert_eq!(state(), MemberState::Idle);
+    report.spawn_id = SpawnId::random();
+    write(&report);
+    assert_eq!(state(), MemberState::Starting, "a report of another spawn");
+    report.spawn_id = spawn;
+    report.state = MemberState::Stopped;
+    write(&report);
+    drop(life);
+    assert_eq!(state(), MemberState::Stopped);
+    report.state = MemberState::Working;
+    write(&report);
+    assert_eq!(
+        state(),
+        MemberState::Dead,
+        "its last word was that it works"
+    );
+    let _other = world.live("alice", SpawnId::random());
+    assert_eq!(
+        world.handle().liveness(&alice).block_on().unwrap(),
+        Liveness::Dead,
+        "its name's life file is in the hands of another spawn"
+    );
+}
+
+pub(crate) fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before(world: &World) {
+    let spawn = SpawnId::random();
+    let report = report(spawn, MemberState::Idle);
+    let life = world.live("team-lead", spawn);
+    world
+        .handle()
+        .write_state(&name("team-lead"), &report)
+        .block_on()
+        .unwrap();
+    let view = || {
+        let mut views = world.handle().member_view().block_on().unwrap();
+        views.remove(0)
+    };
+    assert_eq!(view().state, MemberState::Idle);
+    drop(life);
+    assert_eq!(view().state, MemberState::Foreign);
+    assert_eq!(view().report, None);
+}
+
+pub(crate) fn a_lease_is_held_by_one_and_free_again_when_it_is_dropped(world: &World) {
+    let spawn = world.join("alice");
+    let alice = name("alice");
+    let team = world.handle();
+    let liveness = || team.liveness(&alice).block_on().unwrap();
+    assert_eq!(liveness(), Liveness::Foreign);
+    let lease = world.live("alice", spawn);
+    assert_eq!(liveness(), Liveness::Alive);
+    let error = team
+        .take_life(&alice, &life_record(spawn))
+        .block_on()
+        .unwrap_err();
+    assert!(matches!(error, StoreError::LeaseHeld { .. }), "{error}");
+    let record = team.life_record(&alice).block_on();
+    assert_eq!(record.unwrap().spawn_id, spawn);
+    drop(lease);
+    assert_eq!(liveness(), Liveness::Dead);
+    drop(world.live("alice", spawn));
+}
+
+pub(crate) fn a_pause_is_kept_for_its_spawn_and_a_second_one_changes_nothing(world: &World) {
+    let spawn = world.join("alice");
+    let alice = name("alice");
+    let team = world.handle();
+    let mark = |by: &str, spawn_id| PauseMark {
+        spawn_id,
+        by: by.to_owned(),
+        at: UnixMs(1),
+        reason: None,
+    };
+    let first = mark("one", spawn);
+    let set = |mark: Option<&PauseMark>| team.set_paused(&alice, mark).block_on();
+    assert_eq!(set(Some(&first)).unwrap(), None);
+    assert_eq!(set(Some(&mark("two", spawn))).unwrap(), Some(first.clone()));
+    assert_eq!(team.paused(&alice).block_on().unwrap(), Some(first.clone()));
+    let error = set(Some(&mark("three", SpawnId::random()))).unwrap_err();
+    assert!(matches!(error, StoreError::SpawnGone { .. }), "{error}");
+    assert_eq!(set(None).unwrap(), Some(first));
+    assert_eq!(team.paused(&alice).block_on().unwrap(), None);
+}

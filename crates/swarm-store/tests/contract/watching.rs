@@ -1,0 +1,73 @@
+//! Watching a team.
+
+use std::time::Duration;
+
+use swarm_os::DirectoryWatcher;
+use swarm_protocol::{Event, MemberState, PauseMark, UnixMs};
+use swarm_store::{BlockOn as _, Topic};
+use tokio::runtime::Builder;
+
+use crate::requests::request;
+use crate::values::{life_record, name};
+use crate::world::{World, report};
+
+pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
+    let spawn = world.join("alice");
+    let alice = name("alice");
+    let team = world.handle();
+    let send = || {
+        world.send("alice", "hello");
+    };
+    let create = || {
+        world.create("work", &[]);
+    };
+    let open = || {
+        let asked = request("perm-1-a", 1);
+        team.open_request(asked).block_on().unwrap();
+    };
+    let enter = || {
+        let by = "a test".to_owned();
+        team.journal(Event::TeamAdopted { by }).block_on().unwrap();
+    };
+    let idle = || {
+        let state = report(spawn, MemberState::Idle);
+        team.write_state(&alice, &state).block_on().unwrap();
+    };
+    let pause = || {
+        let mark = PauseMark {
+            spawn_id: spawn,
+            by: "a test".to_owned(),
+            at: UnixMs(1),
+            reason: None,
+        };
+        team.set_paused(&alice, Some(&mark)).block_on().unwrap();
+    };
+    let live = || {
+        let record = life_record(spawn);
+        drop(team.take_life(&alice, &record).block_on().unwrap());
+    };
+    let join = || {
+        world.join("bob");
+    };
+    let cases: [(Topic, &dyn Fn()); 9] = [
+        (Topic::Roster, &join),
+        (Topic::Mail(alice.clone()), &send),
+        (Topic::AllMail, &send),
+        (Topic::Tasks, &create),
+        (Topic::Requests, &open),
+        (Topic::Journal, &enter),
+        (Topic::State(alice.clone()), &idle),
+        (Topic::Pause(alice.clone()), &pause),
+        (Topic::Lease(alice.clone()), &live),
+    ];
+    let watcher = DirectoryWatcher::new();
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    for (topic, change) in cases {
+        let mut changes = team.watch(&watcher, &topic);
+        change();
+        runtime.block_on(async {
+            let noticed = tokio::time::timeout(Duration::from_mins(1), changes.changed());
+            assert!(noticed.await.is_ok(), "{topic:?}");
+        });
+    }
+}
