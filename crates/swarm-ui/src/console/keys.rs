@@ -9,6 +9,9 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use super::line::{Key, PaneInput};
 use super::screen::Console;
 
+/// Longest pause within the sequence of a key. A person who presses Esc and another key is slower.
+const SPLIT: Duration = Duration::from_millis(50);
+
 /// Reads keys from the terminal on stdin in a separate thread and passes the resulting input to
 /// `handle`.
 ///
@@ -22,7 +25,7 @@ pub fn read_keys(
     reader
         .spawn(move || {
             while let Ok(event) = event::read() {
-                if let Some(input) = key_of(event).and_then(|key| console.key(key)) {
+                for input in inputs(event, &console) {
                     handle(input);
                 }
             }
@@ -44,8 +47,7 @@ pub fn read_keys_when(
     let reading = move || -> io::Result<()> {
         while may_read() {
             while event::poll(Duration::ZERO)? {
-                let key = key_of(event::read()?);
-                if let Some(input) = key.and_then(|key| console.key(key)) {
+                for input in inputs(event::read()?, &console) {
                     handle(input);
                 }
             }
@@ -53,6 +55,91 @@ pub fn read_keys_when(
         Ok(())
     };
     reader.spawn(reading).map(drop)
+}
+
+fn inputs(event: Event, console: &Console) -> Vec<PaneInput> {
+    let keys = keys_of(event, || match event::poll(SPLIT) {
+        Ok(true) => event::read().ok(),
+        _ => None,
+    });
+    keys.into_iter()
+        .filter_map(|key| console.key(key))
+        .collect()
+}
+
+/// Returns the keys of an event. On a slow connection, the sequence of a key may arrive in pieces,
+/// of which the first is read as Esc and the others as text. `next` returns the event that follows
+/// within [`SPLIT`].
+fn keys_of(event: Event, mut next: impl FnMut() -> Option<Event>) -> Vec<Key> {
+    if event != Event::Key(KeyCode::Esc.into()) {
+        return key_of(event).into_iter().collect();
+    }
+    let mut keys = vec![Key::Interrupt];
+    let Some(after) = next() else {
+        return keys;
+    };
+    let Some(intro @ ('[' | 'O')) = char_of(&after) else {
+        keys.extend(keys_of(after, next));
+        return keys;
+    };
+    let mut sequence = String::new();
+    while let Some(event) = next() {
+        let Some(c) = char_of(&event) else {
+            keys.push(Key::Text(format!("{intro}{sequence}")));
+            keys.extend(key_of(event));
+            return keys;
+        };
+        sequence.push(c);
+        if !matches!(c, '0'..='9' | ';') {
+            return match sequence.as_str() {
+                "200~" => vec![Key::Text(pasted(next))],
+                sequence => key_of_sequence(sequence).into_iter().collect(),
+            };
+        }
+    }
+    keys.push(Key::Text(format!("{intro}{sequence}")));
+    keys
+}
+
+/// Returns the text of a paste whose beginning was split: what follows without a pause.
+fn pasted(next: impl FnMut() -> Option<Event>) -> String {
+    let texts = std::iter::from_fn(next).filter_map(|event| match event {
+        Event::Paste(text) => Some(text),
+        event => match key_of(event)? {
+            Key::Text(text) => Some(text),
+            Key::Enter => Some("\n".to_owned()),
+            _ => None,
+        },
+    });
+    texts.collect()
+}
+
+/// Returns the key of a sequence without its introduction; `None` for other sequences.
+fn key_of_sequence(sequence: &str) -> Option<Key> {
+    let number = sequence.split([';', '~']).next()?;
+    match (sequence.chars().last()?, number) {
+        ('A', _) => Some(Key::Up),
+        ('B', _) => Some(Key::Down),
+        ('C', _) => Some(Key::Right),
+        ('D', _) => Some(Key::Left),
+        ('H', _) | ('~', "1" | "7") => Some(Key::Home),
+        ('F', _) | ('~', "4" | "8") => Some(Key::End),
+        ('Z', _) => Some(Key::CycleMode),
+        ('~', "3") => Some(Key::Delete),
+        ('~', "5") => Some(Key::PageUp),
+        ('~', "6") => Some(Key::PageDown),
+        _ => None,
+    }
+}
+
+fn char_of(event: &Event) -> Option<char> {
+    match event {
+        Event::Key(KeyEvent {
+            code: KeyCode::Char(c),
+            ..
+        }) => Some(*c),
+        _ => None,
+    }
 }
 
 fn key_of(event: Event) -> Option<Key> {
@@ -123,5 +210,48 @@ mod tests {
             let event = KeyEvent::new(KeyCode::Char(char), KeyModifiers::CONTROL);
             assert_eq!(key_of(Event::Key(event)), Some(key), "Ctrl-{char}");
         }
+    }
+
+    /// The keys of events that follow each other without a pause; the first is Esc.
+    fn after_esc(events: &[Event]) -> Vec<Key> {
+        let mut events = events.iter().cloned();
+        keys_of(Event::Key(KeyCode::Esc.into()), || events.next())
+    }
+
+    fn typed(text: &str) -> Vec<Event> {
+        let event = |c| match c {
+            '\n' => Event::Key(KeyCode::Enter.into()),
+            c => Event::Key(KeyCode::Char(c).into()),
+        };
+        text.chars().map(event).collect()
+    }
+
+    #[test]
+    fn a_sequence_in_pieces_is_one_key() {
+        for (rest, key) in [
+            ("[A", Key::Up),
+            ("OD", Key::Left),
+            ("[1;5C", Key::Right),
+            ("[3~", Key::Delete),
+            ("[Z", Key::CycleMode),
+            ("[200~a\nb", Key::Text("a\nb".to_owned())),
+        ] {
+            assert_eq!(after_esc(&typed(rest)), [key], "{rest}");
+        }
+        assert_eq!(after_esc(&typed("[20~")), [], "a key without a meaning");
+    }
+
+    #[test]
+    fn esc_before_a_pause_or_another_key_interrupts() {
+        let text = |text: &str| Key::Text(text.to_owned());
+        assert_eq!(after_esc(&[]), [Key::Interrupt]);
+        let esc = Event::Key(KeyCode::Esc.into());
+        let both = [Key::Interrupt, Key::Interrupt];
+        assert_eq!(after_esc(std::slice::from_ref(&esc)), both);
+        assert_eq!(after_esc(&typed("x")), [Key::Interrupt, text("x")]);
+        assert_eq!(after_esc(&typed("[")), [Key::Interrupt, text("[")]);
+        let cut = [typed("[1"), vec![esc]].concat();
+        let keys = [Key::Interrupt, text("[1"), Key::Interrupt];
+        assert_eq!(after_esc(&cut), keys);
     }
 }
