@@ -206,6 +206,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,
         color_output: app.env.color(true),
+        bell: app.settings.notify_bell,
         pace: app.settings.pace,
         version: VERSION.to_owned(),
         process: identity(),

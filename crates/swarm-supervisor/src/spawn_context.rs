@@ -129,6 +129,8 @@ pub struct SpawnContext {
     pub kill_grace: Duration,
     /// Whether panes use colors.
     pub color_output: bool,
+    /// Whether members' terminals ring when they need a person.
+    pub bell: bool,
     /// Pace of scripted models.
     pub pace: f64,
     /// Version of the program.

@@ -107,6 +107,10 @@ impl fmt::Debug for RuntimeOrder {
 /// The parameters of a child.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "every combination of settings exists"
+)]
 pub struct SpawnOrder {
     /// ID of the spawn.
     pub spawn_id: SpawnId,
@@ -172,6 +176,8 @@ pub struct SpawnOrder {
     pub verify_key: Option<VerifyKey>,
     /// Whether the pane uses colours.
     pub color_output: bool,
+    /// Whether its terminal rings when it needs a person.
+    pub bell: bool,
     /// Speed of a scripted model: 1 keeps the scripted waits, 0 skips them.
     pub pace: f64,
     /// Version of the spawning program; a child of another version rejects the order.

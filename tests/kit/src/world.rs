@@ -421,6 +421,7 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnCon
         hello_deadline: Duration::from_secs(20),
         kill_grace: Duration::from_millis(200),
         color_output: false,
+        bell: true,
         pace: 0.0,
         version: "1.2.3".to_owned(),
         process: ProcessIdentity {

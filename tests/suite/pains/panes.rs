@@ -86,6 +86,8 @@ fn a_pane_border_shows_the_state_of_its_member() {
     });
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
+    let rang = "set-option -g @rang yes";
+    inside.tmux().run(&["set-hook", "-g", "alert-bell", rang]);
     spawn_in_pane(&world, &inside, "bob", &["--prompt", "publish it"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     let titled = |words: &str| {
@@ -99,6 +101,10 @@ fn a_pane_border_shows_the_state_of_its_member() {
         });
     };
     titled("bob · NEEDS AN ANSWER · Bash");
+    world.wait_until("the pane rings, so that tmux marks its window", || {
+        let rang = inside.tmux().run(&["show-options", "-gqv", "@rang"]);
+        rang.trim() == "yes"
+    });
     let requests = world.swarm(&["requests", "--json"]).json();
     let id = requests[0]["id"].as_str().unwrap().to_owned();
     world.swarm(&["deny", &id]).ok();

@@ -311,7 +311,7 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let view = PaneView::measured(screen, theme, width, &header);
     let kind = backend_kind(&parts.process.backend);
     let view = if kind.is_some_and(BackendKind::shows_titles) {
-        view.titled(order.agent.name.clone())
+        view.titled(order.agent.name.clone(), order.bell)
     } else {
         view
     };

@@ -140,6 +140,7 @@ pub(super) fn build(
         limits: spawn_context.limits,
         verify_key: values.verify_key,
         color_output: spawn_context.color_output,
+        bell: spawn_context.bell,
         pace: spawn_context.pace,
         version: spawn_context.version.clone(),
         deadline: values.deadline,

@@ -46,6 +46,7 @@ pub(crate) fn order() -> SpawnOrder {
         },
         verify_key: None,
         color_output: false,
+        bell: true,
         pace: 0.0,
         version: "1.2.3".to_owned(),
         deadline: UnixMs(1),

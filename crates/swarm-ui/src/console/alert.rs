@@ -4,7 +4,7 @@ use crate::sanitize::clean_line;
 use crate::width::fit;
 
 /// The terminal bell.
-pub(super) const BELL: char = '\u{7}';
+pub(crate) const BELL: char = '\u{7}';
 
 /// Maximum width of a notification in columns.
 const MAX_LENGTH: usize = 100;

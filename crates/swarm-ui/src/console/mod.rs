@@ -22,6 +22,7 @@ mod writer;
 pub use alert::Alert;
 pub use dialog::{Choice, Dialog};
 pub use document::{Document, TextDocument};
+pub(crate) use alert::BELL;
 pub use keys::{read_keys, read_keys_when};
 pub use line::{PaneInput, command_in};
 pub use pager::Pager;

@@ -2,6 +2,7 @@
 
 use swarm_protocol::{AgentEvent, MemberName, MemberState};
 
+use crate::console::BELL;
 use crate::pane::request::RequestLine;
 use crate::sanitize::clean_line;
 use crate::width::fit;
@@ -42,23 +43,32 @@ pub(super) struct BorderTitle {
     /// Running calls, by id and tool.
     calls: Vec<(String, String)>,
     told: String,
+    /// Whether to ring when a person is needed.
+    bell: bool,
 }
 
 impl BorderTitle {
-    pub(super) fn new(name: MemberName) -> Self {
+    pub(super) fn new(name: MemberName, bell: bool) -> Self {
         Self {
             name,
             state: MemberState::Starting,
             detail: None,
             calls: Vec::new(),
             told: String::new(),
+            bell,
         }
     }
 
     /// Handles an event and returns the sequence to send if the title changes.
     pub(super) fn follow(&mut self, event: &AgentEvent) -> Option<String> {
+        let mut rings = false;
         match event {
             AgentEvent::State { state, detail } => {
+                rings = self.bell
+                    && matches!(
+                        state,
+                        MemberState::WaitingPermission | MemberState::WaitingPlan
+                    );
                 self.state = *state;
                 self.detail.clone_from(detail);
             }
@@ -69,7 +79,11 @@ impl BorderTitle {
             AgentEvent::TurnEnded { .. } => self.calls.clear(),
             _ => return None,
         }
-        self.changed_sequence()
+        let mut sequence = self.changed_sequence()?;
+        if rings {
+            sequence.push(BELL);
+        }
+        Some(sequence)
     }
 
     /// Returns the sequence that sets the title, unless it is already set.
@@ -102,7 +116,7 @@ mod tests {
     use super::*;
 
     fn title(name: &str) -> BorderTitle {
-        BorderTitle::new(MemberName::parse(name).unwrap())
+        BorderTitle::new(MemberName::parse(name).unwrap(), false)
     }
 
     fn state(state: MemberState, detail: &str) -> AgentEvent {
@@ -128,6 +142,22 @@ mod tests {
             line: String::new(),
             detail: Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_terminal_rings_once_for_each_question_unless_a_setting_says_otherwise() {
+        let asks = |what| state(MemberState::WaitingPermission, what);
+        let rings = |title: &mut BorderTitle, event: &AgentEvent| {
+            let sequence = title.follow(event).unwrap_or_default();
+            sequence.matches(BELL).count() == 2
+        };
+        let mut loud = BorderTitle::new(MemberName::parse("bob").unwrap(), true);
+        assert!(!rings(&mut loud, &state(MemberState::Working, "")));
+        assert!(rings(&mut loud, &asks("Bash make")));
+        assert!(!rings(&mut loud, &asks("Bash make")), "the same question");
+        assert!(rings(&mut loud, &asks("Bash make test")));
+        assert!(!rings(&mut loud, &state(MemberState::Idle, "")));
+        assert!(!rings(&mut title("bob"), &asks("Bash make")));
     }
 
     #[test]

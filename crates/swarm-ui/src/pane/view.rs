@@ -141,10 +141,11 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Also sets the terminal title to the member's name and state.
+    /// Also sets the terminal title to the member's name and state and, with `bell`, rings when the
+    /// member needs a person; tmux then marks the window.
     #[must_use]
-    pub fn titled(mut self, name: MemberName) -> Self {
-        let mut title = BorderTitle::new(name);
+    pub fn titled(mut self, name: MemberName, bell: bool) -> Self {
+        let mut title = BorderTitle::new(name, bell);
         if let Some(sequence) = title.changed_sequence() {
             self.sheet.control(&sequence);
         }

@@ -211,6 +211,7 @@ impl World {
             limits: self.limits,
             verify_key: self.store.team(&self.team).verify_key().block_on().unwrap(),
             color_output: false,
+            bell: true,
             pace: 0.0,
             version: "0.0.0".to_owned(),
             deadline: UnixMs(SystemClock.now().0 + 60_000),
