@@ -37,8 +37,8 @@ pub const MINIMUM_PANE: Size = Size::new(60, 8);
 /// Share of the window width for the lead, in percent.
 const LEAD_PERCENT: u16 = 30;
 
-/// Minimum number of columns for the lead; a narrower window is not split.
-const LEAD_MINIMUM_COLUMNS: u16 = 30;
+/// Minimum number of columns for the lead; a window without room for it is not split.
+const LEAD_MINIMUM_COLUMNS: u16 = 60;
 
 /// Arrangement of a window that contains only teammates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,14 +99,13 @@ fn stack_rows(panes: usize) -> u16 {
 
 /// Returns the columns for the lead in its window.
 pub(crate) fn lead_columns(window: Size) -> u16 {
-    narrowed(usize::from(window.columns) * usize::from(LEAD_PERCENT) / 100)
+    let share = usize::from(window.columns) * usize::from(LEAD_PERCENT) / 100;
+    narrowed(share).max(LEAD_MINIMUM_COLUMNS)
 }
 
 /// Returns whether `teammates` stacked next to the lead each have at least [`MINIMUM_PANE`].
 pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
-    let lead = lead_columns(window);
-    lead >= LEAD_MINIMUM_COLUMNS
-        && window.columns - lead > MINIMUM_PANE.columns
+    window.columns.saturating_sub(lead_columns(window)) > MINIMUM_PANE.columns
         && window.rows >= stack_rows(teammates)
 }
 
@@ -165,7 +164,9 @@ mod tests {
         );
         assert_eq!(Arrangement::that_fits(Size::new(59, 100), 1), None);
         assert_eq!(Arrangement::that_fits(Size::new(100, 8), 1), None);
-        assert!(!fits_beside_lead(Size::new(80, 24), 1));
+        assert!(!fits_beside_lead(Size::new(120, 24), 1));
+        assert!(fits_beside_lead(Size::new(121, 24), 2));
+        assert_eq!(lead_columns(Size::new(121, 24)), 60);
     }
 
     proptest! {

@@ -206,7 +206,7 @@ fn base_name(backend: &TmuxBackend, spec: &PaneSpec) -> String {
 }
 
 /// Returns the name of the window with this number.
-fn window_name(base: &str, number: usize) -> String {
+pub(crate) fn window_name(base: &str, number: usize) -> String {
     if number < 2 {
         base.to_owned()
     } else {

@@ -14,6 +14,7 @@ mod own_server;
 mod placement;
 mod probe;
 mod program;
+mod refit;
 mod replay;
 mod server;
 mod snapshot;

@@ -182,7 +182,7 @@ pub(crate) fn on_own_server(snapshot: &Snapshot, team: &TeamName, unwatched: Siz
 }
 
 /// Selects the first window of this team with enough room, otherwise a new one.
-fn further_window(
+pub(crate) fn further_window(
     snapshot: &Snapshot,
     session: &str,
     team: &TeamName,

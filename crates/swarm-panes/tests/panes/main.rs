@@ -19,5 +19,6 @@ mod launch;
 mod own_server;
 mod people;
 mod programs;
+mod refit;
 mod rig;
 mod terminals;

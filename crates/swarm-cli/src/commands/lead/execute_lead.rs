@@ -30,6 +30,7 @@ use super::status_command::StatusCommand;
 use super::status_line::{StatusLine, StatusSink};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::view::{events, view_theme};
+use super::window_fit;
 use crate::app::App;
 use crate::commands::detach::Detached;
 use crate::commands::runtime;
@@ -94,6 +95,8 @@ pub(in crate::commands) fn execute_lead(
         };
         let screen = interrupts.terminal.clone();
         let keeper = ChoicesKeeper::begin(&mut parts);
+        let spawn_context = &parts.spawn_context;
+        window_fit::follow(&spawn_context.terminal, spawn_context.backend.place)?;
         tokio::spawn(interrupts.follow(signals, end));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));

@@ -30,6 +30,7 @@ mod view;
 mod watch_requests;
 
 pub(super) use coordinator::is_coordinator;
+mod window_fit;
 pub(super) use execute_lead::execute_lead;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};
