@@ -21,7 +21,8 @@ use swarm_protocol::{AgentId, SessionId, Skill};
 use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
-    BackgroundCommands, Caller, Checkout, Confinement, ProtectedPaths, Tool, ToolContext,
+    BackgroundCommands, Caller, Checkout, Confinement, FileHistory, ProtectedPaths, Tool,
+    ToolContext,
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -346,6 +347,8 @@ impl MemberSetup {
             confine: self.confine.clone().map(Arc::new),
             guards: Arc::new(self.agent_config.shell.clone()),
             scratch: Some(self.transcript.with_extension("").join("output").into()),
+            history: (context.name.is_lead())
+                .then(|| FileHistory::of_transcript(&self.transcript).into()),
             commands: Some(commands),
             ..ToolContext::new(self.cwd.clone(), caller)
         }

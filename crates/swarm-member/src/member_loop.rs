@@ -9,6 +9,7 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, MemberContext};
+use swarm_tools::{ChangedFile, Restoration};
 use tokio_util::sync::CancellationToken;
 
 use crate::person::Change;
@@ -31,6 +32,21 @@ fn of_same_provider(before: &str, asked: &str, name: &str) -> String {
         Some((provider, _)) => format!("{provider}/{name}"),
         None => name.to_owned(),
     }
+}
+
+/// Returns the note about files that a person restored without the conversation.
+fn restored_note(files: &[ChangedFile]) -> Option<Injected> {
+    let restored = files.iter().filter_map(|file| match file.restoration {
+        Restoration::Replace => Some(file.path.display().to_string()),
+        Restoration::Remove => Some(format!("{} (removed)", file.path.display())),
+        Restoration::Keep(_) => None,
+    });
+    let restored = restored.collect::<Vec<_>>().join(", ");
+    (!restored.is_empty()).then(|| {
+        Injected::prompt(format!(
+            "[The user undid your changes of these files, which have their earlier contents: {restored}]"
+        ))
+    })
 }
 
 impl<R: Role> MemberLoop<R> {
@@ -137,11 +153,16 @@ impl<R: Role> MemberLoop<R> {
             match change {
                 Change::Context(text) => self.context.push(Injected::prompt(text)),
                 Change::Clear => self.session.clear()?,
-                Change::Rewind(line) => match self.session.rewind(&line) {
+                Change::Rewind(line, scope) => match self.session.rewind(&line, scope) {
                     Err(error @ AgentError::NotRewound { .. }) => {
                         self.reporter.notice(error.to_string());
                     }
-                    rewound => rewound?,
+                    rewound => {
+                        let files = rewound?;
+                        if !scope.has_conversation() {
+                            self.context.extend(restored_note(&files));
+                        }
+                    }
                 },
                 Change::Model(name) => match self.models.model(&name) {
                     Ok(model) => {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use swarm_agent::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
-use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
+use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, RewindScope, Skill};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
@@ -43,7 +43,7 @@ pub(crate) enum Change {
     /// Start a new conversation.
     Clear,
     /// Return to the state before this line of the transcript.
-    Rewind(String),
+    Rewind(String, RewindScope),
     /// Text to insert before the next message.
     Context(String),
 }
@@ -189,7 +189,9 @@ impl Person {
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
             PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),
             PaneInput::Context(text) => self.changes.push_back(Change::Context(text.clone())),
-            PaneInput::Rewind(line) => self.changes.push_back(Change::Rewind(line.clone())),
+            PaneInput::Rewind { line, scope } => {
+                self.changes.push_back(Change::Rewind(line.clone(), *scope));
+            }
             PaneInput::Edit(_) => self.reporter.notice("a pane cannot open an editor"),
             PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
             _ => return Some(input),
@@ -373,7 +375,8 @@ impl Person {
                 | PaneInput::CycleMode
                 | PaneInput::Mode { .. }
                 | PaneInput::Context(_)
-                | PaneInput::Rewind(_)
+                | PaneInput::Prompt { .. }
+                | PaneInput::Rewind { .. }
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
                 | PaneInput::Message { .. }

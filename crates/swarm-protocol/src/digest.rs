@@ -1,17 +1,29 @@
-//! Digest that binds an approval to one exact call.
+//! Digests of calls and contents.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Returns the lower-case hex SHA-256 of the tool's name, one NUL byte, and the input as compact
+/// Returns the digest that binds an approval to one exact call:
+/// the lower-case hex SHA-256 of the tool's name, one NUL byte, and the input as compact
 /// JSON with sorted keys, as computed by Claude Code 2.1.329.
 pub fn input_digest(tool: &str, input: &Value) -> String {
     let mut hasher = Sha256::new();
     hasher.update(tool.as_bytes());
     hasher.update([0]);
     hasher.update(sorted(input).to_string().as_bytes());
+    hex(hasher)
+}
+
+/// Returns the lower-case hex SHA-256 of a content.
+pub fn content_digest(content: &[u8]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(content);
+    hex(hasher)
+}
+
+fn hex(hasher: Sha256) -> String {
     hasher
         .finalize()
         .iter()

@@ -31,6 +31,7 @@ mod peer;
 mod public_address;
 mod request;
 mod rights_report;
+mod rewind_scope;
 mod shell_guards;
 mod skill;
 mod state;
@@ -53,7 +54,7 @@ pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
 pub use context_use::ContextUse;
 pub use cost_record::CostRecord;
-pub use digest::input_digest;
+pub use digest::{content_digest, input_digest};
 pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, cross_session_message, defang};
 pub use error_kind::{ErrorKind, ExitCode};
@@ -74,8 +75,8 @@ pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
 pub use money::{Money, Price};
 pub use names::{
-    AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK,
-    SYSTEM_SENDER, TeamName, sanitized_collision,
+    AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, PERSON_SENDER, ROOT_VARIABLE,
+    SPAWN_MARK, SYSTEM_SENDER, TeamName, sanitized_collision,
 };
 pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
@@ -89,6 +90,7 @@ pub use request::{
 };
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
+pub use rewind_scope::RewindScope;
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,

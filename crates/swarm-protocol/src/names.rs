@@ -14,6 +14,9 @@ pub const LEAD_NAME: &str = "team-lead";
 /// Name in events for the person who acts through a command or a pane.
 pub const PERSON: &str = "person";
 
+/// Sender name of messages from a person to the lead.
+pub const PERSON_SENDER: &str = "user";
+
 /// Name in events for the lead's model when it answers on behalf of its team.
 pub const LEAD_AGENT: &str = "lead-agent";
 

@@ -4,12 +4,9 @@ use crate::frame_text::{FrameText, frame_line, frame_text};
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
-    LEAD_NAME, MailText, MarkKind, MemberName, MessageId, PeerMode, SYSTEM_SENDER, ShutdownRequest,
-    TaskAssignment, cross_session_message,
+    LEAD_NAME, MailText, MarkKind, MemberName, MessageId, PERSON_SENDER, PeerMode, SYSTEM_SENDER,
+    ShutdownRequest, TaskAssignment, cross_session_message,
 };
-
-/// Sender name of messages from a person to the lead.
-pub const PERSON_SENDER: &str = "user";
 
 /// Maximum characters of a text in one line of a pane.
 const SHORT: usize = 30;

@@ -35,7 +35,7 @@ pub use effects::{
     announce_assignment, announce_unblocked, reconcile, reconcile_and_view, reserve,
 };
 pub use hello::{HelloMismatch, check_hello};
-pub use incoming::{Incoming, PERSON_SENDER, sort_mail, speaker};
+pub use incoming::{Incoming, sort_mail, speaker};
 pub use marked::{
     MemberProcess, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
     working_directories,

@@ -9,8 +9,8 @@ use swarm_protocol::{AgentId, MemberName, ShellGuards, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AgentShell, BackgroundCommands, CallHost, Checkout, Confinement, FileState, ModeSwitch,
-    ProtectedPaths, ToolLimits,
+    AgentShell, BackgroundCommands, CallHost, Checkout, Confinement, FileHistory, FileState,
+    ModeSwitch, ProtectedPaths, ToolLimits,
 };
 
 /// Context of a tool call, in addition to its input. Cheap to clone.
@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub shell: Arc<AgentShell>,
     /// Files that this agent has read, with their state at that time.
     pub files: Arc<Mutex<FileState>>,
+    /// Where earlier contents of changed files are kept, if they are; shared with its sub-agents.
+    pub history: Option<Arc<FileHistory>>,
     /// The caller's permission mode, if its tools may change it; set for each call.
     pub modes: Option<Arc<dyn ModeSwitch>>,
     /// Cancels the call when the turn is interrupted.
@@ -67,6 +69,7 @@ impl ToolContext {
             guards: Arc::default(),
             shell: Arc::default(),
             files: Arc::default(),
+            history: None,
             modes: None,
             cancel: CancellationToken::new(),
             scratch: None,

@@ -38,7 +38,10 @@ pub use builtin::builtin;
 pub use call_host::{CallHost, MemberCall, PersonAnswer};
 pub use context::{Caller, ToolContext};
 pub use edit::{Edit, NotebookEdit};
-pub use files::{Checkout, Confinement, FileState, ProtectedPaths, leads_to};
+pub use files::{
+    ChangedFile, Checkout, Confinement, FileHistory, FileState, ProtectedPaths, Restoration,
+    leads_to,
+};
 pub use limits::ToolLimits;
 pub use mode::ModeSwitch;
 pub use one_line::one_line;

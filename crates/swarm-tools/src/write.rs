@@ -1,6 +1,5 @@
 //! The Write tool.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -70,14 +69,14 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
     let existing = files::load(&target)?;
-    let (stamp, done) = match &existing {
-        None => (files::create(&target.real, content), "created"),
+    let done = match &existing {
+        None => "created",
         Some((_, now)) => {
             refuse_unseen(state.check(&target.real, now), &target)?;
-            (files::replace(&target.real, content, now), "replaced")
+            "replaced"
         }
     };
-    let stamp = stamp.map_err(|error| write_error(&error, &target))?;
+    let stamp = files::change(&target, existing.as_ref(), content, ctx)?;
     state.record(&target.real, stamp);
     let before = existing.as_ref().map_or(&[][..], |(before, _)| before);
     let lines = counted(input.content.lines().count(), "line");
@@ -129,17 +128,4 @@ fn hash_text(hash: Option<u64>) -> String {
         || "unknown (only part of it was read)".to_owned(),
         |hash| format!("{hash:016x}"),
     )
-}
-
-/// Formats the error of a failed write for the model.
-pub(crate) fn write_error(error: &io::Error, target: &Target) -> String {
-    let given = target.given.display();
-    match error.kind() {
-        io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists => {
-            format!(
-                "{given} was changed by another program at the same time; nothing was written. Read it again."
-            )
-        }
-        _ => format!("cannot write {given}: {error}. Nothing was changed."),
-    }
 }

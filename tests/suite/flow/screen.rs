@@ -10,6 +10,9 @@ use crate::scene::{MODEL, wait_for_state, world_over};
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("count") {
         Reply::tool("t1", "Bash", json!({"command": "seq 1 200"}))
+    } else if ask.news_has("write it") {
+        let file = json!({"file_path": "written.txt", "content": "by the lead\n"});
+        Reply::tool("t3", "Write", file)
     } else if ask.news_has("publish") {
         Reply::tool("t2", "Bash", json!({"command": "touch published"}))
     } else {
@@ -199,29 +202,44 @@ fn an_earlier_conversation_is_picked_from_a_list() {
 }
 
 #[test]
-fn the_lead_continues_before_an_earlier_prompt() {
+fn the_lead_continues_before_an_earlier_prompt_with_or_without_the_files() {
     let run = lead();
+    run.line("/mode acceptEdits");
+    run.shows("permission mode: acceptEdits");
     run.line("the first prompt");
     run.shows("understood");
-    run.line("the second prompt");
-    run.shows("idle · 2 turns");
-    run.ends_in("team-lead >");
-    run.line("/rewind");
-    run.shows("Continue before an earlier prompt");
-    run.keys("second");
-    run.shows("1 of 2");
-    run.press("Enter");
-    run.shows("Before: the second prompt");
-    run.shows("rewind the conversation, keep the files");
-    run.press("Enter");
-    run.shows("conversation rewound");
-    run.ends_in("team-lead > the second prompt");
-    run.press("C-u");
+    for (number, file) in [
+        (2, "conversation, keep the files"),
+        (3, "conversation and restore"),
+    ] {
+        run.line("write it, second prompt");
+        run.shows(&format!("idle · {number} turns"));
+        run.ends_in("team-lead >");
+        run.line("/rewind");
+        run.shows("Continue before an earlier prompt");
+        run.keys("second");
+        run.shows("1 of 2");
+        run.press("Enter");
+        run.shows("Before: write it, second prompt");
+        run.shows("written.txt: was created and can be removed");
+        run.keys(file);
+        run.shows("1 of 4");
+        run.press("Enter");
+        run.shows("conversation rewound");
+        run.ends_in("team-lead > write it, second prompt");
+        let written = run.world.project().join("written.txt");
+        assert_eq!(written.exists(), number == 2);
+        run.press("C-u");
+        if number == 2 {
+            // The lead reads the file before it writes it again.
+            std::fs::remove_file(written).expect("the file");
+        }
+    }
     run.line("another prompt");
     let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
         ask.news_has("another prompt")
     });
-    assert!(ask.ask.has_seen("the first prompt") && !ask.ask.has_seen("the second prompt"));
+    assert!(ask.ask.has_seen("the first prompt") && !ask.ask.has_seen("second prompt"));
     run.press("C-d");
     run.shows("code 0");
 }

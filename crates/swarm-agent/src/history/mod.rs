@@ -4,4 +4,4 @@ mod conversation;
 mod valid;
 
 pub(crate) use conversation::{CLEARED, History};
-pub(crate) use valid::{INTERRUPTED, error_result};
+pub(crate) use valid::{CALL_NOT_RUN, INTERRUPTED, error_result};

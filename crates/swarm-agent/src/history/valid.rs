@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage};
 
+/// Beginning of the result of a call that was not run.
+pub(crate) const CALL_NOT_RUN: &str = "The call was not run";
+
 /// The result of a call whose actual result was lost.
 pub(crate) const INTERRUPTED: &str = "The call was interrupted before its result was recorded. It may have run: look at its effects before you repeat it.";
 

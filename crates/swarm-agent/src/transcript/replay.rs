@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use swarm_model::{ContentBlock, Role};
 use swarm_os::{OsError, read_optional_from};
-use swarm_protocol::{AgentEvent, DetailLine, MailText, OpenedEnvelope};
+use swarm_protocol::{
+    AgentEvent, DetailLine, MailText, OpenedEnvelope, PERSON_SENDER, marked_images,
+};
 use swarm_tools::{Tool, builtin, one_line, whole_call};
 
 use super::assemble::Part;
@@ -323,10 +325,17 @@ fn notice(line: String) -> AgentEvent {
 /// brackets was written by the program.
 pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
     let typed = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.trim()),
+        ContentBlock::Text { text } => Some(match OpenedEnvelope::open(text) {
+            Some((envelope, _)) if envelope.from == PERSON_SENDER => envelope.text.trim(),
+            _ => text.trim(),
+        }),
         _ => None,
     });
-    let is_typed = |text: &&str| !text.is_empty() && !text.starts_with(['<', '[']);
+    let is_typed = |text: &&str| {
+        let is_note = text.starts_with('[') && text.ends_with(']');
+        let has_image = !marked_images(text).is_empty();
+        !text.is_empty() && !text.starts_with('<') && (!is_note || has_image)
+    };
     let typed: Vec<&str> = typed.filter(is_typed).collect();
     (!typed.is_empty()).then(|| typed.join("\n"))
 }
@@ -347,7 +356,7 @@ fn first_text(input: &serde_json::Value) -> &str {
 }
 
 /// Returns whether a line contains these bytes.
-fn has(line: &[u8], wanted: &[u8]) -> bool {
+pub(super) fn has(line: &[u8], wanted: &[u8]) -> bool {
     let Some((first, rest)) = wanted.split_first() else {
         return true;
     };

@@ -1,17 +1,18 @@
 //! The prompts before which a conversation can continue, and what a rewind cannot undo.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 
 use swarm_model::ContentBlock;
 use swarm_os::{OsError, read_optional};
-use swarm_protocol::{OpenedEnvelope, SubAgentId, ToolKind};
+use swarm_protocol::{OpenedEnvelope, PERSON_SENDER, SubAgentId, ToolKind};
 use swarm_tools::builtin;
 
 use super::assemble::{Assembler, RecordedEntry};
 use super::entry::Entry;
 use super::line;
-use super::replay::{call_line, typed_text};
+use super::replay::{call_line, has, typed_text};
+use crate::history::CALL_NOT_RUN;
 
 /// Tools outside the built-in ones whose effects a rewind does not undo. Those of MCP servers are
 /// added.
@@ -35,15 +36,18 @@ pub struct RewindPoint {
     pub line: String,
     /// The prompt.
     pub prompt: String,
-    /// Number of effects since then that a rewind does not undo.
+    /// Number of calls since then that a rewind does not undo.
     pub effects: usize,
+    /// Position of its line in the transcript, in bytes.
+    pub position: u64,
 }
 
 /// The prompts of a conversation and the effects of its calls.
 #[derive(Debug)]
 pub struct RewindPoints {
     points: Vec<RewindPoint>,
-    /// The calls with effects, one line each, oldest first.
+    /// The calls with effects that a rewind does not undo, one line each, oldest first. Changes by
+    /// file tools are not among them.
     effects: Vec<String>,
 }
 
@@ -55,7 +59,8 @@ impl RewindPoints {
     pub fn open(path: &Path) -> Result<Self, OsError> {
         let bytes = read_optional(path)?.unwrap_or_default();
         let (mut points, mut effects) = (Vec::new(), Vec::new());
-        let mut unanswered = HashSet::new();
+        // The calls without a result, and the effect of each.
+        let mut unanswered: HashMap<String, Option<String>> = HashMap::new();
         let tools = builtin();
         for one in recorded(&bytes, None) {
             match (one.entry, one.line) {
@@ -66,15 +71,15 @@ impl RewindPoints {
                     {
                         let effects = effects.len();
                         points.push(RewindPoint {
+                            position: position(&bytes, &line),
                             line,
                             prompt,
                             effects,
                         });
                     }
                     for block in &content {
-                        if let Some(id) = result_id(block) {
-                            unanswered.remove(id);
-                        }
+                        let effect = result_id(block).and_then(|id| unanswered.remove(id));
+                        effects.extend(effect.flatten().filter(|_| !is_refused(block)));
                     }
                 }
                 (Entry::Assistant { content, .. }, _) => {
@@ -83,10 +88,9 @@ impl RewindPoints {
                             continue;
                         };
                         let known = tools.iter().find(|tool| tool.name() == name);
-                        if has_effect(&name, known.map(|tool| tool.kind())) {
-                            effects.push(call_line(&tools, &name, &input).trim_end().to_owned());
-                        }
-                        unanswered.insert(id);
+                        let effect = has_effect(&name, known.map(|tool| tool.kind()))
+                            .then(|| call_line(&tools, &name, &input).trim_end().to_owned());
+                        unanswered.insert(id, effect);
                     }
                 }
                 _ => {}
@@ -111,9 +115,27 @@ impl RewindPoints {
 
 fn has_effect(tool: &str, kind: Option<ToolKind>) -> bool {
     match kind {
-        Some(kind) => matches!(kind, ToolKind::Edit | ToolKind::Execute | ToolKind::Other),
+        Some(kind) => matches!(kind, ToolKind::Execute | ToolKind::Other),
         None => tool.starts_with("mcp__") || LASTING.contains(&tool),
     }
+}
+
+/// Returns whether a block is the result of a call that was not run.
+fn is_refused(result: &ContentBlock) -> bool {
+    matches!(result, ContentBlock::ToolResult { content, is_error: true, .. } if content.starts_with(CALL_NOT_RUN))
+}
+
+/// Returns the position of the line with this id.
+fn position(transcript: &[u8], line: &str) -> u64 {
+    let mark = format!("\"uuid\":\"{line}\"");
+    let mut start = 0;
+    for text in transcript.split_inclusive(|byte| *byte == b'\n') {
+        if has(text, mark.as_bytes()) {
+            break;
+        }
+        start += text.len() as u64;
+    }
+    start
 }
 
 fn result_id(block: &ContentBlock) -> Option<&str> {
@@ -150,7 +172,9 @@ pub(super) fn kept_mail(dropped: &[Entry]) -> Vec<ContentBlock> {
         _ => &[],
     });
     let is_mail = |block: &&ContentBlock| match block {
-        ContentBlock::Text { text } => OpenedEnvelope::open(text).is_some(),
+        ContentBlock::Text { text } => {
+            OpenedEnvelope::open(text).is_some_and(|(envelope, _)| envelope.from != PERSON_SENDER)
+        }
         _ => false,
     };
     blocks.filter(is_mail).cloned().collect()

@@ -1,9 +1,15 @@
-//! Rewinding: the conversation continues before an earlier prompt; nothing else is lost.
+//! Rewinding: the conversation, the files, or both return to an earlier prompt; nothing else is lost.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, RewindPoints, Session};
+use swarm_agent::{AgentError, Injected, RewindPoints, Rights, Session};
 use swarm_model::Message;
-use swarm_protocol::{Envelope, MessageId};
+use swarm_permissions::{Behavior, Rule, RuleSet};
+use swarm_protocol::{Envelope, MessageId, PermissionMode, RewindScope};
+use swarm_tools::{FileHistory, Restoration, builtin};
 
 use crate::model::{call, say};
 use crate::tools::echo;
@@ -39,6 +45,10 @@ async fn two_prompts(world: &World) -> Session {
     session
 }
 
+fn rewind(session: &mut Session, line: &str) {
+    session.rewind(line, RewindScope::Conversation).unwrap();
+}
+
 fn said(messages: &[Message]) -> Vec<String> {
     let texts = messages.iter().flat_map(texts);
     texts.map(str::to_owned).collect()
@@ -59,7 +69,7 @@ async fn a_rewind_drops_a_prompt_and_keeps_mail_usage_and_the_prompt_cache() {
     let world = World::new(vec![echo()]);
     let mut session = two_prompts(&world).await;
     let before = session.totals();
-    session.rewind(&line_of(&world, "the second")).unwrap();
+    rewind(&mut session, &line_of(&world, "the second"));
     assert!(!session.needs_turn());
     assert!(session.has_message(&MessageId::new("m2")));
     assert_eq!(session.totals(), before);
@@ -95,14 +105,14 @@ async fn prompts_are_listed_with_the_calls_that_stay_in_effect() {
         assert_eq!(points.effects(point), ["Bash git push"]);
     }
     let first = line_of(&world, "do it");
-    session.rewind(&first).unwrap();
+    rewind(&mut session, &first);
     assert!(
         RewindPoints::open(&world.path())
             .unwrap()
             .points()
             .is_empty()
     );
-    let error = session.rewind(&first).unwrap_err();
+    let error = session.rewind(&first, RewindScope::All).unwrap_err();
     assert!(matches!(error, AgentError::NotRewound { .. }), "{error}");
 }
 
@@ -112,10 +122,106 @@ async fn a_rewind_before_a_compaction_restores_the_messages() {
     let mut session = two_prompts(&world).await;
     let second = line_of(&world, "the second");
     session.clear().unwrap();
-    session.rewind(&second).unwrap();
+    rewind(&mut session, &second);
     world.model.play([say("three")]);
     session.deliver(vec![Injected::prompt("instead")]).unwrap();
     session.run_turn(on()).await;
     let said = said(&world.model.last_request().messages);
     assert_eq!(said[..2], ["do it", "one"], "{said:?}");
+}
+
+/// A conversation with two prompts, after which files were written in the returned directory.
+async fn two_writes(world: &World) -> (Session, PathBuf) {
+    let directory = world.scratch.path().canonicalize().unwrap().join("work");
+    fs::create_dir(&directory).unwrap();
+    let mut parts = world.parts();
+    parts.tool_context.cwd = directory.clone();
+    parts.tool_context.history = Some(FileHistory::of_transcript(&world.path()).into());
+    let write =
+        |name: &str, content: &str| json!({"file_path": directory.join(name), "content": content});
+    world.model.play([
+        call([("a", "Write", write("kept", "one"))]),
+        say("one"),
+        call([
+            ("b", "Write", write("kept", "two")),
+            ("c", "Write", write("new", "two")),
+            ("d", "Bash", json!({"command": "git push"})),
+            ("e", "Bash", json!({"command": "false"})),
+        ]),
+        say("two"),
+    ]);
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    for prompt in ["the first", "the second"] {
+        session.deliver(vec![Injected::prompt(prompt)]).unwrap();
+        session.run_turn(on()).await;
+    }
+    (session, directory)
+}
+
+fn denying_push() -> World {
+    let mut rules = RuleSet::default();
+    let rule = Rule::parse("Bash(git push:*)").unwrap();
+    rules.add(Behavior::Deny, rule, "test");
+    let mode = PermissionMode::BypassPermissions;
+    let mut world = World::new(builtin());
+    world.rights = Arc::new(Rights::new(mode, rules, mode));
+    world
+}
+
+#[tokio::test]
+async fn files_return_with_the_conversation_or_without_it() {
+    for scope in [RewindScope::All, RewindScope::Files] {
+        let world = denying_push();
+        let (mut session, directory) = two_writes(&world).await;
+        let line = line_of(&world, "the second");
+        let files = session.rewind(&line, scope).unwrap();
+        let done = files.iter().map(|file| &file.restoration);
+        assert_eq!(
+            done.collect::<Vec<_>>(),
+            [&Restoration::Replace, &Restoration::Remove]
+        );
+        assert_eq!(fs::read_to_string(directory.join("kept")).unwrap(), "one");
+        assert!(!directory.join("new").exists());
+        let is_listed = RewindPoints::open(&world.path())
+            .unwrap()
+            .points()
+            .iter()
+            .any(|point| point.prompt == "the second");
+        assert_eq!(is_listed, scope == RewindScope::Files);
+    }
+}
+
+#[tokio::test]
+async fn refused_calls_and_changes_of_files_are_no_lasting_effects() {
+    let world = denying_push();
+    let _session = two_writes(&world).await;
+    let points = RewindPoints::open(&world.path()).unwrap();
+    assert_eq!(points.effects(&points.points()[0]), ["Bash false"]);
+}
+
+#[tokio::test]
+async fn a_prompt_that_arrived_as_mail_is_listed_and_not_kept() {
+    let world = World::new(vec![echo()]);
+    world.model.play([say("one"), say("two")]);
+    let mut session = world.prompted();
+    session.run_turn(on()).await;
+    let envelope = Envelope {
+        from: "user",
+        color: None,
+        summary: None,
+        text: "by mail",
+    };
+    let typed = Injected::message(MessageId::new("m1"), envelope.render());
+    let input = vec![typed, mail("m2", "it is broken")];
+    session.deliver(input).unwrap();
+    session.run_turn(on()).await;
+    rewind(&mut session, &line_of(&world, "by mail"));
+    world.model.play([say("three")]);
+    session.deliver(vec![Injected::prompt("instead")]).unwrap();
+    session.run_turn(on()).await;
+    let said = said(&world.model.last_request().messages).join("\n");
+    assert!(
+        said.contains("it is broken") && !said.contains("by mail"),
+        "{said}"
+    );
 }

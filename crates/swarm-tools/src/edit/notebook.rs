@@ -12,7 +12,7 @@ use crate::files::{self, Target, touched};
 use crate::notebook::{Change, changed};
 use crate::one_line::with_path;
 use crate::parameters::{parse, schema};
-use crate::write::{refuse_unseen, write_error};
+use crate::write::refuse_unseen;
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Changes one cell of a notebook.
@@ -93,18 +93,16 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let given = target.given.display();
     // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
-    let Some((bytes, now)) = files::load(&target)? else {
+    let Some(existing) = files::load(&target)? else {
         return Err(format!("{given} does not exist. Create it with Write."));
     };
-    refuse_unseen(state.check(&target.real, &now), &target)?;
-    let text = std::str::from_utf8(&bytes)
+    let (bytes, now) = &existing;
+    refuse_unseen(state.check(&target.real, now), &target)?;
+    let text = std::str::from_utf8(bytes)
         .map_err(|_| format!("{given} is not a notebook: it is not UTF-8 text."))?;
     let fresh = changed(text, change).map_err(|why| format!("{given} was not changed: {why}."))?;
-    let stamp = files::replace(&target.real, fresh.text.as_bytes(), &now);
-    state.record(
-        &target.real,
-        stamp.map_err(|error| write_error(&error, &target))?,
-    );
+    let stamp = files::change(&target, Some(&existing), fresh.text.as_bytes(), ctx)?;
+    state.record(&target.real, stamp);
     let id = fresh.id;
     Ok(ToolOutput::ok(
         format!("The cell \"{id}\" was {done} in {given}."),

@@ -13,7 +13,7 @@ use crate::detail::line_diff;
 use crate::files::{self, FileState, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
-use crate::write::{refuse_unseen, write_error};
+use crate::write::refuse_unseen;
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Replaces text in a file.
@@ -82,9 +82,9 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
     let output = if what.old.is_empty() {
-        create(&mut state, &target, what.new)
+        create(&mut state, &target, what.new, ctx)
     } else {
-        change(&mut state, &target, what)
+        change(&mut state, &target, what, ctx)
     };
     Ok(output?.with_response(json!({
         "filePath": target.given,
@@ -95,23 +95,24 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     })))
 }
 
-fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolOutput, String> {
+fn create(
+    state: &mut FileState,
+    target: &Target,
+    content: &str,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, String> {
     let given = target.given.display();
-    let stamp = match files::load(target)? {
-        None => files::create(&target.real, content.as_bytes()),
-        Some((bytes, now)) if bytes.is_empty() => {
-            files::replace(&target.real, content.as_bytes(), &now)
-        }
-        Some(_) => {
-            return Err(format!(
-                "{given} exists and is not empty. Set `old_string` to the text to replace, or use Write to replace the whole file."
-            ));
-        }
-    };
-    state.record(
-        &target.real,
-        stamp.map_err(|error| write_error(&error, target))?,
-    );
+    let existing = files::load(target)?;
+    if existing
+        .as_ref()
+        .is_some_and(|(bytes, _)| !bytes.is_empty())
+    {
+        return Err(format!(
+            "{given} exists and is not empty. Set `old_string` to the text to replace, or use Write to replace the whole file."
+        ));
+    }
+    let stamp = files::change(target, existing.as_ref(), content.as_bytes(), ctx)?;
+    state.record(&target.real, stamp);
     let lines = counted(content.lines().count(), "line");
     Ok(ToolOutput::ok(
         format!("{given} was created; it has {lines}."),
@@ -124,15 +125,17 @@ fn change(
     state: &mut FileState,
     target: &Target,
     what: Substitution<'_>,
+    ctx: &ToolContext,
 ) -> Result<ToolOutput, String> {
     let given = target.given.display();
-    let Some((bytes, now)) = files::load(target)? else {
+    let Some(existing) = files::load(target)? else {
         return Err(format!(
             "{given} does not exist. To create it, leave `old_string` empty or use Write."
         ));
     };
-    refuse_unseen(state.check(&target.real, &now), target)?;
-    let done = substitute(&bytes, what).map_err(|refusal| match refusal {
+    let (bytes, now) = &existing;
+    refuse_unseen(state.check(&target.real, now), target)?;
+    let done = substitute(bytes, what).map_err(|refusal| match refusal {
         Refusal::Absent => format!(
             "`old_string` was not found in {given}. It must match exactly, including whitespace, without line numbers; \
              read that part of the file again."
@@ -141,12 +144,9 @@ fn change(
             "`old_string` occurs {count} times in {given}. Include more surrounding lines, or set `replace_all`."
         ),
     })?;
-    let stamp = files::replace(&target.real, &done.bytes, &now);
-    state.record(
-        &target.real,
-        stamp.map_err(|error| write_error(&error, target))?,
-    );
-    Ok(changed(target, what, &done).with_detail(line_diff(&bytes, &done.bytes)))
+    let stamp = files::change(target, Some(&existing), &done.bytes, ctx)?;
+    state.record(&target.real, stamp);
+    Ok(changed(target, what, &done).with_detail(line_diff(bytes, &done.bytes)))
 }
 
 fn changed(target: &Target, what: Substitution<'_>, done: &Substituted) -> ToolOutput {

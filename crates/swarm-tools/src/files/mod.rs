@@ -1,24 +1,30 @@
 //! Shared parts of the file tools: path resolution, write protection and atomic replacement.
 
+mod change;
 mod checkout;
 mod confinement;
 mod git_directory;
+mod history;
 mod load;
 mod protected;
 mod replace;
 mod resolve;
+mod restore;
 mod runs_later;
 mod state;
 mod target;
 
+pub(crate) use change::change;
 pub use checkout::Checkout;
 pub use confinement::Confinement;
 pub(crate) use git_directory::{is_git_directory, part_of_git_directory};
+pub use history::FileHistory;
 pub(crate) use load::load;
 pub use protected::ProtectedPaths;
-pub(crate) use replace::{create, replace};
+use replace::{create, replace};
 pub use resolve::leads_to;
 pub(crate) use resolve::{resolve, resolve_where};
+pub use restore::{ChangedFile, Restoration};
 pub(crate) use runs_later::executed_later;
 pub use state::FileState;
 pub(crate) use state::{ContentHasher, Freshness, Stamp};

@@ -1,6 +1,6 @@
 //! The input line.
 
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, RewindScope};
 
 use super::panel_action::PanelAction;
 use crate::sanitize::shown;
@@ -26,8 +26,13 @@ pub enum PaneInput {
     Expand,
     /// Adds context that the agent sees with its next prompt.
     Context(String),
-    /// Returns the conversation to the state before a line of the transcript, named by its id.
-    Rewind(String),
+    /// Returns to the state before a line of the transcript.
+    Rewind {
+        /// Id of the line.
+        line: String,
+        /// What returns.
+        scope: RewindScope,
+    },
     /// Opens the text in an editor.
     Edit(String),
     /// Switches to the next permission mode.

@@ -88,29 +88,28 @@ impl FullScreen for Picker {
     fn draw(&mut self, area: Area) -> (Vec<String>, LastRow) {
         let matching = self.matching();
         let selected = self.selected.min(matching.len().saturating_sub(1));
-        let keys = "type to search, Enter: choose, Esc: cancel";
-        let title = format!(
-            "{} ({} of {}; {keys})",
-            self.title,
-            matching.len(),
-            self.items.len()
-        );
-        let mut rows = vec![paint(
-            area.theme,
-            Style::Bold,
-            &fit(&title, area.columns, "…"),
-        )];
+        let ellipsis = area.theme.signs().ellipsis;
+        let count = format!(" ({} of {})", matching.len(), self.items.len());
+        let room = area.columns.saturating_sub(columns(&count));
+        let title = fit(&clean_line(&self.title), room, ellipsis) + &count;
+        let mut rows = vec![paint(area.theme, Style::Bold, &title)];
         // At least half of the rows are for items.
         let about = self.about.iter().take(area.rows / 2);
         rows.extend(about.map(|line| {
-            let line = fit(&clean_line(line), area.columns, area.theme.signs().ellipsis);
+            let words = line.trim_start_matches(' ');
+            let indent = &line[..line.len() - words.len()];
+            let line = format!("{indent}{}", clean_line(words));
+            let line = fit(&line, area.columns, ellipsis);
             paint(area.theme, Style::Dim, &line)
         }));
         let room = area.rows.saturating_sub(rows.len()).max(1);
         let first = (selected + 1).saturating_sub(room);
         let shown = matching.iter().enumerate().skip(first).take(room);
         rows.extend(shown.map(|(at, item)| Self::row(item, at == selected, area)));
-        let last = LastRow::Prompt(format!("> {}", self.words));
+        let last = LastRow::Prompt(match self.words.as_str() {
+            "" => "type to search, Enter: choose, Esc: cancel > ".to_owned(),
+            words => format!("> {words}"),
+        });
         self.selected = selected;
         (rows, last)
     }
@@ -174,11 +173,11 @@ mod tests {
 
     #[test]
     fn lines_about_the_choice_leave_half_of_the_rows_for_items() {
-        let lines = (1..=9).map(|number| format!("effect {number}"));
+        let lines = (1..=9).map(|number| format!("  effect {number}"));
         let mut picker = picker(2).about(lines.collect());
         let (rows, _) = picker.draw(AREA);
         assert_eq!(rows.len(), AREA.rows);
-        assert!(rows[1].contains("effect 1") && rows[3].contains("Fix bug 1"));
+        assert!(rows[1].starts_with("  effect 1") && rows[3].contains("Fix bug 1"));
     }
 
     fn press(picker: &mut Picker, keys: &[Key]) -> Step {

@@ -359,11 +359,16 @@ impl Typist {
     /// Handles the choice in a picker.
     fn picked(&self, list: &str, item: &str) {
         if list == REWIND {
-            self.commands.confirm_rewind(item);
-        } else if let Some(line) = confirmed(list, item) {
+            self.commands.pick_scope(item);
+        } else if let Some((line, scope)) = confirmed(list, item) {
             // Before the lead drops the line.
-            self.commands.edit_again(line);
-            self.lead.send(PaneInput::Rewind(line.to_owned())).ok();
+            if scope.has_conversation() {
+                self.commands.edit_again(line);
+            }
+            let line = line.to_owned();
+            self.lead.send(PaneInput::Rewind { line, scope }).ok();
+        } else if list == MEMORY {
+            self.commands.edit_memory(&self.terminal, item);
         } else if list == RESUME {
             self.continue_with(item);
         }

@@ -15,6 +15,7 @@ mod person_shell;
 mod prompt_commands;
 mod questions;
 mod report;
+mod rewind;
 mod rewind_picker;
 mod session_picker;
 mod sessions;

@@ -1,23 +1,34 @@
-//! The pickers of `/rewind`: the prompt to return to, and whether to do it.
+//! The pickers of `/rewind`: the prompt to return to, and what returns.
+
+use std::path::Path;
 
 use swarm_agent::{RewindPoint, RewindPoints};
+use swarm_protocol::RewindScope;
+use swarm_tools::{ChangedFile, Restoration};
 use swarm_ui::{Picker, PickerItem};
 
 /// Name of the picker of prompts.
 pub(super) const REWIND: &str = "rewind";
 
-/// Name of the picker that confirms, before the id of the line.
-const CONFIRM: &str = "rewind ";
+/// Name of the picker of what returns, before the id of the line.
+const SCOPE: &str = "rewind ";
 
-/// Id of the item that confirms.
-const CONVERSATION: &str = "conversation";
+/// The choices of what returns, with the ids of their items.
+const SCOPES: [(&str, RewindScope); 3] = [
+    ("all", RewindScope::All),
+    ("conversation", RewindScope::Conversation),
+    ("files", RewindScope::Files),
+];
 
-/// Most effects that are listed one by one.
+/// Most files, and most calls, that are listed one by one.
 const LISTED: usize = 8;
 
-/// Returns the line to which a picker of this name rewinds, if its item confirms that.
-pub(super) fn confirmed<'a>(list: &'a str, item: &str) -> Option<&'a str> {
-    list.strip_prefix(CONFIRM).filter(|_| item == CONVERSATION)
+/// Returns the line to which a picker of this name rewinds, and what returns, if its item confirms
+/// that.
+pub(super) fn confirmed<'a>(list: &'a str, item: &str) -> Option<(&'a str, RewindScope)> {
+    let line = list.strip_prefix(SCOPE)?;
+    let scope = SCOPES.into_iter().find(|(id, _)| *id == item);
+    scope.map(|(_, scope)| (line, scope))
 }
 
 /// Returns a picker of the prompts of a conversation, latest first.
@@ -35,28 +46,76 @@ pub(super) fn rewind_picker(points: &RewindPoints) -> Picker {
     Picker::new(REWIND, title, items.collect())
 }
 
-/// Returns a picker that confirms a rewind. It lists the calls that are not undone.
-pub(super) fn confirm_picker(point: &RewindPoint, effects: &[String]) -> Picker {
+/// Returns a picker of what returns to its state before a prompt. It lists what happens to changed
+/// files, with paths relative to `cwd`, and the calls that are not undone.
+pub(super) fn scope_picker(
+    point: &RewindPoint,
+    effects: &[String],
+    files: &[ChangedFile],
+    cwd: &Path,
+) -> Picker {
     let mut about = Vec::new();
-    if !effects.is_empty() {
-        about.push("these calls are not undone:".to_owned());
-        let first = effects.len().saturating_sub(LISTED);
-        if first > 0 {
-            about.push(format!("  … {first} earlier calls"));
-        }
-        about.extend(effects[first..].iter().map(|line| format!("  {line}")));
-    }
+    let of_files = files
+        .iter()
+        .map(|file| of_file(file, cwd))
+        .collect::<Vec<_>>();
+    list(&mut about, "files changed since then:", &of_files);
+    list(&mut about, "these calls are not undone:", effects);
+    let is_restorable = |file: &&ChangedFile| !matches!(file.restoration, Restoration::Keep(_));
+    let titles: &[(RewindScope, &str)] = match files.iter().filter(is_restorable).count() {
+        0 => &[(
+            RewindScope::Conversation,
+            "rewind the conversation, keep the files",
+        )],
+        _ => &[
+            (
+                RewindScope::All,
+                "rewind the conversation and restore the files",
+            ),
+            (
+                RewindScope::Conversation,
+                "rewind the conversation, keep the files",
+            ),
+            (
+                RewindScope::Files,
+                "restore the files, keep the conversation",
+            ),
+        ],
+    };
     let item = |id: &str, title: &str| PickerItem {
         id: id.to_owned(),
         title: title.to_owned(),
         note: String::new(),
     };
-    let items = vec![
-        item(CONVERSATION, "rewind the conversation, keep the files"),
-        item("cancel", "cancel"),
-    ];
+    let titles = SCOPES.iter().filter_map(|(id, scope)| {
+        let title = titles.iter().find(|(offered, _)| offered == scope);
+        title.map(|(_, title)| item(id, title))
+    });
+    let items = titles.chain([item("cancel", "cancel")]).collect();
     let title = format!("Before: {}", one_line(&point.prompt));
-    Picker::new(format!("{CONFIRM}{}", point.line), title, items).about(about)
+    Picker::new(format!("{SCOPE}{}", point.line), title, items).about(about)
+}
+
+fn of_file(file: &ChangedFile, cwd: &Path) -> String {
+    let path = file.path.strip_prefix(cwd).unwrap_or(&file.path).display();
+    match &file.restoration {
+        Restoration::Replace => format!("{path}: can be restored"),
+        Restoration::Remove => format!("{path}: was created and can be removed"),
+        Restoration::Keep(why) => format!("{path}: stays ({why})"),
+    }
+}
+
+/// Adds the last ones of `lines`, below a title.
+fn list(about: &mut Vec<String>, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    about.push(title.to_owned());
+    let first = lines.len().saturating_sub(LISTED);
+    if first > 0 {
+        about.push(format!("  … {first} earlier ones"));
+    }
+    about.extend(lines[first..].iter().map(|line| format!("  {line}")));
 }
 
 fn one_line(prompt: &str) -> String {

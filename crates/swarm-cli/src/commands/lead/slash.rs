@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::CommandFactory as _;
-use swarm_agent::{EventSink, RewindPoints, all_lead_sessions, find_transcript};
+use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_permissions::{ReadFilter, nearest};
@@ -23,7 +23,7 @@ use super::draft::Draft;
 use super::panel_actions::PanelHost;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
-use super::rewind_picker::{confirm_picker, rewind_picker};
+use super::session_commands;
 use super::session_picker::{elsewhere, session_picker};
 use super::sessions::team_of;
 use super::status_line::StatusLine;
@@ -53,7 +53,12 @@ const HELP: &str = "\
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
 /clear                        start a new conversation
-/rewind                       continue before an earlier prompt
+/export [FILE]                write the conversation to a file
+/diff, /review [WHAT]         changes since the last commit; have the lead review them
+/memory                       edit an instruction file
+/hooks, /mcp, /skills         what is configured
+/tasks                        the task list in the team panel
+/rewind                       return to an earlier prompt, with or without the files
 /resume                       continue an earlier conversation
 /NAME                         the prompt in .claude/commands/NAME.md
 !COMMAND                      run a command in your own shell
@@ -316,47 +321,6 @@ impl TerminalCommands {
         let Some(console) = &self.console else { return };
         let sessions = all_lead_sessions(&self.root);
         console.pick(session_picker(&*self.store, &self.env.cwd, &sessions));
-    }
-
-    /// Shows the earlier prompts, to continue before one of them.
-    pub(super) fn pick_prompt(&self) {
-        let (Some(console), Some(points)) = (&self.console, self.prompts_in_conversation()) else {
-            return;
-        };
-        if points.points().is_empty() {
-            return self.show("the conversation has no earlier prompt".to_owned());
-        }
-        console.pick(rewind_picker(&points));
-    }
-
-    /// Asks whether to rewind to before the prompt in a line, and lists what is not undone.
-    pub(super) fn confirm_rewind(&self, line: &str) {
-        let Some(points) = self.prompts_in_conversation() else {
-            return;
-        };
-        let point = points.points().iter().find(|point| point.line == line);
-        if let (Some(console), Some(point)) = (&self.console, point) {
-            console.pick(confirm_picker(point, points.effects(point)));
-        }
-    }
-
-    /// Puts the prompt in a line into the input line, to change it and send it again.
-    pub(super) fn edit_again(&self, line: &str) {
-        let points = self.prompts_in_conversation();
-        let points = points.iter().flat_map(RewindPoints::points);
-        let mut prompts = points.filter(|point| point.line == line);
-        if let (Some(console), Some(point)) = (&self.console, prompts.next())
-            && console.text().is_empty()
-        {
-            console.set_text(&point.prompt);
-        }
-    }
-
-    fn prompts_in_conversation(&self) -> Option<RewindPoints> {
-        let path = find_transcript(&self.root, &self.env.cwd, self.session);
-        let read = RewindPoints::open(&path);
-        read.inspect_err(|error| self.show(format!("the conversation cannot be read: {error}")))
-            .ok()
     }
 
     /// Returns a picked conversation, if it can be continued in this directory. Otherwise shows how

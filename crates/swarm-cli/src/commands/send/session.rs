@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_protocol::{ErrorKind, MessageId, PeerDelivery, PeerMessage, PeerMode, SESSION_ADDRESS};
-use swarm_team::{PERSON_SENDER, PeerError, send_to_session};
+use swarm_protocol::{
+    ErrorKind, MessageId, PERSON_SENDER, PeerDelivery, PeerMessage, PeerMode, SESSION_ADDRESS,
+};
+use swarm_team::{PeerError, send_to_session};
 
 use crate::app::App;
 use crate::commands::acting::require_person;
