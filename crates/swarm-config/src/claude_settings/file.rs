@@ -58,10 +58,11 @@ impl File {
             place: place.clone(),
             value,
         };
-        // A repository may not choose a model.
+        // A repository may not choose a model or the user's keys.
         let requests = requests::in_settings(&self.document).into_iter();
-        let requests =
-            requests.filter(|(key, _)| self.layer != Layer::Project || *key != requests::MODEL);
+        let requests = requests.filter(|(key, _)| {
+            self.layer != Layer::Project || ![requests::MODEL, requests::EDITOR_MODE].contains(key)
+        });
         self.modes().chain(requests.map(given))
     }
 

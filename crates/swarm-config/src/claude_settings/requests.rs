@@ -1,4 +1,4 @@
-//! The model, thinking and effort in Claude Code's settings and variables.
+//! The model, thinking, effort and editor mode in Claude Code's settings and variables.
 
 use serde_json::Value;
 use swarm_protocol::{Effort, Thinking};
@@ -7,6 +7,9 @@ use crate::settings::Layer;
 
 /// The setting that `model` sets.
 pub(super) const MODEL: &str = "model.default";
+
+/// The setting that `editorMode` sets.
+pub(super) const EDITOR_MODE: &str = "lead.editor_mode";
 
 const THINKING: &str = "model.thinking";
 const EFFORT: &str = "model.effort";
@@ -33,7 +36,12 @@ pub(super) fn in_settings(document: &Value) -> Vec<(&'static str, Value)> {
     let effort = effort.map(|word| (EFFORT, word));
     let model = document["model"].as_str().and_then(model);
     let model = model.map(|model| (MODEL, model));
-    thinking.into_iter().chain(effort).chain(model).collect()
+    let editor = (document["editorMode"].as_str()).filter(|mode| matches!(*mode, "normal" | "vim"));
+    let editor = editor.map(|mode| (EDITOR_MODE, mode.into()));
+    (thinking.into_iter().chain(effort))
+        .chain(model)
+        .chain(editor)
+        .collect()
 }
 
 /// Returns warnings about an invalid effort, and a model that has no effect, in a `settings.json`.

@@ -12,6 +12,7 @@ use swarm_protocol::{
     Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PeerInbound, PermissionMode, Price,
     SandboxNetwork, SandboxUse, Thinking,
 };
+use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 use super::given::{Layer, SettingValue};
@@ -204,6 +205,8 @@ settings! {
     mcp_call: Duration = "mcp.call_timeout_s", Kind::Whole(1, 86_400), SettableBy::User;
     /// Maximum characters of an MCP tool result.
     mcp_result_chars: usize = "mcp.result_chars", Kind::Whole(1000, 1_000_000), SettableBy::User;
+    /// Keys of a lead's input line.
+    editor_mode: EditorMode = "lead.editor_mode", Kind::Word(&["normal", "vim"]), SettableBy::User;
     /// Whether a lead rings the terminal bell when it needs a person.
     notify_bell: bool = "notify.bell", Kind::Flag, SettableBy::User;
     /// Whether a lead also sends a desktop notification through the terminal.

@@ -10,6 +10,7 @@ use swarm_protocol::{
     Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price, SandboxNetwork,
     SandboxUse, Thinking,
 };
+use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most permissive.
@@ -395,6 +396,16 @@ impl FromSetting for AnswerInPlace {
             "never" => Some(Self::Never),
             "auto" => Some(Self::Auto),
             "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+}
+
+impl FromSetting for EditorMode {
+    fn from_setting(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "normal" => Some(Self::Normal),
+            "vim" => Some(Self::Vim),
             _ => None,
         }
     }

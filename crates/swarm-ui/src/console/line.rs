@@ -2,6 +2,8 @@
 
 use swarm_protocol::{PermissionMode, RewindScope};
 
+use super::editor_mode::{EditorMode, Vim};
+use super::line_history::LineHistory;
 use super::panel_action::PanelAction;
 use crate::sanitize::shown;
 use crate::width::columns;
@@ -140,10 +142,10 @@ pub(crate) enum Key {
 /// A text with a cursor.
 #[derive(Debug, Default)]
 pub(crate) struct InputLine {
-    text: String,
+    pub(super) text: String,
     /// Byte offset, always at a grapheme boundary.
-    cursor: usize,
-    history: History,
+    pub(super) cursor: usize,
+    history: LineHistory,
     /// Number of pasted bytes dropped since the last query.
     left_out: usize,
     /// The current history search.
@@ -159,6 +161,8 @@ struct Search {
     /// Index of the line that was found.
     at: Option<usize>,
     /// The input line before the search.
+    /// State of the vim keys, if they are used.
+    pub(super) vim: Option<Vim>,
     draft: String,
 }
 
@@ -169,60 +173,6 @@ struct Completing {
     start: usize,
     words: Vec<String>,
     at: usize,
-}
-
-/// History of entered lines.
-#[derive(Debug, Default)]
-struct History {
-    lines: Vec<String>,
-    /// Index of the line in the input line.
-    at: Option<usize>,
-    /// The input line before history navigation.
-    draft: String,
-}
-
-impl History {
-    fn add(&mut self, line: &str) {
-        let draft = std::mem::take(&mut self.draft);
-        if self.at.take().is_some() && !draft.trim().is_empty() {
-            self.lines.push(draft);
-        }
-        if self.lines.last().is_none_or(|last| last != line) {
-            self.lines.push(line.to_owned());
-        }
-    }
-
-    /// After an edit, the line becomes the draft; the previous draft becomes a history entry.
-    fn notice_change(&mut self, text: &str) {
-        let line = self.at.and_then(|at| self.lines.get(at));
-        if line.is_some_and(|line| line != text) {
-            let draft = std::mem::take(&mut self.draft);
-            if !draft.trim().is_empty() {
-                self.lines.push(draft);
-            }
-            self.at = None;
-        }
-    }
-
-    /// Returns the previous line, if any; `text` is the current input line.
-    fn previous(&mut self, text: &str) -> Option<String> {
-        self.notice_change(text);
-        let before = self.at.unwrap_or(self.lines.len()).checked_sub(1)?;
-        if self.at.is_none() {
-            text.clone_into(&mut self.draft);
-        }
-        self.at = Some(before);
-        self.lines.get(before).cloned()
-    }
-
-    /// Returns the next line, or the draft after the last one.
-    fn next(&mut self, text: &str) -> Option<String> {
-        self.notice_change(text);
-        let next = self.at? + 1;
-        let line = self.lines.get(next).cloned();
-        self.at = line.as_ref().map(|_| next);
-        Some(line.unwrap_or_else(|| std::mem::take(&mut self.draft)))
-    }
 }
 
 /// The displayed part of the text: rows that fit the available width, including the cursor row.
@@ -244,7 +194,7 @@ impl InputLine {
         if self.search.is_some() {
             return self.search_key(key);
         }
-        match key {
+        match self.vim_key(key)? {
             Key::Search => {
                 self.search = Some(Search {
                     draft: self.text.clone(),
@@ -271,6 +221,9 @@ impl InputLine {
             Key::LineEnd => self.insert("\n"),
             Key::Up => {
                 let before = self.history.previous(&self.text);
+                if let Some(vim) = &mut self.vim {
+                    vim.begin();
+                }
                 self.replace(before);
             }
             Key::Down => {
@@ -420,6 +373,19 @@ impl InputLine {
         if let Some(text) = text {
             self.cursor = text.len();
             self.text = text;
+    /// Selects the keys of the line.
+    pub(crate) fn set_editor_mode(&mut self, mode: EditorMode) {
+        self.vim = (mode == EditorMode::Vim).then(Vim::default);
+    }
+
+    /// Returns whether keys are vim commands.
+    pub(crate) fn is_in_normal_mode(&self) -> bool {
+        self.vim.as_ref().is_some_and(Vim::is_normal)
+    }
+
+        }
+        if let Some(vim) = &mut self.vim {
+            vim.begin();
         }
     }
 
@@ -427,7 +393,7 @@ impl InputLine {
         self.text.is_empty()
     }
 
-    fn insert(&mut self, text: &str) {
+    pub(super) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let room = MAX_LENGTH.saturating_sub(self.text.len());
         let whole = text.len();
@@ -437,20 +403,20 @@ impl InputLine {
         self.cursor += text.len();
     }
 
-    fn remove(&mut self, from: usize, to: usize) {
+    pub(super) fn remove(&mut self, from: usize, to: usize) {
         self.text.replace_range(from..to, "");
         self.cursor = from;
     }
 
     /// Returns the start of the grapheme before the cursor.
-    fn before(&self) -> usize {
+    pub(super) fn before(&self) -> usize {
         let run = run_start(&self.text, self.cursor);
         let last = graphemes(&self.text[run..self.cursor]).last();
         self.cursor - last.map_or(0, str::len)
     }
 
     /// Returns the end of the grapheme after the cursor.
-    fn after(&self) -> usize {
+    pub(super) fn after(&self) -> usize {
         let next = graphemes(&self.text[self.cursor..]).next();
         self.cursor + next.map_or(0, str::len)
     }
@@ -528,7 +494,7 @@ const ZERO_WIDTH_JOINER: char = '\u{200d}';
 /// Iterates over the graphemes of a text that starts at a boundary. A grapheme is a character and
 /// its modifiers: accents, variation selectors, skin tones, joined characters, the second half of a
 /// flag.
-fn graphemes(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn graphemes(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (sign, after) = rest.split_at(first_grapheme_len(rest));

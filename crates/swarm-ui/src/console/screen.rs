@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::alert::Alert;
 use super::dialog::{Dialog, OpenDialog};
+use super::editor_mode::EditorMode;
 use super::full_screen::Cover;
 use super::line::{InputLine, Key, MAX_LENGTH, PaneInput};
 use super::styled::{column_after, without_titles};
@@ -252,6 +253,11 @@ impl Console {
         self.inner.lock().complete = Some(complete);
     }
 
+    /// Selects the keys of the input line.
+    pub fn set_editor_mode(&self, mode: EditorMode) {
+        self.inner.lock().line.set_editor_mode(mode);
+    }
+
     /// Returns the text of the input line.
     pub fn text(&self) -> String {
         self.inner.lock().line.text().to_owned()
@@ -479,6 +485,9 @@ impl Inner {
         let (_, words) = self.complete.as_ref()?(typed);
         let names: Vec<_> = words.iter().map(|word| word.trim_end()).collect();
         (!names.is_empty()).then(|| format!("Tab: {}", names.join(" ")))
+        if self.line.is_in_normal_mode() {
+            lines.push("-- NORMAL --".to_owned());
+        }
     }
 
     /// Returns why the keys of the dialog are typed into the input line.

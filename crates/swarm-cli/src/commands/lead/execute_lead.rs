@@ -244,24 +244,25 @@ fn status_line(
     parts: &LeadParts,
     terminal: &LeadTerminal,
 ) -> Result<StatusLine, Failure> {
-    let settings = &app.settings;
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let settings = app.settings.clone().with(claude.given(&app.env))?;
     if let Some(console) = terminal.console() {
         console.set_alert(Alert {
             bell: settings.notify_bell,
+        console.set_editor_mode(settings.editor_mode);
             osc: settings.notify_osc && !matches!(app.env.get("TERM"), Some("dumb" | "linux")),
             in_tmux: app.env.get("TMUX").is_some(),
         });
     }
     let spawn_context = &parts.spawn_context;
     let model = spawn_context.model.rsplit('/').next();
-    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let own = claude.status_line(app.is_trusted()?);
     let own = own.map(|command| StatusCommand::new(command, parts));
     let status = StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
         spawn_context.cwd.clone(),
-        settings.notify_command.clone(),
+        settings.notify_command,
         SessionStatus::new(
             model.unwrap_or(&spawn_context.model).to_owned(),
             spawn_context.mode,
