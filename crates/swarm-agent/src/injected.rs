@@ -13,6 +13,8 @@ pub struct Injected {
     /// The messages that this text delivers; empty for a prompt. One message per piece, so that a
     /// piece that is already in the transcript can be left out.
     pub message_ids: Vec<MessageId>,
+    /// Paths of images that are added to the text.
+    pub images: Vec<String>,
 }
 
 impl Injected {
@@ -21,6 +23,7 @@ impl Injected {
         Self {
             text: text.into(),
             message_ids: Vec::new(),
+            images: Vec::new(),
         }
     }
 
@@ -29,6 +32,7 @@ impl Injected {
         Self {
             text: text.into(),
             message_ids: vec![id],
+            images: Vec::new(),
         }
     }
 }

@@ -22,6 +22,7 @@ mod injected;
 mod instructions;
 mod limits;
 mod loaded_definition;
+mod media_block;
 mod own_tools;
 mod parts;
 mod program_docs;

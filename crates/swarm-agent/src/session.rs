@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 use swarm_model::{ContentBlock, StoredMessage};
 use swarm_os::SyncHandle;
 use swarm_protocol::{AgentEvent, MessageId, Usage};
-use swarm_tools::Caller;
+use swarm_tools::{Caller, read_picture};
 
 use crate::compaction::{Meter, Recent};
 use crate::environment::{CHANGED, EnvironmentNews};
 use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
+use crate::media_block::image_block;
 use crate::tool_search::defer;
 use crate::transcript::{Entry, TranscriptAuthor};
 use crate::turn::{Noted, Repetition};
@@ -206,6 +207,7 @@ impl Session {
                 .partition(|id| self.has_message(id) || delivery.added.contains(id));
             if !fresh.is_empty() || known.is_empty() {
                 content.push(non_empty(piece.text));
+                content.extend(piece.images.iter().map(|path| self.image(path)));
             }
             delivery.added.extend(fresh);
             delivery.known.extend(known);
@@ -221,6 +223,18 @@ impl Session {
             repaired: false,
         });
         (delivery, entry)
+    }
+
+    /// Returns the image at a path, or why it cannot be shown.
+    fn image(&self, path: &str) -> ContentBlock {
+        match read_picture(path, &self.parts.tool_context) {
+            Ok(picture) => ContentBlock::Other(image_block(&picture)),
+            Err(why) => {
+                let line = format!("an image was not attached: {why}");
+                self.emit(AgentEvent::Notice { line: line.clone() });
+                ContentBlock::text(format!("[{line}]"))
+            }
+        }
     }
 
     fn new_instructions(&mut self) -> Option<String> {

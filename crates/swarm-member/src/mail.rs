@@ -10,7 +10,7 @@ use swarm_agent::{Injected, Interjections, Withheld};
 use swarm_os::SyncHandle;
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, PeerMessage,
-    ShutdownRequest,
+    ShutdownRequest, marked_images,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, PeerInbox, PendingShutdown, sort_mail, summary_of};
@@ -309,9 +309,12 @@ impl MailHandler {
         let injected = messages.iter().map(|incoming| {
             self.role.reads(incoming);
             self.context.emit(self.shown(incoming));
+            let is_prompt = self.role.takes_prompts() && self.is_typed_here(incoming);
+            let images = marked_images(&incoming.entry.text).into_iter();
             Injected {
                 text: self.words(incoming),
                 message_ids: incoming.id().cloned().into_iter().collect(),
+                images: images.filter(|_| is_prompt).map(str::to_owned).collect(),
             }
         });
         injected.collect()

@@ -20,6 +20,7 @@ mod frame;
 mod grant;
 mod grant_signature;
 mod ids;
+mod image_mark;
 mod inbox;
 mod journal;
 mod mode;
@@ -30,8 +31,8 @@ mod outline;
 mod peer;
 mod public_address;
 mod request;
-mod rights_report;
 mod rewind_scope;
+mod rights_report;
 mod shell_guards;
 mod skill;
 mod state;
@@ -70,6 +71,7 @@ pub use ids::{
     MessageId, NotASubAgentId, PaneId, RequestId, SessionId, SpawnId, SubAgentId, TaskId,
     TaskIdError,
 };
+pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
@@ -88,9 +90,9 @@ pub use public_address::is_public_address;
 pub use request::{
     Answer, AnsweredBy, NETWORK_ACCESS, PLAN_TOOL, RequestKind, RequestRecord, RequestState,
 };
+pub use rewind_scope::RewindScope;
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
-pub use rewind_scope::RewindScope;
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,

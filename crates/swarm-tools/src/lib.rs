@@ -49,7 +49,7 @@ pub use parameters::{NoParameters, parse, schema};
 pub use picture::Picture;
 pub use plan::{EnterPlanMode, ExitPlanMode};
 pub use question::{AskUserQuestion, AskedQuestion, answered, given_answers, questions};
-pub use read::Read;
+pub use read::{Read, read_picture};
 pub use search::{Glob, Grep};
 pub use skill::{SkillTool, skill_text};
 pub use todo::TodoWrite;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
+use super::typing::RunInPane;
 use crate::scene::{spawn_args, spawn_with, world_over};
 
 /// A PNG of one pixel, in base64 and as bytes.
@@ -93,4 +94,33 @@ fn a_pdf_file_that_is_read_is_a_document_for_the_model() {
     let data = source["data"].as_str().expect("data");
     assert!(data.starts_with("JVBERi0xLjQ"), "{data}");
     world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_pasted_path_of_a_picture_attaches_it_to_the_prompt() {
+    let run = RunInPane::shell("sh", |_| Reply::text("seen"));
+    std::fs::write(run.world.project().join("shot.png"), PIXEL_BYTES).expect("a picture");
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    let path = run.world.project().join("shot.png");
+    let tmux = run.inside.tmux();
+    tmux.run(&["set-buffer", &format!("{} ", path.display())]);
+    tmux.run(&["paste-buffer", "-p", "-t", &run.pane]);
+    run.ends_in("team-lead > [Image #1]");
+    run.line("what is it?");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("what is it?"));
+    let messages = ask.ask.messages().iter();
+    let blocks = messages.filter_map(|message| message["content"].as_array());
+    let image = blocks.flatten().find(|block| block["type"] == "image");
+    let image = image.expect("the image");
+    assert_eq!(image["source"]["data"], PIXEL);
+    assert!(
+        ask.ask
+            .news_has(&format!("[Image #1: {}] what is it?", path.display()))
+    );
+    run.press("C-d");
+    run.shows("code 0");
 }

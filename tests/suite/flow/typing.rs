@@ -202,8 +202,8 @@ const MODES: &str = "stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '";
 
 /// A lead in its own shell.
 pub(super) struct RunInPane {
-    inside: InsideTmux,
-    pane: String,
+    pub(super) inside: InsideTmux,
+    pub(super) pane: String,
     pub(super) api: FakeApi,
     pub(super) world: World,
 }

@@ -321,8 +321,8 @@ fn notice(line: String) -> AgentEvent {
     AgentEvent::Notice { line }
 }
 
-/// Returns the prompt in the content of a user line, if a person typed one. Text in a tag or in
-/// brackets was written by the program.
+/// Returns the prompt in the content of a user line, if a person typed one. With a team it is a
+/// message of the person. Other text in a tag or in brackets was written by the program.
 pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
     let typed = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(match OpenedEnvelope::open(text) {

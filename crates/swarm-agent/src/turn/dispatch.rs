@@ -22,6 +22,7 @@ use super::tool_hooks::FinishedCall;
 use super::types::{PreparedCall, Refusal, TurnStop, Verdict};
 use crate::context_files::ContextFiles;
 use crate::fork::{ForkPointGuard, Origin, inherited};
+use crate::media_block::{base64_block, image_block};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
 
@@ -423,15 +424,12 @@ fn result_block(
     if !text.is_empty() {
         content.push(json!({"type": "text", "text": text}));
     }
-    content.extend(attachments.iter().map(|attachment| {
-        let (kind, media_type, data) = match attachment {
-            Attachment::ToolReference(name) => {
-                return json!({"type": "tool_reference", "tool_name": name});
-            }
-            Attachment::Picture(picture) => ("image", &*picture.media_type, &picture.base64),
-            Attachment::Pdf(data) => ("document", "application/pdf", data),
-        };
-        json!({"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}})
+    content.extend(attachments.iter().map(|attachment| match attachment {
+        Attachment::ToolReference(name) => {
+            json!({"type": "tool_reference", "tool_name": name})
+        }
+        Attachment::Picture(picture) => image_block(picture),
+        Attachment::Pdf(data) => base64_block("document", "application/pdf", data),
     }));
     let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
     if is_error {

@@ -77,6 +77,7 @@ impl Session {
                     });
                     input.push(Injected {
                         text: Envelope::system(&note).render(),
+                        images: Vec::new(),
                         ..prompt
                     });
                 }

@@ -136,10 +136,7 @@ impl TaskFollowUp {
             line: format!("{} still in progress", names(open)),
             more: None,
         });
-        Some(Injected {
-            text: Envelope::system(&text).render(),
-            message_ids: Vec::new(),
-        })
+        Some(Injected::prompt(Envelope::system(&text).render()))
     }
 
     /// Returns the open tasks to report to the lead, once for each.

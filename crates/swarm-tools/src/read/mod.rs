@@ -4,4 +4,4 @@ mod lines;
 mod pdf;
 mod tool;
 
-pub use tool::Read;
+pub use tool::{Read, read_picture};

@@ -18,7 +18,7 @@ use crate::files::{Stamp, Target, touched};
 use crate::notebook;
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
-use crate::picture::{MAX_FILE_BYTES, is_picture, shown};
+use crate::picture::{MAX_FILE_BYTES, Picture, is_picture, shown};
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
 /// Number of bytes examined to detect the file type.
@@ -136,6 +136,25 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let stamp = Stamp::with_hash(&metadata, None);
     ctx.files.lock().record(&target.real, stamp);
     Ok(output)
+}
+
+/// Reads an image for a model, scaled down if it exceeds the limits.
+///
+/// # Errors
+/// A sentence that says why it cannot be read.
+pub fn read_picture(path: &str, ctx: &ToolContext) -> Result<Picture, String> {
+    let target = Target::to_read(path, ctx)?;
+    let given = target.given.display();
+    let not_shown = |why: String| format!("{given} cannot be shown: {why}.");
+    let file = open(&target)?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| not_shown(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(not_shown("it is not a file".to_owned()));
+    }
+    let bytes = read_all(&file, &metadata, MAX_FILE_BYTES).map_err(not_shown)?;
+    Picture::of(&bytes).map_err(not_shown)
 }
 
 /// Type of a file's content.

@@ -23,6 +23,7 @@ mod vim;
 mod writer;
 
 pub use alert::Alert;
+pub(crate) use alert::BELL;
 pub use dialog::{Choice, Dialog};
 pub use document::{Document, TextDocument};
 pub(crate) use alert::BELL;
@@ -32,7 +33,7 @@ pub use line::{PaneInput, command_in};
 pub use pager::Pager;
 pub use panel_action::PanelAction;
 pub use picker::{Picker, PickerItem};
-pub use screen::{Completer, Console, ConsoleWriter};
+pub use screen::{Attacher, Completer, Console, ConsoleWriter};
 pub use status::SessionStatus;
 pub use team_panel::{PanelContent, PanelMember, PanelTask};
 pub use writer::NonBlockingWriter;

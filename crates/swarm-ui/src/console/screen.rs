@@ -58,6 +58,7 @@ pub(super) struct Inner {
     /// Notice about the last key.
     note: Option<String>,
     complete: Option<Completer>,
+    attach: Option<Attacher>,
     alert: Alert,
     /// The region below the output as drawn.
     painted: Option<Painted>,
@@ -76,6 +77,9 @@ pub(super) struct Inner {
 
 /// Returns the start of the word at the end of a text and its completions.
 pub type Completer = Box<dyn Fn(&str) -> (usize, Vec<String>) + Send>;
+
+/// Returns what replaces a pasted text, unless it is inserted as it is.
+pub type Attacher = Box<dyn Fn(&str) -> Option<String> + Send>;
 
 /// The region below the output: the dialog and the input line.
 struct Painted {
@@ -137,6 +141,7 @@ impl Console {
             status: Vec::new(),
             note: None,
             complete: None,
+            attach: None,
             alert: Alert::default(),
             painted: None,
             is_closed: true,
@@ -248,14 +253,19 @@ impl Console {
         }
     }
 
+    /// Selects the keys of the input line.
+    pub fn set_editor_mode(&self, mode: EditorMode) {
+        self.inner.lock().line.set_editor_mode(mode);
+    }
+
     /// Sets the completer for Tab.
     pub fn complete_with(&self, complete: Completer) {
         self.inner.lock().complete = Some(complete);
     }
 
-    /// Selects the keys of the input line.
-    pub fn set_editor_mode(&self, mode: EditorMode) {
-        self.inner.lock().line.set_editor_mode(mode);
+    /// Sets what replaces pasted text, such as paths of images.
+    pub fn attach_with(&self, attach: Attacher) {
+        self.inner.lock().attach = Some(attach);
     }
 
     /// Returns the text of the input line.
@@ -324,6 +334,12 @@ impl Inner {
             let (start, words) = complete(text);
             self.line.offer(start, words);
         }
+        let key = match (key, &self.attach) {
+            (Key::Text(text), Some(attach)) if text.chars().nth(1).is_some() => {
+                Key::Text(attach(&text).unwrap_or(text))
+            }
+            (key, _) => key,
+        };
         let said = match self.panel_key(key) {
             Ok(said) => said,
             Err(key) => self.dialog_or_line_key(key),
@@ -469,6 +485,9 @@ impl Inner {
                     .join(" "),
             );
         }
+        if self.line.is_in_normal_mode() {
+            lines.push("-- NORMAL --".to_owned());
+        }
         lines.extend(self.commands());
         lines.extend(self.blocked_dialog());
         lines.extend(self.note.clone());
@@ -485,9 +504,6 @@ impl Inner {
         let (_, words) = self.complete.as_ref()?(typed);
         let names: Vec<_> = words.iter().map(|word| word.trim_end()).collect();
         (!names.is_empty()).then(|| format!("Tab: {}", names.join(" ")))
-        if self.line.is_in_normal_mode() {
-            lines.push("-- NORMAL --".to_owned());
-        }
     }
 
     /// Returns why the keys of the dialog are typed into the input line.

@@ -15,7 +15,6 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::draft::Draft;
 use super::history::InputHistory;
 use super::kept_choices::ChoicesKeeper;
 use super::overview::Overview;
@@ -100,10 +99,8 @@ pub(in crate::commands) fn execute_lead(
         tokio::spawn(interrupts.follow(signals, end));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
-        let draft = parts
-            .is_interactive
-            .then(|| Draft::new(&app.root, &parts.spawn_context.cwd));
-        let prompt = match typist.filter(|_| parts.is_interactive) {
+        let typist = typist.filter(|_| parts.is_interactive);
+        let prompt = match typist.clone() {
             Some(typist) => prompt.and_then(|prompt| typist.take_command(prompt)),
             None => prompt,
         };
@@ -112,8 +109,8 @@ pub(in crate::commands) fn execute_lead(
             keeper.end(&report.model);
         }
         lines.end();
-        if let (Some(draft), Some(console)) = (draft, screen.console()) {
-            draft.keep(&console.text());
+        if let (Some(typist), Some(console)) = (typist, screen.console()) {
+            typist.commands.keep_draft(&console.text());
         }
         done.cancel();
         if let Err(error) = kept.await {
@@ -219,7 +216,11 @@ fn read_terminal(
     if let Some(console) = terminal.console() {
         let completed = Arc::clone(&commands);
         console.complete_with(Box::new(move |text| completed.complete(text)));
-        if let Some(draft) = commands.draft().read() {
+        if parts.is_interactive {
+            let attached = Arc::clone(&commands);
+            console.attach_with(Box::new(move |text| attached.images.attach(text)));
+        }
+        if let Some(draft) = commands.draft() {
             console.set_text(&draft);
         }
     }
@@ -330,6 +331,7 @@ impl Typist {
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
             PaneInput::Line(line) => {
                 self.history.add(&line);
+                let line = self.commands.images.with_paths(&line);
                 let shell = line.strip_prefix('!').map(str::trim);
                 match shell.filter(|_| self.is_interactive) {
                     Some("") => return self.commands.show(NO_SHELL_LINE.to_owned()),

@@ -1,5 +1,6 @@
 //! A lead in this process: `swarm lead`, and code shared with `swarm run` and `swarm resume`.
 
+mod attached_images;
 mod completion;
 mod coordinator;
 mod draft;

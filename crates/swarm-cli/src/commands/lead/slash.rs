@@ -18,6 +18,7 @@ use swarm_store::{BlockOn as _, TeamStore};
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
+use super::attached_images::AttachedImages;
 use super::completion::complete;
 use super::draft::Draft;
 use super::panel_actions::PanelHost;
@@ -121,6 +122,8 @@ pub(super) struct TerminalCommands {
     spending: Arc<SpendingMeter>,
     draft: Draft,
 }
+    /// The images that were attached to prompts.
+    pub(super) images: AttachedImages,
 
 impl TerminalCommands {
     /// Creates the commands for a lead with these parts.
@@ -167,14 +170,20 @@ impl TerminalCommands {
             lines: Arc::clone(lines),
             spending: Arc::clone(&parts.spending),
             status,
+            images: AttachedImages::new(cwd, app.env.home()),
             draft: Draft::new(&app.root, cwd),
             env,
         })
     }
 
-    /// Returns the draft of this directory.
-    pub(super) fn draft(&self) -> &Draft {
-        &self.draft
+    /// Returns the text that an earlier session in this directory left unsent.
+    pub(super) fn draft(&self) -> Option<String> {
+        self.draft.read()
+    }
+
+    /// Saves the unsent text.
+    pub(super) fn keep_draft(&self, text: &str) {
+        self.draft.keep(&self.images.with_paths(text));
     }
 
     /// Returns the Tab completions of a text.
