@@ -15,6 +15,7 @@ use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, RewindScope, Skill};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
+use swarm_tools::ModeSwitch as _;
 use swarm_ui::{PaneInput, command_in};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -185,6 +186,14 @@ impl Person {
                     _ => return Some(input),
                 };
                 self.command(name, rest);
+            }
+            PaneInput::Prompt {
+                text,
+                allowed,
+                origin,
+            } => {
+                self.rights.grant_for_turn(allowed, origin);
+                return Some(PaneInput::Line(text.clone()));
             }
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
             PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),

@@ -20,6 +20,15 @@ const LAID_OUT: usize = 4096;
 pub enum PaneInput {
     /// A line of text; several lines if they were pasted.
     Line(String),
+    /// A prompt that is never a command.
+    Prompt {
+        /// Its text.
+        text: String,
+        /// Rules that allow calls in the turn that reads it.
+        allowed: Vec<String>,
+        /// Where the rules are from.
+        origin: String,
+    },
     /// Interrupts the current turn.
     Interrupt,
     /// Moves the sub-agents of the current turn to the background.
@@ -152,6 +161,8 @@ pub(crate) struct InputLine {
     search: Option<Search>,
     /// Completions of the word before the cursor, and the selected one.
     completing: Option<Completing>,
+    /// State of the vim keys, if they are used.
+    pub(super) vim: Option<Vim>,
 }
 
 /// A search in the history.
@@ -161,8 +172,6 @@ struct Search {
     /// Index of the line that was found.
     at: Option<usize>,
     /// The input line before the search.
-    /// State of the vim keys, if they are used.
-    pub(super) vim: Option<Vim>,
     draft: String,
 }
 
@@ -212,6 +221,9 @@ impl InputLine {
             Key::Enter => {
                 let text = std::mem::take(&mut self.text);
                 self.cursor = 0;
+                if let Some(vim) = &mut self.vim {
+                    vim.begin();
+                }
                 if text.trim().is_empty() {
                     return None;
                 }
@@ -221,9 +233,6 @@ impl InputLine {
             Key::LineEnd => self.insert("\n"),
             Key::Up => {
                 let before = self.history.previous(&self.text);
-                if let Some(vim) = &mut self.vim {
-                    vim.begin();
-                }
                 self.replace(before);
             }
             Key::Down => {
@@ -364,15 +373,6 @@ impl InputLine {
         self.history.lines = lines;
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.replace(Some(String::new()));
-        self.history.at = None;
-    }
-
-    fn replace(&mut self, text: Option<String>) {
-        if let Some(text) = text {
-            self.cursor = text.len();
-            self.text = text;
     /// Selects the keys of the line.
     pub(crate) fn set_editor_mode(&mut self, mode: EditorMode) {
         self.vim = (mode == EditorMode::Vim).then(Vim::default);
@@ -383,9 +383,18 @@ impl InputLine {
         self.vim.as_ref().is_some_and(Vim::is_normal)
     }
 
-        }
+    pub(crate) fn clear(&mut self) {
         if let Some(vim) = &mut self.vim {
             vim.begin();
+        }
+        self.replace(Some(String::new()));
+        self.history.at = None;
+    }
+
+    fn replace(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.cursor = text.len();
+            self.text = text;
         }
     }
 

@@ -26,7 +26,6 @@ pub use alert::Alert;
 pub(crate) use alert::BELL;
 pub use dialog::{Choice, Dialog};
 pub use document::{Document, TextDocument};
-pub(crate) use alert::BELL;
 pub use editor_mode::EditorMode;
 pub use keys::{read_keys, read_keys_when};
 pub use line::{PaneInput, command_in};

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::configured::MEMORY;
 use super::history::InputHistory;
 use super::kept_choices::ChoicesKeeper;
 use super::overview::Overview;
@@ -248,9 +249,9 @@ fn status_line(
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     if let Some(console) = terminal.console() {
+        console.set_editor_mode(settings.editor_mode);
         console.set_alert(Alert {
             bell: settings.notify_bell,
-        console.set_editor_mode(settings.editor_mode);
             osc: settings.notify_osc && !matches!(app.env.get("TERM"), Some("dumb" | "linux")),
             in_tmux: app.env.get("TMUX").is_some(),
         });
@@ -330,8 +331,8 @@ impl Typist {
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
             PaneInput::Line(line) => {
-                self.history.add(&line);
                 let line = self.commands.images.with_paths(&line);
+                self.history.add(&line);
                 let shell = line.strip_prefix('!').map(str::trim);
                 match shell.filter(|_| self.is_interactive) {
                     Some("") => return self.commands.show(NO_SHELL_LINE.to_owned()),

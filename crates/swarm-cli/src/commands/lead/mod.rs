@@ -2,6 +2,7 @@
 
 mod attached_images;
 mod completion;
+mod configured;
 mod coordinator;
 mod draft;
 mod execute_lead;
@@ -18,6 +19,7 @@ mod questions;
 mod report;
 mod rewind;
 mod rewind_picker;
+mod session_commands;
 mod session_picker;
 mod sessions;
 mod slash;
@@ -30,9 +32,9 @@ mod transcript_document;
 mod typed_command;
 mod view;
 mod watch_requests;
+mod window_fit;
 
 pub(super) use coordinator::is_coordinator;
-mod window_fit;
 pub(super) use execute_lead::execute_lead;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};

@@ -126,13 +126,22 @@ fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
 /// Opens the text in the person's editor and returns the saved text.
 ///
 /// # Errors
-/// Returns an error if no editor is set, the editor fails, or the text cannot be read.
+/// Returns an error if the editor fails or the text cannot be read.
 pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> anyhow::Result<String> {
+    let file = draft.write(text)?;
+    edit_file(env, file)?;
+    Ok(std::fs::read_to_string(file)?.trim_end().to_owned())
+}
+
+/// Opens a file in the person's editor and waits until it is closed.
+///
+/// # Errors
+/// Returns an error if the editor fails.
+pub(super) fn edit_file(env: &Environment, file: &Path) -> anyhow::Result<()> {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| env.get(name));
     let editor = named
         .filter(|editor| !editor.trim().is_empty())
         .unwrap_or("vi");
-    let file = draft.write(text)?;
     // EDITOR may contain arguments, as in `code --wait`.
     let status = Command::new("sh")
         .arg("-c")
@@ -143,7 +152,7 @@ pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> anyhow::Re
     if !status.success() {
         anyhow::bail!("{editor} exited with {status}");
     }
-    Ok(std::fs::read_to_string(file)?.trim_end().to_owned())
+    Ok(())
 }
 
 #[cfg(test)]

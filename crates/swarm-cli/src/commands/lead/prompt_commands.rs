@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_config::Environment;
-use swarm_permissions::ReadFilter;
+use swarm_permissions::{ReadFilter, SkillFile};
+use swarm_ui::PaneInput;
 
 use super::person_shell::ShellLines;
 
@@ -58,11 +59,12 @@ impl PromptCommands {
         names.into_keys().collect()
     }
 
-    /// Returns the prompt of a command; `None` if the command does not exist.
+    /// Returns the prompt of a command, with the tools that it allows if its commands may run;
+    /// `None` if the command does not exist.
     ///
     /// # Errors
     /// Returns an error if its file cannot be read.
-    pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, String>> {
+    pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<PaneInput, String>> {
         let (file, may_run) = self.directories.iter().find_map(|(directory, may_run)| {
             let found = files(directory);
             let last = |full: &str| full.rsplit(':').next() == Some(name);
@@ -73,7 +75,16 @@ impl PromptCommands {
         let Some(text) = self.content(&file) else {
             return Some(Err(format!("{} cannot be read", file.display())));
         };
-        Some(Ok(self.filled_in(body(&text), arguments, may_run)))
+        let allowed = if may_run {
+            SkillFile::parse(&text, name).allowed_tools
+        } else {
+            Vec::new()
+        };
+        Some(Ok(PaneInput::Prompt {
+            text: self.filled_in(body(&text), arguments, may_run),
+            allowed,
+            origin: format!("command {name}"),
+        }))
     }
 
     /// Substitutes arguments, command outputs and files. Substituted text is not expanded again.
@@ -206,6 +217,13 @@ mod tests {
 
     use super::*;
 
+    fn prompt(expanded: Option<Result<PaneInput, String>>) -> (String, Vec<String>) {
+        match expanded.unwrap().unwrap() {
+            PaneInput::Prompt { text, allowed, .. } => (text, allowed),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn write(path: &Path, text: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -233,7 +251,7 @@ mod tests {
         let own = directory.join(".claude/commands");
         write(
             &own.join("git/fix.md"),
-            "---\ndescription: x\n---\nFix $1 of $ARGUMENTS.\n!`echo on $2`\nSee @notes.txt, @secret\n",
+            "---\nallowed-tools: Bash(git add:*), Read\n---\nFix $1 of $ARGUMENTS.\n!`echo on $2`\nSee @notes.txt, @secret\n",
         );
         write(&directory.join("root/commands/fix.md"), "mine");
         write(&directory.join("root/commands/say.md"), "Say it.");
@@ -242,18 +260,22 @@ mod tests {
         let trusted = commands(&directory, true);
         assert_eq!(trusted.names(), ["fix", "git:fix", "say"]);
         assert_eq!(
-            trusted.expand("git:fix", "a 'b c'").unwrap().unwrap(),
-            "Fix a of a 'b c'.\non b c\nSee @notes.txt, @secret\n\nContents of notes.txt:\nnote $1"
+            prompt(trusted.expand("git:fix", "a 'b c'")),
+            (
+                "Fix a of a 'b c'.\non b c\nSee @notes.txt, @secret\n\nContents of notes.txt:\nnote $1"
+                    .to_owned(),
+                vec!["Bash(git add:*)".to_owned(), "Read".to_owned()]
+            )
         );
         assert_eq!(
-            trusted.expand("say", "now").unwrap().unwrap(),
-            "Say it.\n\nARGUMENTS: now"
+            prompt(trusted.expand("say", "now")),
+            ("Say it.\n\nARGUMENTS: now".to_owned(), Vec::new())
         );
         assert!(trusted.expand("none", "").is_none());
         let untrusted = commands(&directory, false);
-        let text = untrusted.expand("fix", "a b").unwrap().unwrap();
+        let (text, allowed) = prompt(untrusted.expand("fix", "a b"));
         assert!(
-            text.contains("[not run") && !text.contains("on b"),
+            text.contains("[not run") && !text.contains("on b") && allowed.is_empty(),
             "{text}"
         );
     }

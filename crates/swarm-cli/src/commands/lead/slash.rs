@@ -10,7 +10,7 @@ use clap::CommandFactory as _;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
-use swarm_permissions::{ReadFilter, nearest};
+use swarm_permissions::{AgentConfig, ReadFilter, nearest};
 use swarm_protocol::{
     AgentEvent, ErrorKind, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
 };
@@ -20,11 +20,11 @@ use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
 use super::attached_images::AttachedImages;
 use super::completion::complete;
+use super::configured;
 use super::draft::Draft;
 use super::panel_actions::PanelHost;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
-use super::session_commands;
 use super::session_picker::{elsewhere, session_picker};
 use super::sessions::team_of;
 use super::status_line::StatusLine;
@@ -49,6 +49,7 @@ const HELP: &str = "\
 /requests, /approve, /deny    permission requests
 /COMMAND --help               help for any command in `swarm help`
 /model [NAME], /mode [MODE]   show or change the model or the permission mode
+/plan                         plan mode: the lead proposes a plan before it changes anything
 /context, /cost               share of the context window, costs and budgets
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
@@ -102,28 +103,28 @@ fn is_command(name: &str) -> bool {
 /// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
-    root: PathBuf,
+    pub(super) root: PathBuf,
     view: Arc<dyn EventSink>,
     /// The screen with the pager, if any.
-    console: Option<Console>,
-    session: SessionId,
+    pub(super) console: Option<Console>,
+    pub(super) session: SessionId,
     /// Whether a person leads: the session can be left for another one.
     is_interactive: bool,
     /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
     actor: TerminalActor,
-    /// Names of skills, which are prompts to the lead.
-    skills: Vec<String>,
-    settings: Settings,
-    env: Environment,
-    prompts: PromptCommands,
-    lines: Arc<ShellLines>,
+    /// The configuration of the lead, with its skills, which are prompts to it.
+    pub(super) agent_config: Arc<AgentConfig>,
+    pub(super) settings: Settings,
+    pub(super) env: Environment,
+    pub(super) prompts: PromptCommands,
+    pub(super) lines: Arc<ShellLines>,
     status: Arc<StatusLine>,
     spending: Arc<SpendingMeter>,
     draft: Draft,
-}
     /// The images that were attached to prompts.
     pub(super) images: AttachedImages,
+}
 
 impl TerminalCommands {
     /// Creates the commands for a lead with these parts.
@@ -162,16 +163,14 @@ impl TerminalCommands {
             is_interactive: parts.is_interactive,
             implicit,
             actor,
-            skills: (parts.spawn_context.agent_config.skills.iter())
-                .map(|skill| skill.name.clone())
-                .collect(),
+            agent_config: Arc::clone(&parts.spawn_context.agent_config),
             settings: app.settings.clone(),
             prompts,
             lines: Arc::clone(lines),
             spending: Arc::clone(&parts.spending),
             status,
-            images: AttachedImages::new(cwd, app.env.home()),
             draft: Draft::new(&app.root, cwd),
+            images: AttachedImages::new(cwd, app.env.home()),
             env,
         })
     }
@@ -205,7 +204,13 @@ impl TerminalCommands {
         let known = known.get_subcommands().filter(|known| !known.is_hide_set());
         names.extend(known.map(|known| known.get_name().to_owned()));
         names.extend(self.prompts.names());
-        names.extend(self.skills.iter().cloned());
+        names.extend(
+            self.agent_config
+                .skills
+                .iter()
+                .map(|skill| skill.name.clone()),
+        );
+        names.extend(configured::NAMES.map(str::to_owned));
         names.sort();
         names.dedup();
         names
@@ -289,18 +294,21 @@ impl TerminalCommands {
         team_of(&*self.store, self.session)
     }
 
-    /// Runs a command and shows its output, in the pager if it is longer than the screen.
+    /// Runs a command and shows its output.
     pub(super) fn show_run(&self, words: &str) {
-        let text = self.run(words);
+        self.show_long(&format!("/{}", words.trim()), &self.run(words));
+    }
+
+    /// Shows a text, in the pager if it is longer than the screen.
+    pub(super) fn show_long(&self, title: &str, text: &str) {
         let lines = text.trim_end().lines().count();
         match &self.console {
             Some(console) if console.is_longer_than_screen(lines) => {
-                let title = format!("/{}", words.trim());
-                console.page(Pager::new(&title, Box::new(TextDocument::new(&text))));
+                console.page(Pager::new(title, Box::new(TextDocument::new(text))));
                 let line = format!("{title}: {lines} lines, shown in the pager");
                 self.view.emit(AgentEvent::Notice { line });
             }
-            _ => self.show(text),
+            _ => self.show(text.to_owned()),
         }
     }
 
@@ -357,6 +365,10 @@ impl TerminalCommands {
 
     /// Runs a line if it is a command.
     pub(super) fn take(&self, line: String) -> Typed {
+        let command = command_in(&line);
+        if let Some(typed) = command.and_then(|(name, rest)| self.session_command(name, rest)) {
+            return typed;
+        }
         match command_in(&line) {
             // The lead handles these itself.
             None | Some(("compact" | "model", _) | ("clear", "")) => return Typed::Prompt(line),
@@ -386,12 +398,17 @@ impl TerminalCommands {
             Some((name, _)) if name.starts_with("mcp__") => return Typed::Prompt(line),
             // A swarm command takes precedence over a skill with the same name.
             Some((name, _))
-                if self.skills.iter().any(|skill| skill == name) && !is_command(name) =>
+                if self
+                    .agent_config
+                    .skills
+                    .iter()
+                    .any(|skill| skill.name == name)
+                    && !is_command(name) =>
             {
                 return Typed::Prompt(line);
             }
             Some((name, rest)) => match self.expanded(name, rest) {
-                Some(Ok(prompt)) => return Typed::Prompt(prompt),
+                Some(Ok(prompt)) => return Typed::Input(prompt),
                 Some(Err(why)) => self.show(why),
                 None if !is_command(name) => self.show(self.unknown(name)),
                 None => self.show_run(&format!("{name} {rest}")),
@@ -402,7 +419,7 @@ impl TerminalCommands {
 
     /// Returns the prompt of a custom command. It never replaces a swarm command, so that a
     /// repository cannot redefine `/approve`.
-    fn expanded(&self, name: &str, rest: &str) -> Option<Result<String, String>> {
+    fn expanded(&self, name: &str, rest: &str) -> Option<Result<PaneInput, String>> {
         (!is_command(name))
             .then(|| self.prompts.expand(name, rest))
             .flatten()
@@ -491,9 +508,12 @@ impl Command {
     /// lead itself.
     fn keeps_running(&self) -> bool {
         match self {
-            Self::Run(_) | Self::Lead(_) | Self::Resume(_) | Self::Demo(_) | Self::Attach(_) => {
-                true
-            }
+            Self::Run(_)
+            | Self::Lead(_)
+            | Self::Resume(_)
+            | Self::Demo(_)
+            | Self::Attach(_)
+            | Self::Mcp(_) => true,
             // The editor would take over the terminal.
             Self::Approve(args) => args.edit,
             Self::Status(args) => args.watch,

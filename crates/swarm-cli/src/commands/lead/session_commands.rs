@@ -1,0 +1,133 @@
+//! Commands of a lead's terminal about its session: `/agents`, `/diff`, `/export`, `/hooks`, `/mcp`,
+//! `/memory`, `/permissions`, `/plan`, `/review`, `/skills` and `/tasks`.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use swarm_agent::find_transcript;
+use swarm_protocol::{LEAD_NAME, PermissionMode};
+use swarm_ui::{Document as _, Picker, PickerItem, Theme};
+
+use super::configured::{DIFF, MEMORY, REVIEW, hooks, servers, skills};
+use super::person_shell::edit_file;
+use super::slash::{TerminalCommands, Typed};
+use super::terminal::LeadTerminal;
+use super::transcript_document::TranscriptDocument;
+use crate::agent_config;
+
+impl TerminalCommands {
+    /// Runs a command of this module. `None` for other commands.
+    pub(super) fn session_command(&self, name: &str, rest: &str) -> Option<Typed> {
+        match (name, rest) {
+            ("agents", "") => self.show_run("agents list"),
+            ("permissions", "") => self.show_run(&format!("permissions {LEAD_NAME}")),
+            ("diff", "") => self.show_long("/diff", &self.diff()),
+            ("export", file) => self.show(self.export(file)),
+            ("hooks", "") => self.show_long("/hooks", &hooks(&self.agent_config)),
+            ("mcp", "") => self.show_long("/mcp", &servers(&self.agent_config)),
+            ("skills", "") => self.show_long("/skills", &skills(&self.agent_config)),
+            ("memory", "") => self.pick_memory(),
+            ("plan", "") => return Some(Typed::Input(self.mode_input(Some(PermissionMode::Plan)))),
+            ("tasks", "") => {
+                if let Some(console) = &self.console {
+                    console.open_team(true);
+                }
+            }
+            // A prompt file of this name takes precedence.
+            ("review", what) if !self.prompts.names().iter().any(|known| known == name) => {
+                let what = match what {
+                    "" => REVIEW.to_owned(),
+                    what => format!("{REVIEW}\n\nIn particular: {what}"),
+                };
+                return Some(Typed::Prompt(what));
+            }
+            _ => return None,
+        }
+        Some(Typed::Done)
+    }
+
+    fn diff(&self) -> String {
+        let ran = self.lines.run(&self.env, &self.env.cwd, DIFF).text;
+        match ran.trim() {
+            "" => "no changes since the last commit".to_owned(),
+            _ => ran,
+        }
+    }
+
+    /// Writes the conversation as text to a new file. Returns what to show.
+    fn export(&self, file: &str) -> String {
+        // An agent that can type here could otherwise create files outside of its directories.
+        if !file.is_empty() && !self.may_answer() {
+            return "only people can choose the file of /export".to_owned();
+        }
+        let session = self.session.to_string();
+        let name = match file {
+            "" => format!("conversation-{}.txt", &session[..8]),
+            file => file.to_owned(),
+        };
+        let path = self.env.cwd.join(&name);
+        match self.write_conversation(&path) {
+            Ok(()) => format!("the conversation was written to {name}"),
+            Err(error) => format!("the conversation was not written to {name}: {error}"),
+        }
+    }
+
+    fn write_conversation(&self, path: &Path) -> anyhow::Result<()> {
+        let transcript = find_transcript(&self.root, &self.env.cwd, self.session);
+        let document = TranscriptDocument::open(&transcript, &self.env.cwd, self.env.home())?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        for block in 0..document.blocks() {
+            for row in document.rows(block, Theme::PLAIN) {
+                writeln!(file, "{}", row.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the instruction files, to edit one.
+    fn pick_memory(&self) {
+        let (Some(console), true) = (&self.console, self.may_answer()) else {
+            return self.show_run("instructions");
+        };
+        let mut files = self.instruction_files();
+        for usual in [self.env.cwd.join("CLAUDE.md"), self.root.join("CLAUDE.md")] {
+            if !files.contains(&usual) {
+                files.push(usual);
+            }
+        }
+        let items = files.iter().map(|file| PickerItem {
+            id: file.display().to_string(),
+            title: file
+                .strip_prefix(&self.env.cwd)
+                .unwrap_or(file)
+                .display()
+                .to_string(),
+            note: if file.exists() {
+                String::new()
+            } else {
+                "new".to_owned()
+            },
+        });
+        console.pick(Picker::new(
+            MEMORY,
+            "Edit an instruction file",
+            items.collect(),
+        ));
+    }
+
+    fn instruction_files(&self) -> Vec<PathBuf> {
+        let loaded = agent_config::instructions(&self.env, &self.settings, &self.env.cwd);
+        let files = loaded.map(|loaded| [loaded.files, loaded.conditional].concat());
+        let files = files.unwrap_or_default().into_iter();
+        files.map(|file| file.path).collect()
+    }
+
+    /// Opens a file in the person's editor.
+    pub(super) fn edit_memory(&self, terminal: &LeadTerminal, file: &str) {
+        match terminal.lend(|| edit_file(&self.env, Path::new(file))) {
+            Ok(()) => self.show(format!("edited {file}; new conversations read it")),
+            Err(error) => self.show(format!("the editor failed: {error}")),
+        }
+    }
+}
