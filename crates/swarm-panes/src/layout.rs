@@ -103,10 +103,17 @@ pub(crate) fn lead_columns(window: Size) -> u16 {
     narrowed(share).max(LEAD_MINIMUM_COLUMNS)
 }
 
-/// Returns whether `teammates` stacked next to the lead each have at least [`MINIMUM_PANE`].
+/// Returns in how many columns `teammates` next to the lead each have at least [`MINIMUM_PANE`]: in
+/// one if a stack fits, otherwise in as many as a grid needs.
+pub(crate) fn columns_beside_lead(window: Size, teammates: usize) -> Option<usize> {
+    let room = window.columns.saturating_sub(lead_columns(window));
+    let most = usize::from(room / (MINIMUM_PANE.columns + 1));
+    (1..=most).find(|columns| window.rows >= stack_rows(teammates.div_ceil(*columns)))
+}
+
+/// Returns whether there is room for `teammates` next to the lead.
 pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
-    window.columns.saturating_sub(lead_columns(window)) > MINIMUM_PANE.columns
-        && window.rows >= stack_rows(teammates)
+    columns_beside_lead(window, teammates).is_some()
 }
 
 /// Returns the number of rows of each pane of a stack except the last, so that no two differ by
@@ -140,9 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_200_by_50_holds_five_panes_next_to_the_lead_or_twelve_alone() {
+    fn a_window_of_200_by_50_holds_ten_panes_next_to_the_lead_or_twelve_alone() {
         let window = Size::new(200, 50);
-        assert_eq!(capacity(|n| fits_beside_lead(window, n)), 5);
+        assert_eq!(capacity(|n| columns_beside_lead(window, n) == Some(1)), 5);
+        assert_eq!(capacity(|n| fits_beside_lead(window, n)), 10);
         assert_eq!(
             capacity(|n| Arrangement::that_fits(window, n).is_some()),
             12
@@ -185,9 +193,11 @@ mod tests {
                 }
                 None => prop_assert!(columns < 60 || usize::from(rows) < 9 * panes),
             }
-            if fits_beside_lead(window, panes) {
-                let right = columns - lead_columns(window) - 1;
-                prop_assert!(right >= 60 && (usize::from(rows) - panes) / panes >= 8);
+            if let Some(across) = columns_beside_lead(window, panes) {
+                let right = usize::from(columns - lead_columns(window) - 1);
+                let down = panes.div_ceil(across);
+                prop_assert!((right - (across - 1)) / across >= 60);
+                prop_assert!((usize::from(rows) - down) / down >= 8);
             }
         }
     }

@@ -9,10 +9,11 @@ use tmux_interface::{IfShell, ResizePane, SetOption, TmuxCommand};
 
 use super::commands::{select_layout, set_on_pane, set_on_window, unset_on_pane, unset_on_window};
 use super::facts::{FORMAT, WindowFacts};
+use super::grid;
 use super::own_server::{UNWATCHED, fix_size, note_needs};
 use super::placement::{WindowKind, window_kind};
 use super::snapshot::{PaneRow, Snapshot};
-use crate::layout::{even_rows, lead_columns};
+use crate::layout::{columns_beside_lead, even_rows, lead_columns};
 use crate::{Arrangement, PaneSpec, Size};
 
 /// Window option that lists the options swarm has set on the window.
@@ -56,6 +57,10 @@ pub(crate) fn arrange_window(
         WindowKind::Shared => Vec::new(),
         WindowKind::LeadAndOurs if panes.len() == 1 => Vec::new(),
         WindowKind::LeadAndOurs => {
+            let columns = columns_beside_lead(first.window_size, panes.len() - 1);
+            if let Some(columns @ 2..) = columns {
+                return vec![grid::arrange(first, &panes[1..], columns)];
+            }
             // Not `main-pane-width`: the user may have set that option.
             let lead = ResizePane::new()
                 .target_pane(first.id.as_str().to_owned())

@@ -7,6 +7,7 @@ mod commands;
 mod create;
 mod facts;
 mod features;
+mod grid;
 mod kind;
 mod layout_lock;
 mod own_pane;

@@ -74,6 +74,37 @@ async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_next_to_it
 }
 
 #[tokio::test]
+async fn more_teammates_than_a_stack_holds_are_in_a_grid_next_to_the_lead() {
+    let server = UserServer::start(200, 50);
+    let backend = server.backend(PanePlacement::Auto);
+    let mut opened = Vec::new();
+    for n in 0..10 {
+        opened.push(open_sleeper(&backend, &format!("mate-{n}")).await);
+        assert_eq!(geometry(&server.socket).len(), n + 2);
+        assert_eq!(
+            window_of(&server, LEAD),
+            window_of(&server, opened[n].1.id.as_str())
+        );
+        assert_readable(&server.socket, Some(LEAD));
+    }
+    let all = geometry(&server.socket);
+    assert_eq!(all[0].1, [0, 1, 60, 49]);
+    let lefts: BTreeSet<u16> = all[1..].iter().map(|(_, geometry)| geometry[0]).collect();
+    assert_eq!(lefts, BTreeSet::from([61, 131]), "{all:?}");
+    let order: Vec<&str> = all[1..].iter().map(|(id, _)| id.as_str()).collect();
+    let spawned: Vec<&str> = opened.iter().map(|(_, pane)| pane.id.as_str()).collect();
+    assert_eq!(order, spawned);
+    for (spec, pane) in &opened[5..] {
+        backend.close(pane, &spec.spawn_id).await.unwrap();
+    }
+    let all = geometry(&server.socket);
+    assert!(
+        all[1..].iter().all(|(_, geometry)| geometry[2] == 139),
+        "{all:?}"
+    );
+}
+
+#[tokio::test]
 async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
     let server = UserServer::start(400, 120);
     server.run(&["set-option", "-w", "-t", "%0", "window-size", "manual"]);
@@ -299,7 +330,7 @@ async fn s9_closing_a_hidden_pane_restores_the_zoom() {
 async fn r2_a_requested_split_succeeds_or_fails() {
     let server = UserServer::start(200, 50);
     let backend = server.backend(PanePlacement::Split);
-    for n in 0..5 {
+    for n in 0..10 {
         open_sleeper(&backend, &format!("mate-{n}")).await;
     }
     let before = geometry(&server.socket);
