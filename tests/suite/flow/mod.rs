@@ -23,6 +23,7 @@ mod places;
 mod prompts;
 mod requests;
 mod screen;
+mod session;
 mod templates;
 mod typing;
 mod work;

@@ -1,0 +1,258 @@
+//! A person's session with a lead and three teammates, from the first prompt to the second process.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, Block, Reply};
+
+use super::typing::RunInPane;
+use crate::scene::{wait_for_no_process, wait_for_state, wait_until_gone};
+
+const MATES: [&str; 3] = ["alice", "bob", "carol"];
+
+fn brain(ask: &Ask) -> Reply {
+    let bash = |id: &str, command: String| Reply::tool(id, "Bash", json!({"command": command}));
+    let agent = ask.agent.as_str();
+    if ask.news_has("Touch your file") {
+        bash(&format!("touch-{agent}"), format!("touch by-{agent}"))
+    } else if ask.news_has("Ask me") {
+        let options = json!([{"label": "Postgres", "description": "big"}, {"label": "SQLite", "description": "small"}]);
+        let question =
+            json!({"question": "Which database?", "header": "Database", "options": options});
+        Reply::tool(
+            "question",
+            "AskUserQuestion",
+            json!({"questions": [question]}),
+        )
+    } else if ask.news_has("Plan it") {
+        Reply::tool("enter", "EnterPlanMode", json!({}))
+    } else if ask.result_of("enter").is_some() && ask.result_of("plan").is_none() {
+        Reply::tool(
+            "plan",
+            "ExitPlanMode",
+            json!({"plan": "# The plan of carol\n1. rest"}),
+        )
+    } else if ask.news_has("gather a team") {
+        Reply::blocks(MATES.map(|name| {
+            let input = json!({"name": name, "description": "work", "prompt": "hello"});
+            Block::tool(format!("spawn-{name}"), "Agent", input)
+        }))
+    } else if ask.news_has("write the notes") {
+        let input = json!({"file_path": "notes.txt", "content": "first line\nsecond line\n"});
+        Reply::tool("write", "Write", input)
+    } else if ask.news_has("work for long") {
+        bash("long", "sleep 600".to_owned())
+    } else if ask.news_has("are you there") {
+        Reply::text("**still here**")
+    } else {
+        Reply::text("understood")
+    }
+}
+
+impl RunInPane {
+    /// Answers a dialog with a key. Keys do not count in the first half second, and the input line
+    /// must be empty.
+    fn answer(&self, question: &str, key: &str, is_done: impl Fn() -> bool) {
+        self.shows(question);
+        self.world.wait_until(question, || {
+            self.press("C-u");
+            self.press(key);
+            is_done()
+        });
+        self.press("C-u");
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let resize = [
+            "resize-window",
+            "-t",
+            &self.pane,
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+        ];
+        self.inside.tmux().run(&resize);
+    }
+
+    /// Waits for a text on the visible screen.
+    fn shows_now(&self, text: &str) {
+        self.world.wait_until(text, || {
+            self.inside.tmux().screen(&self.pane).contains(text)
+        });
+    }
+}
+
+/// A lead of the team `demo`, from which requests can be answered.
+fn lead() -> RunInPane {
+    let run = RunInPane::shell("sh", brain);
+    run.world.swarm(&["team", "create", "demo"]).ok();
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm("lead --team demo --mode default --backend headless; echo code $?");
+    run.shows("team-lead >");
+    run
+}
+
+#[test]
+fn a_session_with_three_teammates_all_dialogs_a_resize_and_a_crash() {
+    let run = lead();
+    let file = |name: &str| run.world.project().join(name);
+    run.line("hello");
+    run.shows("understood");
+    run.line("gather a team");
+    for name in MATES {
+        wait_for_state(&run.world, name, "idle");
+    }
+    run.shows("alice idle");
+
+    members_ask(&run);
+    // The lead's own call, with its change.
+    run.line("write the notes");
+    run.shows("+ second line");
+    run.answer("team-lead asks: Write notes.txt", "1", || {
+        file("notes.txt").exists()
+    });
+    // A call that is denied.
+    run.line("/send bob \"Touch your file\"");
+    run.answer("bob asks: Bash touch by-bob", "3", || {
+        let open = run.world.swarm(&["requests", "--json"]).json();
+        open.as_array().is_some_and(Vec::is_empty)
+    });
+    wait_for_state(&run.world, "bob", "idle");
+    assert!(!file("by-bob").exists());
+
+    views(&run);
+    edits_and_interrupts(&run);
+    rewinds(&run);
+    crashes_and_continues(&run);
+    run.press("C-d");
+    run.shows("code 0");
+    wait_for_no_process(&run.world);
+}
+
+/// A permission, a question with options, and a plan.
+fn members_ask(run: &RunInPane) {
+    let file = run.world.project().join("by-alice");
+    run.line("/send alice \"Touch your file\"");
+    run.answer("alice asks: Bash touch by-alice", "1", || file.exists());
+    run.line("/send bob \"Ask me\"");
+    let told = |agent: &str, id: &str, words: &str| {
+        let asks = run.api.requests();
+        asks.iter().any(|ask| {
+            let result = ask.ask.result_of(id).map(|(text, _)| text);
+            ask.ask.agent == agent && result.is_some_and(|text| text.contains(words))
+        })
+    };
+    run.answer("bob asks: Which database?", "2", || {
+        told("bob", "question", "SQLite")
+    });
+    run.line("/send carol \"Plan it\"");
+    run.answer("The plan of carol", "1", || {
+        told("carol", "plan", "approved")
+    });
+    for name in MATES {
+        wait_for_state(&run.world, name, "idle");
+    }
+}
+
+/// The team panel, the transcript, help, and several sizes of the terminal.
+fn views(run: &RunInPane) {
+    run.press("C-t");
+    run.shows_now("> team-lead");
+    run.press("Down");
+    run.shows_now("> alice");
+    run.press("Enter");
+    run.shows_now("transcript of alice");
+    run.keys("q");
+    run.press("C-t");
+    run.line("/tasks");
+    run.shows_now("t members");
+    run.press("C-t");
+    for (columns, rows) in [(60, 20), (80, 24), (200, 50)] {
+        run.resize(columns, rows);
+        run.ends_in("team-lead >");
+        run.press("C-o");
+        run.shows_now("transcript · end");
+        run.keys("q");
+        run.ends_in("team-lead >");
+    }
+    run.line("/help");
+    run.shows_now("help · ");
+    run.keys("q");
+    run.ends_in("team-lead >");
+}
+
+/// History, completion, several lines, the mode, and a turn that is interrupted.
+fn edits_and_interrupts(run: &RunInPane) {
+    run.press("C-r");
+    run.keys("gath");
+    run.shows_now("team-lead > gather a team");
+    run.press("Escape");
+    run.ends_in("team-lead >");
+    run.keys("/contex");
+    run.press("Tab");
+    run.ends_in("team-lead > /context");
+    run.press("Enter");
+    run.shows("of the context window is used");
+    run.keys("one");
+    run.press("M-Enter");
+    run.keys("two");
+    run.shows_now("team-lead > one\n            two");
+    run.press("Enter");
+    run.api
+        .wait_for("both lines", "team-lead", |ask| ask.news_has("one\ntwo"));
+    run.line("/plan");
+    run.shows_now("permission mode: plan");
+    run.line("/mode bypassPermissions");
+    run.shows_now("permission mode: bypassPermissions");
+    run.line("work for long");
+    run.shows("Bash sleep 600");
+    run.press("Escape");
+    run.shows("interrupted");
+    run.line("/mode default");
+    run.ends_in("team-lead >");
+}
+
+/// The conversation and the file return.
+fn rewinds(run: &RunInPane) {
+    let written = run.world.project().join("notes.txt");
+    assert!(written.exists());
+    run.press("Escape");
+    run.press("Escape");
+    run.shows_now("Continue before an earlier prompt");
+    run.keys("write the notes");
+    run.shows_now("1 of ");
+    run.press("Enter");
+    run.shows_now("notes.txt: was created and can be removed");
+    run.press("Enter");
+    run.shows("removed notes.txt");
+    run.ends_in("team-lead > write the notes");
+    assert!(!written.exists());
+    run.press("C-u");
+}
+
+/// The lead is killed; the next process takes its team and its conversation up.
+fn crashes_and_continues(run: &RunInPane) {
+    let lead = run.world.processes().into_iter();
+    let lead = lead.filter(|(_, line)| line.contains("lead --model"));
+    let pids: Vec<i32> = lead.map(|(pid, _)| pid).collect();
+    let pid = Pid::from_raw(*pids.first().expect("the lead")).expect("a pid");
+    kill_process(pid, Signal::KILL).expect("the lead runs");
+    wait_until_gone(&run.world, pid);
+    run.shows_now("code 137");
+    // The terminal was left as the lead had it, in which Enter is no line break.
+    run.keys("stty sane; clear");
+    run.press("C-j");
+    run.world.wait_until("a clear screen", || {
+        !run.inside.tmux().screen(&run.pane).contains("code 137")
+    });
+    run.swarm("lead --continue --backend headless; echo code $?");
+    run.shows_now("team-lead >");
+    run.shows_now("alice idle");
+    run.line("are you there");
+    run.shows_now("still here");
+    let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("are you there")
+    });
+    assert!(ask.ask.has_seen("gather a team") && !ask.ask.has_seen("write the notes"));
+}
