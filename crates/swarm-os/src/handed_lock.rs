@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use crate::OsError;
 use crate::contained::{identity, open_own};
 use crate::holder;
 use crate::private::create_private_file;
 use crate::waiting::{Deadline, lock_exclusive};
+use crate::{LockInterrupt, OsError};
 
 /// An exclusive flock whose descriptor child programs can inherit: the kernel releases it when the
 /// last of them has exited, so that no program of the previous holder is still running when the
@@ -29,7 +29,23 @@ impl InheritableLock {
     /// # Errors
     /// [`OsError::LockTimeout`] at the deadline, [`OsError::Gone`] if the directory is missing.
     pub fn take(path: &Path, wait: Duration) -> Result<Self, OsError> {
-        let deadline = Deadline::after(wait);
+        Self::take_until(path, Deadline::after(wait))
+    }
+
+    /// Like [`InheritableLock::take`], but an interrupt ends the wait too.
+    ///
+    /// # Errors
+    /// [`OsError::LockTimeout`] at the deadline or after the interrupt, [`OsError::Gone`] if the
+    /// directory is missing.
+    pub fn take_unless(
+        path: &Path,
+        wait: Duration,
+        interrupt: &LockInterrupt,
+    ) -> Result<Self, OsError> {
+        Self::take_until(path, Deadline::after(wait).or_interrupt(Some(interrupt)))
+    }
+
+    fn take_until(path: &Path, deadline: Deadline<'_>) -> Result<Self, OsError> {
         loop {
             let file = open_or_create(path)?;
             let locked = lock_exclusive(&file, deadline)

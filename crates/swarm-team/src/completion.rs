@@ -6,10 +6,13 @@ use swarm_store::{Actor, StoreError, TaskChange, Team};
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
-use crate::merged::require_merged;
-use crate::task_checks::passed_checks;
+use crate::merged::{OwnerWork, shell_in_merge};
+use crate::task_checks::{CheckPlace, passed_checks};
 use crate::task_hooks::completed_hooks;
-use crate::{CompletionError, WorkMerger};
+use crate::{CompletionError, MergeError, WorkMerger};
+
+/// Attempts to merge while other programs move the target.
+const MERGE_ATTEMPTS: u32 = 3;
 
 /// A change that may complete a task, with the merger of its work.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +34,12 @@ pub struct Completion<'a> {
 }
 
 impl Completion<'_> {
-    /// Runs the hooks and the checks and then merges the owner's work, if the change completes the
-    /// task and the task can be completed. Other changes pass. Returns the runs of the checks for
-    /// the change.
+    /// Runs the hooks, prepares the merge of the owner's work, runs the checks on its result and
+    /// merges, if the change completes the task and the task can be completed. Other changes pass.
+    /// Returns the runs of the checks for the change.
     ///
     /// # Errors
-    /// [`CompletionError`].
+    /// [`CompletionError`]. The target is then unchanged.
     pub async fn clear(
         self,
         hooks: &AgentHooks,
@@ -45,23 +48,107 @@ impl Completion<'_> {
         if self.change.status != Some(TaskStatus::Completed) {
             return Ok(Vec::new());
         }
-        let Self { team, id, .. } = self;
-        let check = async || match team.check_update(&id, self.change, self.by).await {
-            // The last of the rules; the checks run below.
-            Err(StoreError::Unchecked { .. }) => Ok(()),
-            checked => checked,
-        };
-        check().await?;
-        completed_hooks(team, &id, hooks, cancel)
+        self.require_permitted().await?;
+        completed_hooks(self.team, &self.id, hooks, cancel)
             .await
             .map_err(CompletionError::Hook)?;
+        if let Some(merger) = self.merger
+            && let Some(work) = OwnerWork::of(self.team, &self.id, self.by).await?
+        {
+            return self.check_and_merge(merger, &work, cancel).await;
+        }
+        self.check(self.shell, CheckPlace::Owner).await
+    }
+
+    /// Requires that the task can be completed, except that its checks have not passed.
+    async fn require_permitted(&self) -> Result<(), StoreError> {
+        let checked = self.team.check_update(&self.id, self.change, self.by);
+        match checked.await {
+            // The last of the rules; the checks run separately.
+            Err(StoreError::Unchecked { .. }) => Ok(()),
+            checked => checked,
+        }
+    }
+
+    async fn check(
+        &self,
+        shell: Option<&ToolContext>,
+        place: CheckPlace,
+    ) -> Result<Vec<CheckRun>, CompletionError> {
         let now = || self.clock.now();
-        let runs = passed_checks(team, &id, self.by, self.shell, now).await?;
+        let runs = passed_checks(self.team, &self.id, self.by, (shell, place), now).await?;
         // Hooks and checks may take minutes, during which the list may change.
-        check().await?;
-        require_merged(team, &id, self.by, self.merger)
-            .await
-            .map_err(CompletionError::Merge)?;
+        self.require_permitted().await?;
         Ok(runs)
+    }
+
+    /// Checks and merges the work, again if the target moves in the meantime.
+    async fn check_and_merge(
+        &self,
+        merger: &dyn WorkMerger,
+        work: &OwnerWork,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<CheckRun>, CompletionError> {
+        let mut attempt = 1;
+        loop {
+            match self.try_merge(merger, work, cancel).await {
+                Err(CompletionFailure::Merge(MergeError::TargetMoved(_)))
+                    if attempt < MERGE_ATTEMPTS =>
+                {
+                    attempt += 1;
+                }
+                Err(CompletionFailure::Merge(error)) => {
+                    let why = work.refused(self.team, self.by, &error).await;
+                    return Err(CompletionError::Merge(why));
+                }
+                Err(CompletionFailure::Other(error)) => return Err(error),
+                Ok(runs) => return Ok(runs),
+            }
+        }
+    }
+
+    async fn try_merge(
+        &self,
+        merger: &dyn WorkMerger,
+        work: &OwnerWork,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<CheckRun>, CompletionFailure> {
+        let Some(mut merge) = merger.prepare(&work.worktree, cancel).await? else {
+            return Ok(self.check(self.shell, CheckPlace::Owner).await?);
+        };
+        let task = self
+            .team
+            .task(&self.id)
+            .await
+            .map_err(CompletionError::from)?;
+        let has_checks = !task.swarm().checks.is_empty();
+        let shell = match self.shell.filter(|_| has_checks) {
+            Some(shell) => {
+                let files = merge.check_out().await?;
+                Some(shell_in_merge(shell, &work.worktree, &files))
+            }
+            None => None,
+        };
+        let runs = self.check(shell.as_ref(), CheckPlace::Merge).await?;
+        merge.apply().await?;
+        Ok(runs)
+    }
+}
+
+/// Why an attempt to merge failed.
+enum CompletionFailure {
+    Merge(MergeError),
+    Other(CompletionError),
+}
+
+impl From<MergeError> for CompletionFailure {
+    fn from(error: MergeError) -> Self {
+        Self::Merge(error)
+    }
+}
+
+impl From<CompletionError> for CompletionFailure {
+    fn from(error: CompletionError) -> Self {
+        Self::Other(error)
     }
 }

@@ -1,10 +1,8 @@
 //! The context of a member: its identity and its team.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
 use swarm_os::{Liveness, LockInterrupt, probe};
@@ -13,6 +11,8 @@ use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
 use swarm_store::{Actor, Draft, StoreError, Team, TeamStore, VerifyKey};
+
+use crate::WorkMerger;
 
 /// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -295,12 +295,4 @@ async fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> 
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
     let life = team.life_path(&MemberName::lead());
     Ok(is_led && probe(&life)? == Liveness::Foreign)
-}
-
-/// Merges the work in a worktree into its target.
-#[async_trait]
-pub trait WorkMerger: Send + Sync + fmt::Debug {
-    /// Returns once the commits in a worktree are in its target or need not be merged. The error
-    /// tells the owner what prevents the merge and what to do.
-    async fn merge(&self, worktree: &Path) -> Result<(), String>;
 }

@@ -26,11 +26,12 @@ mod task_checks;
 mod task_hooks;
 mod task_tools;
 mod team_rights;
+mod work_merger;
 
 pub use brief::team_brief;
 pub use completion::Completion;
 pub use completion_error::CompletionError;
-pub use context::{MemberContext, NoTeam, TeamCreator, WorkMerger};
+pub use context::{MemberContext, NoTeam, TeamCreator};
 pub use effects::{
     announce_assignment, announce_unblocked, reconcile, reconcile_and_view, reserve,
 };
@@ -41,6 +42,7 @@ pub use marked::{
     working_directories,
 };
 pub use member_hooks::member_hooks;
+pub use merged::shell_in_merge;
 pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
 pub use peer_session::{
     PeerError, PeerInbox, PeerLink, PeerListener, PeerServer, peer_records, send_to_session,
@@ -67,3 +69,4 @@ pub use task_tools::task_tools;
 pub use team_rights::{
     OrderedMode, allow_for_team, ordered_mode, ordered_rules, request_mode, team_rules,
 };
+pub use work_merger::{MergeError, PreparedMerge, WorkMerger};

@@ -6,6 +6,15 @@ use swarm_tools::{ToolContext, run_check};
 
 use crate::CompletionError;
 
+/// Where the checks of a task run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckPlace {
+    /// In the directory of its owner.
+    Owner,
+    /// On the merge of its owner's work into the target.
+    Merge,
+}
+
 /// Runs the checks of a task that is not completed. Returns their runs, which have all passed; they
 /// belong to the change that completes the task. If one fails, the runs are recorded in the task.
 ///
@@ -16,7 +25,7 @@ pub(crate) async fn passed_checks(
     team: &dyn Team,
     id: &TaskId,
     by: &Actor,
-    shell: Option<&ToolContext>,
+    (shell, place): (Option<&ToolContext>, CheckPlace),
     now: impl Fn() -> UnixMs,
 ) -> Result<Vec<CheckRun>, CompletionError> {
     let task = team.task(id).await?;
@@ -43,7 +52,7 @@ pub(crate) async fn passed_checks(
     let Some((check, run)) = failed else {
         return Ok(runs);
     };
-    let why = refused(failure(check, run));
+    let why = refused(failure(check, run, place));
     let change = TaskChange {
         check_runs: runs,
         ..TaskChange::default()
@@ -52,10 +61,14 @@ pub(crate) async fn passed_checks(
     Err(why)
 }
 
-fn failure(check: &TaskCheck, run: &CheckRun) -> String {
+fn failure(check: &TaskCheck, run: &CheckRun, place: CheckPlace) -> String {
     let seconds = run.duration_ms / 1000;
+    let merged = match place {
+        CheckPlace::Owner => "",
+        CheckPlace::Merge => " on the merge of its work into the target",
+    };
     let mut text = format!(
-        "check `{}`, set by {}, {} after {seconds} s",
+        "check `{}`, set by {}, {}{merged} after {seconds} s",
         check.command,
         check.by,
         run.result()

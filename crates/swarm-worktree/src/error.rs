@@ -89,8 +89,8 @@ pub enum WorktreeError {
     },
     /// A branch conflicts with its target.
     #[error(
-        "{branch} was not merged into {target}: both changed {}; {target} was not changed. Merge {target} into {branch} in the worktree, fix these files, commit, and merge again",
-        named(files)
+        "{branch} was not merged into {target}: both changed {}{}; {target} was not changed. Merge {target} into {branch} in the worktree, fix these files, commit, and merge again",
+        named(files), sides(&[(target, theirs), (branch, ours)])
     )]
     Conflict {
         /// The branch of the worktree.
@@ -99,6 +99,30 @@ pub enum WorktreeError {
         target: String,
         /// The conflicting files.
         files: Vec<String>,
+        /// The last commits of the branch that changed them: abbreviated id and subject.
+        ours: Vec<String>,
+        /// The last commits of the target that changed them.
+        theirs: Vec<String>,
+    },
+    /// The checkout of the target has uncommitted changes.
+    #[error("the merge of {branch} waits: {}, where {target} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again", checkout.display(), named(files))]
+    TargetChanged {
+        /// The branch of the worktree.
+        branch: String,
+        /// The target branch.
+        target: String,
+        /// The checkout of the target.
+        checkout: PathBuf,
+        /// The changed files.
+        files: Vec<String>,
+    },
+    /// The target moved while a merge was checked.
+    #[error("{branch} was not merged: {target} moved in the meantime; merge again")]
+    TargetMoved {
+        /// The branch of the worktree.
+        branch: String,
+        /// The target branch.
+        target: String,
     },
     /// A merge is not possible.
     #[error("{branch} was not merged: {why}")]
@@ -163,6 +187,8 @@ impl WorktreeError {
             | Self::Taken { .. }
             | Self::InTheWay { .. }
             | Self::Conflict { .. }
+            | Self::TargetChanged { .. }
+            | Self::TargetMoved { .. }
             | Self::NotMerged { .. } => ErrorKind::Conflict,
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Git(GitError::Missing { .. }) => ErrorKind::Environment,
@@ -193,6 +219,18 @@ fn removal_hint(hazards: &[Hazard], forced: bool) -> &'static str {
     } else {
         "; `--force` saves it as a ref and a patch before the removal"
     }
+}
+
+/// Lists the commits on both sides of a conflict.
+fn sides(sides: &[(&String, &Vec<String>)]) -> String {
+    let known = sides.iter().filter(|(_, commits)| !commits.is_empty());
+    let parts: Vec<_> = known
+        .map(|(branch, commits)| format!("{branch}: {}", commits.join(", ")))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", parts.join("; "))
 }
 
 fn listed(hazards: &[Hazard]) -> String {

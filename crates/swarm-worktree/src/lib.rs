@@ -4,11 +4,14 @@
 
 mod base;
 mod by_hook;
+mod candidate;
 mod carry;
 mod copy;
 mod create;
+mod diff;
 mod enclosing;
 mod error;
+mod forecast;
 mod git;
 mod hazard;
 mod heads;
@@ -36,8 +39,11 @@ mod usage;
 mod view;
 mod worktrees;
 
+pub use candidate::MergeCandidate;
 pub use create::{Created, Request};
+pub use diff::WorktreeDiff;
 pub use error::WorktreeError;
+pub use forecast::{Colliding, Collision};
 pub use git::{Git, GitError};
 pub use hazard::Hazard;
 pub use heads::{Seen, seen};

@@ -1,8 +1,6 @@
-//! Merges the branch of a worktree into its target branch, one merge at a time per repository.
+//! Merges of a worktree's branch into its target branch.
 
-use std::path::Path;
-
-use swarm_os::InheritableLock;
+use std::path::{Path, PathBuf};
 
 use crate::copy::copy;
 use crate::create::changed_files;
@@ -10,7 +8,7 @@ use crate::git::{fields, text};
 use crate::heads::look_at;
 use crate::merge_tree::{Merging, not_merged};
 use crate::registration::{self, check};
-use crate::repository::{LOCK_WAIT, Repository};
+use crate::repository::Repository;
 use crate::view::Checkout;
 use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
@@ -52,42 +50,9 @@ pub struct Merged {
     pub outcome: MergeOutcome,
 }
 
-/// Merges the branch of a worktree into its target. The target changes completely or not at all:
-/// conflicts are detected without changing files, and a target checkout with uncommitted changes is
-/// not modified.
-pub(crate) fn merge(repository: &Repository, slug: &Slug) -> Result<Merged, WorktreeError> {
-    let find = || {
-        Record::load(repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
-            slug: slug.to_string(),
-            repository: repository.shown(),
-        })
-    };
-    // Fails before waiting for the lock if there is none.
-    find()?;
-    let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
-    let record = find()?;
-    let merging = Merging {
-        repository,
-        record: &record,
-        target: record.target.as_deref().ok_or_else(|| {
-            not_merged(
-                &record,
-                "it was created from a checkout without a branch; merge it manually",
-            )
-        })?,
-        lock: &lock,
-    };
-    let (merged, copied) = merging.run()?;
-    // Changing the record takes its lock, whose holders may wait for this one.
-    drop(lock);
-    if let Some(copied) = copied {
-        copied.record_in(repository, slug);
-    }
-    Ok(merged)
-}
-
 /// Work that was copied to the target as other commits.
-struct Copied {
+#[derive(Debug)]
+pub(crate) struct Copied {
     /// The last commit of the worktree's branch that was copied.
     taken: String,
     /// The commit of the target that contains it.
@@ -97,7 +62,7 @@ struct Copied {
 impl Copied {
     /// Records the copy. The merge is complete even if this fails; the work then counts as unmerged
     /// until the next merge.
-    fn record_in(self, repository: &Repository, slug: &Slug) {
+    pub(crate) fn record_in(self, repository: &Repository, slug: &Slug) {
         let written = Record::change(repository, slug, |record| {
             record.taken = Some(self.taken);
             record.taken_as = Some(self.taken_as);
@@ -109,9 +74,24 @@ impl Copied {
     }
 }
 
+/// The commits of a merge that is not in the target yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The commit of the worktree's branch.
+    pub(crate) tip: String,
+    /// The commit of the target before the merge.
+    pub(crate) old: String,
+    /// The commit of the target after the merge.
+    pub(crate) new: String,
+    pub(crate) outcome: MergeOutcome,
+    /// The copy to record, once the target is moved.
+    pub(crate) copied: Option<Copied>,
+}
+
 impl Merging<'_> {
-    /// Performs the merge. Returns it with the copy to record.
-    fn run(&self) -> Result<(Merged, Option<Copied>), WorktreeError> {
+    /// Creates the commits of the merge in the object database. Conflicts are found here, and the
+    /// target is not changed.
+    pub(crate) fn prepare(&self) -> Result<Prepared, WorktreeError> {
         self.refuse_uncommitted()?;
         let tip = self.tip(&self.record.branch)?;
         let old = self.tip(self.target)?;
@@ -119,40 +99,37 @@ impl Merging<'_> {
             let at = self.repository.common_git();
             at.succeeds(&["merge-base", "--is-ancestor", one, other])
         };
-        if is_ancestor(&tip, &old)? {
-            return Ok((self.merged(old, MergeOutcome::AlreadyThere), None));
-        }
+        let mut copied = None;
         let base = &self.record.base;
-        if base.snapshot_of.is_some() && !is_ancestor(&base.sha, &old)? {
+        let (new, outcome) = if is_ancestor(&tip, &old)? {
+            (old.clone(), MergeOutcome::AlreadyThere)
+        } else if base.snapshot_of.is_some() && !is_ancestor(&base.sha, &old)? {
             let new = copy(self, &old, &tip)?;
+            copied = Some(Copied {
+                taken: tip.clone(),
+                taken_as: new.clone(),
+            });
             let outcome = if new == old {
                 MergeOutcome::AlreadyThere
             } else {
-                self.move_target(&old, &new)?;
                 MergeOutcome::Copied
             };
-            let copied = Copied {
-                taken: tip,
-                taken_as: new.clone(),
-            };
-            return Ok((self.merged(new, outcome), Some(copied)));
-        }
-        let (new, outcome) = if is_ancestor(&old, &tip)? {
-            (tip, MergeOutcome::FastForward)
+            (new, outcome)
+        } else if is_ancestor(&old, &tip)? {
+            (tip.clone(), MergeOutcome::FastForward)
         } else {
             (self.merge_commit(&old, &tip)?, MergeOutcome::MergeCommit)
         };
-        self.move_target(&old, &new)?;
-        Ok((self.merged(new, outcome), None))
-    }
-
-    fn merged(&self, head: String, outcome: MergeOutcome) -> Merged {
-        Merged {
-            branch: self.record.branch.clone(),
-            target: self.target.to_owned(),
-            head,
-            outcome,
+        if new != old {
+            self.target_checkout()?;
         }
+        Ok(Prepared {
+            tip,
+            old,
+            new,
+            outcome,
+            copied,
+        })
     }
 
     fn tip(&self, branch: &str) -> Result<String, WorktreeError> {
@@ -237,27 +214,23 @@ impl Merging<'_> {
         Err(not_merged(self.record, why))
     }
 
-    /// Moves the target branch, and updates the files of its checkout.
-    fn move_target(&self, old: &str, new: &str) -> Result<(), WorktreeError> {
+    /// Returns the checkout of the target, if there is one. Its files can be updated.
+    fn target_checkout(&self) -> Result<Option<(PathBuf, Checkout<'_>)>, WorktreeError> {
         let registered = self.repository.registered()?;
         let checkout = registered
-            .iter()
+            .into_iter()
             .find(|known| known.branch.as_deref() == Some(self.target) && known.path.is_dir());
         let Some(checkout) = checkout else {
-            let name = format!("refs/heads/{}", self.target);
-            let at = self.repository.common_git().changing().under(self.lock);
-            at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
-            return Ok(());
+            return Ok(None);
         };
         // For the main checkout of a submodule, git lists its git directory.
         let path = match &self.repository.main {
-            Some(main) if checkout.path == self.repository.common => main,
-            _ => &checkout.path,
+            Some(main) if checkout.path == self.repository.common => main.clone(),
+            _ => checkout.path,
         };
-        self.refuse_forged(path)?;
-        let checkout = Checkout::at(self.repository, path)?;
-        let at = checkout.git();
-        let changed = at.run(&[
+        self.refuse_forged(&path)?;
+        let checkout = Checkout::at(self.repository, &path)?;
+        let changed = checkout.git().run(&[
             "status",
             "--porcelain=v1",
             "-z",
@@ -268,16 +241,31 @@ impl Merging<'_> {
         let changed: Vec<_> = fields(&changed)
             .map(|field| text(field.get(3..).unwrap_or_default()))
             .collect();
-        if !changed.is_empty() {
-            let why = format!(
-                "{}, where {} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again",
-                path.display(),
-                self.target,
-                crate::hazard::named(&changed)
-            );
-            return Err(not_merged(self.record, why));
+        if changed.is_empty() {
+            return Ok(Some((path, checkout)));
         }
-        let moved = at.changing().under(self.lock).run(&[
+        Err(WorktreeError::TargetChanged {
+            branch: self.record.branch.clone(),
+            target: self.target.to_owned(),
+            checkout: path,
+            files: changed,
+        })
+    }
+
+    /// Moves the target branch from its previous commit, and updates the files of its checkout.
+    /// Returns whether the branch was still at that commit.
+    pub(crate) fn move_target(&self, old: &str, new: &str) -> Result<bool, WorktreeError> {
+        let checkout = self.target_checkout()?;
+        if self.tip(self.target)? != old {
+            return Ok(false);
+        }
+        let Some((path, checkout)) = checkout else {
+            let name = format!("refs/heads/{}", self.target);
+            let at = self.repository.common_git().changing().under(self.lock);
+            at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
+            return Ok(true);
+        };
+        let moved = checkout.git().changing().under(self.lock).run(&[
             "merge",
             "--quiet",
             "--ff-only",
@@ -285,12 +273,13 @@ impl Merging<'_> {
             "--no-stat",
             new,
         ]);
-        moved.map(drop).map_err(|error| match error {
-            GitError::Failed { why, .. } => {
+        match moved {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { why, .. }) => {
                 let why = format!("could not update {}: {why}", path.display());
-                not_merged(self.record, why)
+                Err(not_merged(self.record, why))
             }
-            other => other.into(),
-        })
+            Err(other) => Err(other.into()),
+        }
     }
 }

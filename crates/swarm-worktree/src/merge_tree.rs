@@ -2,7 +2,7 @@
 
 use swarm_os::InheritableLock;
 
-use crate::git::{fields, text};
+use crate::git::{Call, fields, text};
 use crate::repository::Repository;
 use crate::{GitError, Record, WorktreeError};
 
@@ -24,39 +24,76 @@ pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeErr
 impl Merging<'_> {
     /// Merges two commits in the object database and returns the tree. A conflict changes nothing.
     pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
-        let words = [
-            "merge-tree",
-            "--write-tree",
-            "-z",
-            "--name-only",
-            "--no-messages",
-            old,
-            tip,
-        ];
         let at = self.repository.common_git().changing().under(self.lock);
-        let (code, out, said) = at.status(&words)?;
-        let mut parts = fields(&out);
-        let tree = text(parts.next().unwrap_or_default());
-        match code {
-            Some(0) => {}
-            Some(1) => {
-                let mut files: Vec<_> = parts.map(text).collect();
-                files.dedup();
-                return Err(WorktreeError::Conflict {
-                    branch: self.record.branch.clone(),
-                    target: self.target.to_owned(),
-                    files,
-                });
-            }
-            code => {
-                return Err(WorktreeError::Git(GitError::Failed {
-                    command: words.join(" "),
-                    directory: self.repository.shown(),
-                    why: text(&said),
-                    code,
-                }));
-            }
+        match merge_trees(self.repository, &at, old, tip)? {
+            MergedTree::Clean(tree) => Ok(tree),
+            MergedTree::Conflict(files) => Err(self.conflict(files)?),
         }
-        Ok(tree.trim().to_owned())
+    }
+
+    /// Describes a conflict with the last commits on both sides that changed its files.
+    fn conflict(&self, files: Vec<String>) -> Result<WorktreeError, GitError> {
+        let (ours, theirs) = (&self.record.branch, self.target);
+        let commits = |range: String| -> Result<Vec<String>, GitError> {
+            let mut words = vec!["log", "--no-merges", "--max-count=3", "--format=%h %s"];
+            words.extend([&range, "--"]);
+            let literal: Vec<_> = files
+                .iter()
+                .map(|file| format!(":(top,literal){file}"))
+                .collect();
+            words.extend(literal.iter().map(String::as_str));
+            let listed = self.repository.common_git().line(&words)?;
+            Ok(listed.lines().map(str::to_owned).collect())
+        };
+        Ok(WorktreeError::Conflict {
+            ours: commits(format!("refs/heads/{theirs}..refs/heads/{ours}"))?,
+            theirs: commits(format!("refs/heads/{ours}..refs/heads/{theirs}"))?,
+            branch: ours.clone(),
+            target: theirs.to_owned(),
+            files,
+        })
+    }
+}
+
+/// Result of a merge without a checkout.
+pub(crate) enum MergedTree {
+    /// The id of the tree.
+    Clean(String),
+    /// The conflicting files.
+    Conflict(Vec<String>),
+}
+
+/// Merges two commits in the object database. No ref changes.
+pub(crate) fn merge_trees(
+    repository: &Repository,
+    at: &Call<'_>,
+    one: &str,
+    other: &str,
+) -> Result<MergedTree, GitError> {
+    let words = [
+        "merge-tree",
+        "--write-tree",
+        "-z",
+        "--name-only",
+        "--no-messages",
+        one,
+        other,
+    ];
+    let (code, out, said) = at.status(&words)?;
+    let mut parts = fields(&out);
+    let tree = text(parts.next().unwrap_or_default());
+    match code {
+        Some(0) => Ok(MergedTree::Clean(tree.trim().to_owned())),
+        Some(1) => {
+            let mut files: Vec<_> = parts.map(text).collect();
+            files.dedup();
+            Ok(MergedTree::Conflict(files))
+        }
+        code => Err(GitError::Failed {
+            command: words.join(" "),
+            directory: repository.shown(),
+            why: text(&said),
+            code,
+        }),
     }
 }

@@ -189,6 +189,11 @@ impl Repository {
         self.own_directory().join("lock")
     }
 
+    /// Returns the path of the lock that a merge holds from its preparation to its end.
+    pub(crate) fn merge_lock_path(&self) -> PathBuf {
+        self.own_directory().join("merge.lock")
+    }
+
     /// Returns the path of the lock on one worktree, for creating, removing it or changing its
     /// record.
     pub(crate) fn slug_lock_path(&self, slug: &Slug) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_os::InheritableLock;
+use swarm_os::{InheritableLock, LockInterrupt};
 use swarm_protocol::UnixMs;
 
 use crate::by_hook::ByHook;
@@ -15,9 +15,9 @@ use crate::registry::WorktreeRegistry;
 use crate::remove::{finish, mark_released, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
-    Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, Merged, Occupants,
-    ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
-    WorktreeOutcome, WorktreeSettings, merge, recover,
+    Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
+    Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
+    WorktreeOutcome, WorktreeSettings, recover,
 };
 
 /// Creates, lists, merges and removes worktrees.
@@ -410,6 +410,22 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files. The target is unchanged after any error.
     pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
+        self.merge_candidate(directory, slug, &LockInterrupt::default())?
+            .apply()
+    }
+
+    /// Prepares the merge of a worktree after those that are in progress. An interrupt ends the
+    /// wait for them.
+    ///
+    /// # Errors
+    /// [`WorktreeError::Conflict`] with the files, [`WorktreeError::TargetChanged`] if the target
+    /// cannot be updated.
+    pub fn merge_candidate(
+        &self,
+        directory: &Path,
+        slug: &Slug,
+        interrupt: &LockInterrupt,
+    ) -> Result<MergeCandidate, WorktreeError> {
         let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
             return Err(WorktreeError::NotMerged {
@@ -419,7 +435,7 @@ impl Worktrees {
             });
         }
         let repository = Repository::find(&self.git, &self.registry, directory)?;
-        merge::merge(&repository, slug)
+        MergeCandidate::prepare(repository, self.settings.clone(), slug, interrupt)
     }
 }
 

@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, rights,
-    run, send, spawn, status, stop, task, team, trust, worktree,
+    interrupt, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, review,
+    rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -102,6 +102,8 @@ commands! { app:
         /// List, merge and remove git worktrees.
         #[command(subcommand)]
         Worktree(args: worktree::WorktreeCommand) => worktree::run(app, &args);
+        /// Show a worktree's diff and send comments to its member.
+        Review(args: review::ReviewArgs) => review::run(app, &args);
     }
     "Monitoring" {
         /// Show members, tasks and pending requests.

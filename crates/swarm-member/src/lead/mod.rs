@@ -1,6 +1,7 @@
 //! The lead: runs a prompt or an interactive session with a team.
 
 mod assemble;
+mod collisions;
 mod end_deadline;
 mod forced_end;
 mod listen;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::collisions::CollisionWatch;
 use super::end_deadline::EndDeadline;
 use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
@@ -43,6 +44,7 @@ pub(super) struct LeadRole {
     pub(super) leadership: Arc<Leadership>,
     pub(super) mail: Arc<LeadMail>,
     supervisor: Supervisor,
+    collisions: CollisionWatch,
     pub(super) result: ResultText,
     /// The deadline after the run is stopped.
     pub(super) deadline: Arc<EndDeadline>,
@@ -72,6 +74,7 @@ impl LeadRole {
     ) -> Self {
         Self {
             supervisor: Supervisor::new(parts.spawn_context.clone()),
+            collisions: CollisionWatch::default(),
             parts,
             leadership,
             mail,
@@ -169,6 +172,9 @@ impl Role for LeadRole {
             .supervisor
             .watch_all(team.name(), config.teammates());
         member.role.note_teammates(&config);
+        let worktrees = &member.role.parts.spawn_context.worktrees;
+        let collisions = &mut member.role.collisions;
+        collisions.check(&*team, &config, worktrees).await;
         let before = team.member_view().await?;
         // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {

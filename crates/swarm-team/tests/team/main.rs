@@ -8,10 +8,12 @@
 )]
 
 mod brief;
+mod completion;
 mod effects;
 mod hello;
 mod incoming;
 mod marked;
+mod merger;
 mod order;
 mod peer_session;
 mod permission;

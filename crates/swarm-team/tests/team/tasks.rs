@@ -1,19 +1,18 @@
 //! The task tools, as a model calls them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_hooks::{HookInput, Hooks, HooksParts};
 use swarm_permissions::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
 use swarm_store::{BlockOn as _, StoreLimits};
-use swarm_team::{Incoming, MemberContext, WorkMerger, member_hooks, task_tools};
+use swarm_team::{Incoming, MemberContext, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
 
+use crate::merger::RecordedMerger;
 use crate::world::{World, call, id};
 
 async fn use_tool(context: &Arc<MemberContext>, tool: &str, input: Value) -> ToolOutput {
@@ -343,19 +342,6 @@ async fn the_list_shows_states_owners_and_open_blockers() {
     );
 }
 
-/// Records calls to merge.
-#[derive(Debug)]
-struct Merger(Arc<Mutex<Vec<String>>>);
-
-#[async_trait]
-impl WorkMerger for Merger {
-    async fn merge(&self, worktree: &Path) -> Result<(), String> {
-        let mut told = self.0.lock();
-        told.push(format!("merge {}", worktree.display()));
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     let world = World::new();
@@ -381,7 +367,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
         member_hooks(context, hooks, HookInput::default(), || {
             PermissionMode::Default
         });
-        context.merge_with(Arc::new(Merger(Arc::clone(&told))));
+        context.merge_with(Arc::new(RecordedMerger::new(Arc::clone(&told), "/tree")));
     }
     world.create("work", None, &[]);
     ok(&update(&owner, start(1)).await);
@@ -397,9 +383,9 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
 
     std::fs::File::create(directory.path().join("agrees")).unwrap();
     ok(&update(&owner, complete(1)).await);
-    assert_eq!(told.lock()[1..], ["merge /tree"]);
+    assert_eq!(told.lock()[1..], ["prepare /tree", "apply"]);
     assert_eq!(world.task(1).status, TaskStatus::Completed);
     // Completed: hooks and merging do not run again.
     let again = update(&owner, complete(1)).await;
-    assert_eq!(told.lock().len(), 2, "{}", again.content);
+    assert_eq!(told.lock().len(), 3, "{}", again.content);
 }

@@ -15,6 +15,7 @@ mod concurrent;
 mod copied_files;
 mod creation;
 mod fixture;
+mod forecast;
 mod hostile;
 mod killed;
 mod matrix;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::thread;
 
-use swarm_worktree::{MergeOutcome, Pruned, Uncommitted, WorktreeError};
+use swarm_os::LockInterrupt;
+use swarm_worktree::{MergeCandidate, MergeOutcome, Pruned, Uncommitted, WorktreeError};
 
 use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
@@ -53,6 +54,11 @@ fn a_conflict_names_its_files_and_leaves_the_target_as_it_was() {
     let WorktreeError::Conflict { files, target, .. } = &refused else {
         panic!("{refused}");
     };
+    let told = refused.to_string();
+    let log = |branch: &str| fixture.git_in(&repo, &["log", "-1", "--format=%h %s", branch]);
+    let (theirs, ours) = (log("main"), log("worktree-b"));
+    let sides = format!("src/a.txt (main: {theirs}; worktree-b: {ours}); main was not changed");
+    assert!(told.contains(&sides), "{told}");
     assert_eq!(
         (files.as_slice(), target.as_str()),
         (&["src/a.txt".to_owned()][..], "main")
@@ -115,6 +121,79 @@ fn a_target_checkout_with_uncommitted_changes_is_not_changed() {
     fixture.worktrees().merge(&repo, &slug("a")).unwrap();
     assert!(!repo.join("c.txt").exists());
     assert_eq!(fixture.git_in(&repo, &["show", "main:c.txt"]), "theirs");
+}
+
+fn prepare(fixture: &RepositoryFixture, name: &str) -> Result<MergeCandidate, WorktreeError> {
+    let interrupt = LockInterrupt::default();
+    // A wait for another merge would be a deadlock of the test.
+    interrupt.interrupt();
+    let worktrees = fixture.worktrees();
+    worktrees.merge_candidate(&fixture.repo(), &slug(name), &interrupt)
+}
+
+#[test]
+fn a_candidate_is_checked_out_for_checks_and_other_merges_wait_for_it() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    for name in ["a", "b"] {
+        work(&fixture, name, &format!("{name}.new"), "new\n");
+    }
+    let mut first = prepare(&fixture, "a").unwrap();
+    // A fast-forward has the files of the worktree.
+    let own = repo.join(".claude/worktrees/a");
+    assert_eq!(first.check_out().unwrap(), own);
+    assert!(matches!(
+        prepare(&fixture, "b"),
+        Err(WorktreeError::Disk(_))
+    ));
+    assert_eq!(first.apply().unwrap().outcome, MergeOutcome::FastForward);
+
+    // The process of an earlier merge was killed.
+    let scratch = repo.join(".claude/worktrees/@merge");
+    let path = scratch.to_str().unwrap();
+    fixture.git_in(
+        &repo,
+        &["worktree", "add", "-q", "--detach", path, "main~1"],
+    );
+    fixture.write(&scratch, "left.txt", "left\n");
+    let mut second = prepare(&fixture, "b").unwrap();
+    assert_eq!(second.check_out().unwrap(), scratch);
+    let has = |name: &str| scratch.join(name).exists();
+    assert!(has("a.new") && has("b.new") && !has("left.txt"));
+    // Nothing is in the target before the checks have passed.
+    assert!(!repo.join("b.new").exists());
+    fixture.write(&scratch, "made-by-a-check.txt", "made\n");
+    assert_eq!(second.apply().unwrap().outcome, MergeOutcome::MergeCommit);
+    assert!(repo.join("b.new").exists() && !repo.join("made-by-a-check.txt").exists());
+    assert!(!scratch.exists());
+    assert_eq!(fixture.linked(&repo), 2);
+    assert_eq!(fixture.status(&repo), "");
+}
+
+#[test]
+fn a_target_that_moves_during_the_checks_is_not_overwritten() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    work(&fixture, "a", "a.new", "new\n");
+    for checked_out in [true, false] {
+        let candidate = prepare(&fixture, "a").unwrap();
+        let moved = if checked_out {
+            fixture.write(&repo, "mine.txt", "mine\n");
+            fixture.commit(&repo, "mine")
+        } else {
+            fixture.git_in(&repo, &["checkout", "-q", "--detach"]);
+            fixture.git_in(&repo, &["branch", "-q", "-f", "main", "main~1"]);
+            fixture.git_in(&repo, &["rev-parse", "main"])
+        };
+        let refused = candidate.apply().unwrap_err();
+        assert!(
+            matches!(refused, WorktreeError::TargetMoved { .. }),
+            "{refused}"
+        );
+        assert_eq!(fixture.git_in(&repo, &["rev-parse", "main"]), moved);
+    }
+    let again = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    assert_eq!(again.outcome, MergeOutcome::FastForward);
 }
 
 /// Creates a worktree based on uncommitted changes of `b.txt`.

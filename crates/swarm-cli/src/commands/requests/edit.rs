@@ -1,11 +1,10 @@
 //! Editing a request before it is approved.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 use swarm_protocol::{RequestKind, RequestRecord};
 
 use crate::app::App;
+use crate::commands::editor::EditorDraft;
 use crate::failure::Failure;
 
 /// Returns the changed input: `given`, or the text from the person's editor. `None` if unchanged.
@@ -56,37 +55,11 @@ fn in_editor(
     suffix: &str,
     text: &str,
 ) -> Result<String, Failure> {
-    let named = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .find_map(|name| app.env.get(name));
-    let words = named
-        .and_then(shlex::split)
-        .filter(|words| !words.is_empty());
-    let Some((program, arguments)) = words.as_deref().and_then(<[String]>::split_first) else {
-        return Err(Failure::usage("no editor is set")
-            .with_hint("set EDITOR, or pass the new input with `--input JSON`"));
+    let draft = EditorDraft {
+        name: &format!("edit-{}.{suffix}", asked.short()),
+        text,
+        without: "pass the new input with `--input JSON`",
+        undone: "nothing was answered",
     };
-    let directory = app.root.join("swarm");
-    swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
-    let name = format!("edit-{}-{}.{suffix}", asked.short(), std::process::id());
-    let path = directory.join(name);
-    swarm_os::replace_alone(&path, text.as_bytes()).map_err(anyhow::Error::from)?;
-    let ended = Command::new(program).args(arguments).arg(&path).status();
-    let left = swarm_os::read_optional(&path);
-    std::fs::remove_file(&path)?;
-    match ended {
-        Ok(status) if status.success() => {}
-        Ok(status) => {
-            return Err(Failure::usage(format!(
-                "the editor `{program}` failed ({status}): nothing was answered"
-            )));
-        }
-        Err(error) => {
-            return Err(Failure::usage(format!(
-                "the editor `{program}` cannot be run: {error}"
-            )));
-        }
-    }
-    let left = left.map_err(anyhow::Error::from)?.unwrap_or_default();
-    String::from_utf8(left).map_err(|_| Failure::usage("the edited text is not UTF-8"))
+    draft.edit(app)
 }

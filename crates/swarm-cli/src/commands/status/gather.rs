@@ -10,6 +10,7 @@ use swarm_protocol::{
 };
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team, TeamView};
 use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
+use swarm_worktree::Collision;
 
 use super::past::Past;
 use crate::app::App;
@@ -19,6 +20,7 @@ use crate::commands::requests::is_open;
 use crate::commands::task;
 use crate::commands::team::state_in;
 use crate::failure::Failure;
+use crate::spawn_context::worktrees;
 use crate::which_team::not_entered;
 
 /// Task states in the order of the summary.
@@ -45,6 +47,8 @@ pub(super) struct Status {
     pub(super) tasks: TaskList,
     /// Pending requests.
     pub(super) requests: Vec<RequestRecord>,
+    /// Forecast conflicts between the worktrees of the team's repository.
+    pub(super) collisions: Vec<Collision>,
     damaged: Vec<String>,
     /// Why stopped members could not be recorded.
     pub(super) unentered: Option<String>,
@@ -66,6 +70,7 @@ impl Status {
         let damaged = broken.chain(past.set_aside()).collect();
         Ok(Self {
             state: state_in(&seen),
+            collisions: collisions(app, &seen.config),
             damaged,
             unentered: unentered.as_ref().map(not_entered),
             config: seen.config,
@@ -149,9 +154,26 @@ impl Status {
         document["usage"] = json!(self.total().usage);
         document["cost"] = json!(self.total());
         document["budgets"] = self.budgets.iter().map(budget_record).collect();
+        document["collisions"] = json!(self.collisions);
         document["damaged"] = json!(self.damaged);
         Ok(document)
     }
+}
+
+/// Returns the forecast conflicts between worktrees. A failure is only logged, because a merge
+/// finds the conflicts too.
+fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
+    let mut apart = config
+        .members
+        .iter()
+        .filter_map(|member| member.worktree_path.as_deref());
+    let (Some(one), Some(_)) = (apart.next(), apart.next()) else {
+        return Vec::new();
+    };
+    worktrees(app).forecast(one).unwrap_or_else(|error| {
+        tracing::warn!(%error, "no forecast of conflicts");
+        Vec::new()
+    })
 }
 
 /// Reads most files on two threads. A newly recorded death releases tasks, so both parts are then

@@ -6,6 +6,7 @@ use swarm_ui::print::{counted, short_count};
 use super::gather::Status;
 use super::roster;
 use crate::app::App;
+use crate::commands::worktree::collision_line;
 use crate::commands::{requests, task};
 use crate::output::plain;
 
@@ -36,6 +37,14 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
             .map(|line| format!("damaged: {line}\n"))
             .collect();
         parts.push(plain(&lines.concat()));
+    }
+    if !status.collisions.is_empty() {
+        let lines: Vec<String> = status
+            .collisions
+            .iter()
+            .map(|collision| format!("forecast: {}\n", collision_line(collision)))
+            .collect();
+        parts.push(lines.concat());
     }
     if let Some(why) = &status.unentered {
         parts.push(plain(&format!("{why}\n")));

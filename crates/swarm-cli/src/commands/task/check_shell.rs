@@ -13,7 +13,7 @@ use crate::spawn_context::teammate_program;
 
 /// Returns the shell for the checks of a task: in its owner's directory, with the sandbox that the
 /// owner's commands have. `None` for a task without checks.
-pub(super) fn check_shell(
+pub(in crate::commands) fn check_shell(
     app: &App,
     team: &dyn Team,
     id: TaskId,

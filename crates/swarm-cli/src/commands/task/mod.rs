@@ -12,6 +12,7 @@ mod remove;
 mod show;
 mod update;
 
+pub(in crate::commands) use check_shell::check_shell;
 pub(in crate::commands) use notify::notify_owner;
 
 pub(super) use dispatch::{TaskCommand, run};

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use super::diff::WorktreeDiffArgs;
 use super::merge::WorktreeMergeArgs;
 use super::remove::WorktreeRemoveArgs;
-use super::{list, merge, remove};
+use super::{diff, list, merge, remove};
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -24,6 +25,15 @@ pub(crate) enum WorktreeCommand {
     },
     /// Merge a worktree's branch into its base branch.
     Merge(WorktreeMergeArgs),
+    /// Show the work in a worktree that its base branch does not have.
+    Diff(WorktreeDiffArgs),
+    /// List worktrees whose commits conflict with each other.
+    #[command(after_help = "\
+The lead tells both members while they work. Uncommitted changes do not count.
+
+Examples:
+  swarm worktree forecast")]
+    Forecast,
 }
 
 pub(in crate::commands) fn run(app: &App, command: &WorktreeCommand) -> Result<ExitCode, Failure> {
@@ -32,5 +42,7 @@ pub(in crate::commands) fn run(app: &App, command: &WorktreeCommand) -> Result<E
         WorktreeCommand::Remove(args) => remove::run(app, args),
         WorktreeCommand::Prune { dry_run } => remove::prune(app, *dry_run),
         WorktreeCommand::Merge(args) => merge::run(app, args),
+        WorktreeCommand::Diff(args) => diff::run(app, args),
+        WorktreeCommand::Forecast => diff::forecast(app),
     }
 }

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use swarm_os::LockInterrupt;
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
 
+use super::merge_checks::run_checks;
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -12,8 +14,9 @@ use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. A checkout with \
-uncommitted changes is never modified.
+The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. The checks of the \
+owner's open tasks run on the result, and nothing is merged if one fails. A checkout with uncommitted changes is never \
+modified.
 
 Examples:
   swarm worktree merge alice
@@ -25,6 +28,9 @@ pub(crate) struct WorktreeMergeArgs {
     /// Merge all worktrees that are not in use, one after another.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Do not run the checks of the owner's open tasks.
+    #[arg(long)]
+    pub(crate) no_checks: bool,
 }
 
 pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failure> {
@@ -36,7 +42,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
     for slug in slugs {
-        match worktrees.merge(&app.env.cwd, &slug) {
+        match merged(app, &worktrees, &slug, args.no_checks) {
             Ok(merged) => {
                 if !app.out.json {
                     app.out.data(&sentence(&merged))?;
@@ -49,12 +55,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
                     "outcome": merged.outcome.name(),
                 }));
             }
-            Err(error) => {
-                let conflicts = match &error {
-                    WorktreeError::Conflict { files, .. } => json!(files),
-                    _ => Value::Null,
-                };
-                let failure = Failure::from(error);
+            Err(NotMerged { failure, conflicts }) => {
                 let mut record = failure.to_json();
                 record["slug"] = json!(slug);
                 record["outcome"] = json!("failed");
@@ -80,6 +81,41 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         ));
     }
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Why a worktree was not merged, with the conflicting files as JSON.
+struct NotMerged {
+    failure: Failure,
+    conflicts: Value,
+}
+
+impl From<WorktreeError> for NotMerged {
+    fn from(error: WorktreeError) -> Self {
+        let conflicts = match &error {
+            WorktreeError::Conflict { files, .. } => json!(files),
+            _ => Value::Null,
+        };
+        let failure = Failure::from(error);
+        Self { failure, conflicts }
+    }
+}
+
+/// Merges a worktree, if the checks of its owner's open tasks pass.
+fn merged(
+    app: &App,
+    worktrees: &Worktrees,
+    slug: &Slug,
+    no_checks: bool,
+) -> Result<Merged, NotMerged> {
+    let interrupt = LockInterrupt::default();
+    let mut candidate = worktrees.merge_candidate(&app.env.cwd, slug, &interrupt)?;
+    if !no_checks {
+        run_checks(app, &mut candidate).map_err(|failure| NotMerged {
+            failure,
+            conflicts: Value::Null,
+        })?;
+    }
+    Ok(candidate.apply()?)
 }
 
 /// Splits worktrees into unused ones and those in use.

@@ -1,0 +1,63 @@
+//! `swarm worktree diff` and `swarm worktree forecast`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_worktree::{Collision, Slug, WorktreeDiff};
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::spawn_context::worktrees;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm worktree diff alice
+  swarm worktree diff alice | delta")]
+pub(crate) struct WorktreeDiffArgs {
+    /// Name of the worktree.
+    pub(crate) slug: String,
+}
+
+pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode, Failure> {
+    let slug = Slug::parse(&args.slug)?;
+    show_diff(app, &worktrees(app).diff(&app.env.cwd, &slug)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the work in a worktree.
+pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(), Failure> {
+    let slug = &work.record.slug;
+    if app.out.json {
+        let document = json!({ "slug": slug, "branch": work.record.branch, "base": work.base, "diff": work.diff });
+        return app.out.json(&document);
+    }
+    if work.diff.is_empty() {
+        app.out.say(&format!("{slug} has no changes"));
+        return Ok(());
+    }
+    app.out.data(work.diff.trim_end_matches('\n'))
+}
+
+pub(super) fn forecast(app: &App) -> Result<ExitCode, Failure> {
+    let collisions = worktrees(app).forecast(&app.env.cwd)?;
+    if app.out.json {
+        app.out.json(&collisions)?;
+    } else if collisions.is_empty() {
+        app.out.say("no conflicts between the commits of worktrees");
+    }
+    if !app.out.json {
+        for collision in &collisions {
+            app.out.data(&collision_line(collision))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Describes a forecast conflict: `alice and bob conflict in src/a.rs`.
+pub(in crate::commands) fn collision_line(collision: &Collision) -> String {
+    let [one, other] = &collision.worktrees;
+    let files = collision.files.join(", ");
+    let line = format!("{} and {} conflict in {files}", one.slug, other.slug);
+    swarm_ui::clean_line(&line)
+}

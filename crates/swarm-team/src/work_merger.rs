@@ -1,0 +1,43 @@
+//! What completing a task needs from the merge queue of a repository.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+/// Merges the work in a worktree into its target.
+#[async_trait]
+pub trait WorkMerger: Send + Sync + fmt::Debug {
+    /// Waits for other merges of the repository, and prepares that of a worktree. Returns `None` if
+    /// its commits need not be merged.
+    async fn prepare(
+        &self,
+        worktree: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
+}
+
+/// A merge that is not in the target yet. Other merges of the repository wait until it is dropped.
+#[async_trait]
+pub trait PreparedMerge: Send {
+    /// Returns a directory with the files of the merge: the worktree itself if they are the same.
+    async fn check_out(&mut self) -> Result<PathBuf, MergeError>;
+
+    /// Moves the target to the merge.
+    async fn apply(self: Box<Self>) -> Result<(), MergeError>;
+}
+
+/// Why work is not in its target, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// The target moved since the merge was prepared.
+    #[error("{0}")]
+    TargetMoved(String),
+    /// The checkout of the target has uncommitted changes, which its owner cannot resolve.
+    #[error("{0}")]
+    TargetChanged(String),
+    /// Anything else, such as a conflict.
+    #[error("{0}")]
+    Refused(String),
+}

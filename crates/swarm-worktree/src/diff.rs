@@ -1,0 +1,77 @@
+//! The work in a worktree as a diff.
+
+use std::path::Path;
+
+use crate::git::text;
+use crate::repository::Repository;
+use crate::{Record, Slug, WorktreeError, Worktrees, snapshot};
+
+/// The work in a worktree that its target does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeDiff {
+    /// The record of the worktree.
+    pub record: Record,
+    /// The commit with which it is compared.
+    pub base: String,
+    /// A unified diff of committed and uncommitted changes, including untracked files. Text of
+    /// agents: it may contain control characters.
+    pub diff: String,
+}
+
+impl Worktrees {
+    /// Returns the work in a worktree compared with the last commit that its target and its branch
+    /// share.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if it does not exist, does not match its record, or git fails.
+    pub fn diff(&self, directory: &Path, slug: &Slug) -> Result<WorktreeDiff, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        let found = Record::load(&repository, slug)?;
+        let record = found.ok_or_else(|| WorktreeError::NotFound {
+            slug: slug.to_string(),
+            repository: repository.shown(),
+        })?;
+        let tip = repository.tip(&record.branch)?;
+        let tip = tip.unwrap_or_else(|| record.base.sha.clone());
+        let base = base(&repository, &record, &tip)?;
+        let work = if record.path.is_dir() {
+            snapshot::tree(&repository, &record.path, &[])?
+        } else {
+            tip
+        };
+        let diff = repository.common_git().run(&[
+            "diff",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            "--find-renames",
+            &base,
+            &work,
+        ])?;
+        Ok(WorktreeDiff {
+            record,
+            base,
+            diff: text(&diff),
+        })
+    }
+}
+
+fn base(repository: &Repository, record: &Record, tip: &str) -> Result<String, WorktreeError> {
+    let own = || record.base.sha.clone();
+    // Uncommitted changes that it was created from are not its work.
+    if record.base.snapshot_of.is_some() {
+        return Ok(own());
+    }
+    let Some(target) = &record.target else {
+        return Ok(own());
+    };
+    let target = format!("refs/heads/{target}");
+    let words = ["merge-base", &target, tip];
+    match repository.common_git().status(&words)? {
+        (Some(0), out, _) => Ok(text(&out).trim().to_owned()),
+        // The target was deleted, or its history was replaced.
+        _ => Ok(own()),
+    }
+}

@@ -1,0 +1,89 @@
+//! Forecasts of conflicts, and diffs of worktrees.
+
+use std::fs;
+
+use crate::fixture::{RepositoryFixture, slug};
+
+/// Returns the pairs that conflict, with their files.
+fn forecast(fixture: &RepositoryFixture) -> Vec<String> {
+    let collisions = fixture.worktrees().forecast(&fixture.repo()).unwrap();
+    let lines = collisions.iter().map(|collision| {
+        let [one, other] = &collision.worktrees;
+        let files = collision.files.join(" ");
+        format!("{}+{}: {files}", one.slug, other.slug)
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_forecast_names_pairs_that_conflict_and_follows_their_branches() {
+    let fixture = RepositoryFixture::new();
+    let mut trees = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        trees.push(fixture.left(name).record.path);
+    }
+    // Work that is not committed does not count.
+    fixture.write(&trees[0], "src/a.txt", "one\nAAA\nthree\n");
+    assert_eq!(forecast(&fixture), [""; 0]);
+    fixture.commit(&trees[0], "a");
+    fixture.write(&trees[1], "src/a.txt", "one\nBBB\nthree\n");
+    fixture.commit(&trees[1], "b");
+    fixture.write(&trees[2], "c.txt", "c\n");
+    fixture.commit(&trees[2], "c");
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
+    let stored = fixture.repo().join(".git/swarm/forecast.json");
+    let before = fs::metadata(&stored).unwrap().modified().unwrap();
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
+    let after = fs::metadata(&stored).unwrap().modified().unwrap();
+    assert_eq!(before, after, "nothing moved");
+
+    fixture.write(&trees[2], "src/a.txt", "one\nCCC\nthree\n");
+    fixture.commit(&trees[2], "c too");
+    fixture.git_in(&trees[1], &["merge", "-q", "-s", "ours", "worktree-a"]);
+    assert_eq!(forecast(&fixture), ["a+c: src/a.txt", "b+c: src/a.txt"]);
+}
+
+#[test]
+fn known_pairs_are_not_merged_again() {
+    let mut fixture = RepositoryFixture::new();
+    for name in ["a", "b"] {
+        let tree = fixture.left(name).record.path;
+        fixture.write(&tree, "src/a.txt", name);
+        fixture.commit(&tree, name);
+    }
+    let known = forecast(&fixture);
+    assert_eq!(known, ["a+b: src/a.txt"]);
+    let git = fixture.path("git-without-merges");
+    let script = "#!/bin/sh\ncase \"$*\" in *merge-tree*) exit 99;; esac\nexec git \"$@\"\n";
+    fs::write(&git, script).unwrap();
+    fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fixture.git = git;
+    assert_eq!(forecast(&fixture), known);
+    fs::remove_file(fixture.repo().join(".git/swarm/forecast.json")).unwrap();
+    fixture.worktrees().forecast(&fixture.repo()).unwrap_err();
+}
+
+#[test]
+fn a_diff_has_committed_uncommitted_and_new_files_but_not_what_the_target_added() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    let tree = fixture.left("a").record.path;
+    fixture.write(&tree, "src/a.txt", "one\nTWO\nthree\n");
+    fixture.commit(&tree, "work");
+    fixture.write(&tree, "b.txt", "B\n");
+    fixture.write(&tree, "new.txt", "new\n");
+    fixture.write(&repo, "theirs.txt", "theirs\n");
+    fixture.commit(&repo, "theirs");
+    let status = fixture.status(&tree);
+    let diff = || fixture.worktrees().diff(&repo, &slug("a")).unwrap().diff;
+    let shown = diff();
+    for line in ["-two\n+TWO\n", "-b\n+B\n", "+++ b/new.txt\n"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    assert!(!shown.contains("theirs"), "{shown}");
+    assert_eq!(fixture.status(&tree), status);
+    // The target's commits are not its work either after it merged them.
+    fixture.commit(&tree, "more");
+    fixture.git_in(&tree, &["merge", "-q", "-m", "merge", "main"]);
+    assert_eq!(diff(), shown);
+}
