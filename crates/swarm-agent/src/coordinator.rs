@@ -1,11 +1,6 @@
 //! Coordinator mode: a lead that only delegates, and the workers that it starts.
 
-use std::path::{Path, PathBuf};
-
-use swarm_permissions::{
-    AgentCatalog, AgentConfig, AgentDefinition, AgentSource, Behavior, CoordinatorSettings, Rule,
-    RuleSet,
-};
+use swarm_permissions::{AgentCatalog, AgentConfig, AgentDefinition, AgentSource};
 use swarm_tools::prompt;
 
 /// The built-in type of a worker.
@@ -13,9 +8,9 @@ pub(crate) const WORKER: &str = "worker";
 
 const DESCRIPTION: &str = "Does any piece of work: research, implementation or verification. Use it unless another type fits better.";
 
-/// Returns the configuration of a coordinator's process: `worker` is the only built-in type, forks
-/// are disabled, and workers write in `scratchpad`.
-pub fn coordinated(agent_config: AgentConfig, scratchpad: PathBuf) -> AgentConfig {
+/// Returns the configuration of a coordinator's process: `worker` is the only built-in type, and
+/// forks are disabled.
+pub fn coordinated(agent_config: AgentConfig) -> AgentConfig {
     let mut agent_config = agent_config;
     let own = agent_config.agents.winners();
     let own = own.filter(|definition| definition.source != AgentSource::BuiltIn);
@@ -26,28 +21,8 @@ pub fn coordinated(agent_config: AgentConfig, scratchpad: PathBuf) -> AgentConfi
     });
     agent_config.agents = AgentCatalog::new(definitions);
     agent_config.limits.fork = false;
-    agent_config.shell.write.push(scratchpad.clone());
-    agent_config.coordinator = Some(CoordinatorSettings { scratchpad });
+    agent_config.coordinator = true;
     agent_config
-}
-
-/// Returns the block of a system prompt that names the scratchpad.
-pub fn scratchpad_section(scratchpad: &Path) -> String {
-    prompt!("scratchpad").replace("{directory}", &scratchpad.display().to_string())
-}
-
-/// Returns the rules that let a worker use the scratchpad without approval.
-pub(crate) fn scratchpad_rules(scratchpad: &Path) -> RuleSet {
-    let mut rules = RuleSet {
-        directories: vec![scratchpad.to_owned()],
-        ..RuleSet::default()
-    };
-    // Two slashes start an absolute path in a rule.
-    match Rule::parse(&format!("Edit(/{}/**)", scratchpad.display())) {
-        Ok(rule) => rules.add(Behavior::Allow, rule, "scratchpad"),
-        Err(error) => tracing::warn!(%error, "each change in the scratchpad requires permission"),
-    }
-    rules
 }
 
 /// Returns an error for a worker's prompt that refers to findings instead of stating them.
@@ -180,14 +155,13 @@ mod tests {
             ..AgentConfig::default()
         };
         agent_config.limits.fork = true;
-        let coordinated = coordinated(agent_config, "/s".into());
+        let coordinated = coordinated(agent_config);
         let types: Vec<&str> = coordinated
             .agents
             .winners()
             .map(|definition| definition.name.as_str())
             .collect();
         assert_eq!(types, ["reviewer", WORKER]);
-        assert!(!coordinated.limits.fork);
-        assert_eq!(coordinated.shell.write, [PathBuf::from("/s")]);
+        assert!(!coordinated.limits.fork && coordinated.coordinator);
     }
 }

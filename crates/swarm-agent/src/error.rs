@@ -41,7 +41,7 @@ pub enum AgentError {
         /// Error of the file system.
         source: OsError,
     },
-    /// The scratchpad directory of a coordinator's workers could not be created.
+    /// The scratchpad directory could not be created.
     #[error("the scratchpad directory {} cannot be created: {}. See that the disk has room and the directory above it is writable, then try again", .path.display(), with_cause(.source))]
     Scratchpad {
         /// Path of the scratchpad.

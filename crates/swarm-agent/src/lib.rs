@@ -27,6 +27,7 @@ mod own_tools;
 mod parts;
 mod program_docs;
 mod rights;
+mod scratchpad;
 mod session;
 mod spawner;
 mod steer;
@@ -39,7 +40,7 @@ mod worktree;
 
 pub use agent_tool::AgentTool;
 pub use brief::Brief;
-pub use coordinator::{coordinated, scratchpad_section};
+pub use coordinator::coordinated;
 pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
 pub use events::{EventSink, NoEvents, StepCounter};
@@ -56,6 +57,7 @@ pub use own_tools::own_tools;
 pub use parts::AgentParts;
 pub use program_docs::{ProgramDocs, ProgramPage};
 pub use rights::{Rights, without_unreadable};
+pub use scratchpad::{scratchpad_rules, scratchpad_section, share_scratchpad};
 pub use session::Session;
 pub use spawner::{
     NoTeammates, PeerSessionStatus, SpawnRequest, Spawned, TeammateStatus, Teammates,

@@ -22,7 +22,7 @@ use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
     BackgroundCommands, Caller, Checkout, Confinement, FileHistory, ProtectedPaths, Tool,
-    ToolContext,
+    ToolContext, prompt,
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -183,7 +183,7 @@ impl MemberSetup {
         };
         let path = self.transcript.clone();
         let mut transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
-        if self.agent_config.coordinator.is_some() {
+        if self.agent_config.coordinator {
             transcript.mark_coordinator()?;
         }
         let environment = self.environment(&brief.facts());
@@ -386,13 +386,19 @@ impl Brief for TeamBrief {
             return Vec::new();
         };
         let agents = &self.agent_config.agents;
-        vec![
+        let mut facts = vec![
             EnvironmentFact::new("Team", team.name().as_str()),
             EnvironmentFact::new(
                 "Team members",
                 &peers(&config.members, &self.context.name, agents),
             ),
-        ]
+        ];
+        if let Some(scratchpad) = &self.agent_config.scratchpad {
+            let directory = scratchpad.display().to_string();
+            let text = prompt!("team-scratchpad").replace("{directory}", &directory);
+            facts.push(EnvironmentFact::new("Team scratchpad", &text));
+        }
+        facts
     }
 }
 

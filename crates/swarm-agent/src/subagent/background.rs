@@ -25,7 +25,7 @@ impl SubAgents {
 
     /// Returns whether the agent of the process is a coordinator with workers.
     pub(crate) fn coordinates(&self) -> bool {
-        self.kit().agent_config.coordinator.is_some()
+        self.kit().agent_config.coordinator
     }
 
     /// Returns the definitions of sub-agents.

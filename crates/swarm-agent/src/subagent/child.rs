@@ -20,7 +20,7 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, TaskStop};
 use crate::agent_tool::{SkillCall, has_forks};
-use crate::coordinator::{scratchpad_rules, scratchpad_section};
+use crate::scratchpad::{scratchpad_rules, scratchpad_section};
 use crate::{
     AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, NoTeammates,
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
@@ -187,11 +187,8 @@ impl SubAgents {
         )
         .map_err(|error| format!("The sub-agent was not started: {error}"))?;
         loaded.rules.extend(record.request.granted.clone());
-        let scratchpad = kit.agent_config.coordinator.as_ref();
-        let scratchpad = scratchpad.map(|coordinator| &coordinator.scratchpad);
-        if let Some(scratchpad) = scratchpad {
-            loaded.rules.extend(scratchpad_rules(scratchpad));
-        }
+        let scratchpad = kit.agent_config.scratchpad.as_ref();
+        loaded.rules.extend(scratchpad_rules(scratchpad));
         for directory in loaded.memory.iter().chain(scratchpad) {
             if let Some(confine) = &context.confine {
                 context.confine = Some(Arc::new(Confinement::clone(confine).also(directory)));
@@ -238,8 +235,9 @@ impl SubAgents {
                     environment = Some(Arc::new(own_environment));
                     system.extend(loaded.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::prompt_block));
-                    let coordinator = agent_config.coordinator.iter();
-                    system.extend(coordinator.map(|own| scratchpad_section(&own.scratchpad)));
+                    let scratchpad = agent_config.scratchpad.iter();
+                    let scratchpad = scratchpad.filter(|_| agent_config.coordinator);
+                    system.extend(scratchpad.map(|scratchpad| scratchpad_section(scratchpad)));
                     (pool::tools(&all, record, mode.mode, agent_config), system)
                 }
             }

@@ -1,7 +1,7 @@
 //! A coordinator and its workers.
 
 use serde_json::{Value, json};
-use swarm_agent::coordinated;
+use swarm_agent::{coordinated, share_scratchpad};
 use swarm_permissions::{AgentCatalog, AgentConfig};
 use swarm_protocol::PermissionMode;
 use swarm_tools::builtin;
@@ -12,13 +12,12 @@ use crate::world::{World, rights};
 
 fn family() -> Family {
     let world = World::new(builtin());
-    let scratchpad = world.scratch.path().canonicalize().unwrap().join("pad");
-    std::fs::create_dir_all(&scratchpad).unwrap();
-    let agent_config = AgentConfig {
+    let mut agent_config = coordinated(AgentConfig {
         agents: AgentCatalog::new(vec![definition("reviewer")]),
         ..AgentConfig::default()
-    };
-    Family::configured(world, coordinated(agent_config, scratchpad))
+    });
+    share_scratchpad(&mut agent_config, world.scratch.path(), "pad").unwrap();
+    Family::configured(world, agent_config)
 }
 
 fn worker(prompt: &str) -> (&'static str, Value) {
@@ -161,9 +160,10 @@ async fn a_stopped_worker_returns_its_partial_result() {
 async fn workers_write_in_the_scratchpad_without_permission() {
     let mut world = World::new(builtin());
     world.rights = rights(PermissionMode::Default);
-    let scratchpad = world.scratch.path().canonicalize().unwrap().join("pad");
-    std::fs::create_dir_all(&scratchpad).unwrap();
-    let agent_config = coordinated(AgentConfig::default(), scratchpad.clone());
+    let mut agent_config = coordinated(AgentConfig::default());
+    share_scratchpad(&mut agent_config, world.scratch.path(), "pad").unwrap();
+    let scratchpad = agent_config.scratchpad.clone().unwrap();
+    assert_eq!(agent_config.shell.write, [scratchpad.clone()]);
     let mut family = Family::configured(world, agent_config);
     let note = scratchpad.join("note.md");
     let script = [calls([worker("Note it.")]), says("started")];

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::{
-    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, coordinated, transcript_path,
-    worktree_tools,
+    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, coordinated, scratchpad_rules,
+    share_scratchpad, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
 use swarm_os::ensure_private_dir;
@@ -14,7 +14,7 @@ use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
-use swarm_tools::{Confinement, Tool};
+use swarm_tools::{Confinement, StructuredOutput, Tool};
 use swarm_worktree::ProcessMark;
 
 use super::LeadParts;
@@ -49,23 +49,17 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     servers
 }
 
-/// Adapts the configuration for a coordinator and creates its scratchpad, if the lead is one.
-fn coordinate(parts: &mut LeadParts) -> Result<(), AgentError> {
-    if !parts.is_coordinator {
-        return Ok(());
-    }
+/// Creates the scratchpad and adapts the configuration of a coordinator.
+fn configure(parts: &mut LeadParts) -> Result<(), AgentError> {
     let dep = &mut parts.spawn_context;
-    let session = parts.session.to_string();
-    // Not next to the transcript, where file tools cannot write.
-    let scratchpad = dep.root.join("scratchpad").join(session);
-    ensure_private_dir(&scratchpad).map_err(|source| AgentError::Scratchpad {
-        path: scratchpad.clone(),
-        source,
-    })?;
-    // Rules match canonical paths.
-    let scratchpad = scratchpad.canonicalize().unwrap_or(scratchpad);
-    let agent_config = AgentConfig::clone(&dep.agent_config);
-    dep.agent_config = Arc::new(coordinated(agent_config, scratchpad));
+    let mut agent_config = AgentConfig::clone(&dep.agent_config);
+    if parts.is_coordinator {
+        agent_config = coordinated(agent_config);
+    }
+    share_scratchpad(&mut agent_config, &dep.root, &parts.session.to_string())?;
+    let own = scratchpad_rules(agent_config.scratchpad.as_ref());
+    parts.rules.extend(own);
+    dep.agent_config = Arc::new(agent_config);
     Ok(())
 }
 
@@ -75,7 +69,7 @@ pub(super) fn assemble(
     leadership: Arc<Leadership>,
     servers: &ProcessServers,
 ) -> Result<MemberLoop<LeadRole>, AgentError> {
-    coordinate(&mut parts)?;
+    configure(&mut parts)?;
     let person = parts.person.take();
     let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
@@ -147,7 +141,10 @@ pub(super) fn assemble(
         },
         permission_timeout: dep.limits.permission_timeout(),
         unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
-        confine: parts.worktree.as_deref().map(Confinement::new),
+        confine: parts.worktree.as_deref().map(|worktree| {
+            let scratchpad = dep.agent_config.scratchpad.iter();
+            scratchpad.fold(Confinement::new(worktree), |own, path| own.also(path))
+        }),
         root: dep.root.clone(),
         home: parts.home.clone(),
         cwd: dep.cwd.clone(),
@@ -218,6 +215,9 @@ fn tools(
         process_mark(parts),
         spawn_context.cwd.clone(),
     );
+    if let Some(output) = &parts.output {
+        tools.push(Arc::new(StructuredOutput(Arc::clone(output))));
+    }
     tools.push(Arc::new(TeamCreate {
         context: Arc::clone(context),
         leadership: Arc::clone(leadership),

@@ -8,13 +8,13 @@ use super::LeadParts;
 /// Returns the blocks of the system prompt, except the environment. They are constant for the
 /// conversation.
 pub(super) fn system_prompt(parts: &LeadParts) -> Vec<String> {
-    let coordinator = &parts.spawn_context.agent_config.coordinator;
-    let mut blocks = match coordinator {
-        Some(coordinator) => vec![
-            prompt!("coordinator").to_owned(),
-            scratchpad_section(&coordinator.scratchpad),
-        ],
-        None => vec![lead_prompt(parts)],
+    let scratchpad = parts.spawn_context.agent_config.scratchpad.iter();
+    let mut blocks = if parts.is_coordinator {
+        let mut blocks = vec![prompt!("coordinator").to_owned()];
+        blocks.extend(scratchpad.map(|path| scratchpad_section(path)));
+        blocks
+    } else {
+        vec![lead_prompt(parts)]
     };
     blocks.extend(parts.instructions.iter().cloned());
     blocks

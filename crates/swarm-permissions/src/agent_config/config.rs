@@ -46,15 +46,9 @@ pub struct AgentConfig {
     pub requests: RequestSettings,
     /// What happens to texts of other agents in which a risk is found.
     pub handoff: HandoffScan,
-    /// Present where the agent of the process is a coordinator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub coordinator: Option<CoordinatorSettings>,
-}
-
-/// What the workers of a coordinator share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CoordinatorSettings {
-    /// The directory in which all of them may write without permission; absolute.
-    pub scratchpad: PathBuf,
+    /// Whether the agent of the process is a coordinator.
+    pub coordinator: bool,
+    /// The directory that the members of the team, or the workers of a coordinator, share and in
+    /// which they may write without permission; absolute.
+    pub scratchpad: Option<PathBuf>,
 }

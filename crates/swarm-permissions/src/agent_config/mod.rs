@@ -19,7 +19,7 @@ mod requests;
 
 pub use catalog::{AgentCatalog, same_agent_type};
 pub use compaction::CompactionSettings;
-pub use config::{AgentConfig, CoordinatorSettings};
+pub use config::AgentConfig;
 pub use definition::{AgentDefinition, AgentSource, Isolation, MemoryScope, ToolAllowance};
 pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};
 pub use hook_event::HookEvent;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_permissions::{AgentDefinition, Anchors, ChosenModel};
+use swarm_permissions::{AgentConfig, AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
     AgentId, Member, ROOT_VARIABLE, RuleText, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
     WorktreeReport,
@@ -36,6 +36,7 @@ pub(super) fn marks(
 
 pub(super) struct Values {
     pub(super) spawn_id: SpawnId,
+    pub(super) agent_config: AgentConfig,
     pub(super) runtime: Option<RuntimeOrder>,
     pub(super) model: ChosenModel,
     pub(super) definition: Option<AgentDefinition>,
@@ -97,7 +98,7 @@ pub(super) fn build(
         created.record.extend_env(&mut env);
     }
     env.extend(marks(spawn_context, &agent, values.spawn_id));
-    let mut agent_config = (*spawn_context.agent_config).clone();
+    let mut agent_config = values.agent_config;
     let mut definition = values.definition;
     if let Some(effort) = options.effort {
         agent_config.requests.effort = Some(effort);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::find_transcript;
+use swarm_agent::{find_transcript, share_scratchpad};
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
@@ -153,6 +153,11 @@ async fn begin<'a>(
             .await?
             .member(&options.name)
             .is_some();
+    let mut agent_config = (*spawn_context.agent_config).clone();
+    // The members of a lead share that of its session.
+    if agent_config.scratchpad.is_none() && !is_taken {
+        share_scratchpad(&mut agent_config, &spawn_context.root, team.as_str())?;
+    }
     let worktree = if is_taken {
         None
     } else {
@@ -203,6 +208,7 @@ async fn begin<'a>(
     let verify_key = files.verify_key().await?;
     let values = Values {
         spawn_id,
+        agent_config,
         runtime,
         model,
         definition: kind::definition(spawn_context, &options)?.cloned(),

@@ -14,6 +14,11 @@ pub(crate) fn change(
     ctx: &ToolContext,
 ) -> Result<Stamp, String> {
     let given = target.given.display();
+    if let Some((before, _)) = existing
+        && let Some(why) = (ctx.protected).change_refusal(&target.real, before, content)
+    {
+        return Err(why);
+    }
     if let Some(history) = &ctx.history {
         let before = existing.map(|(before, _)| before.as_slice());
         history

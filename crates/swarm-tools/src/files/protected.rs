@@ -27,6 +27,10 @@ const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"
 const PROTECTED_CONFIG: [&str; 3] = ["agents", "hooks", "swarm.toml"];
 /// Names that file tools never write in any directory.
 const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
+/// The directory of scratchpads in the state directory.
+const SCRATCHPAD: &str = "scratchpad";
+/// The append-only log in a scratchpad.
+const DECISIONS: &str = "decisions.md";
 /// Files of a process that expose its secrets.
 const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 
@@ -110,6 +114,29 @@ impl ProtectedPaths {
         (under_root || in_repository || anywhere || is_root).then(|| {
             format!(
                 "{} is protected: it belongs to the team's state, to settings, definitions or hooks, or to git. File tools do not change it in any permission mode. Ask the user to change it.",
+                real.display()
+            )
+        })
+    }
+
+    /// Returns the reason why a change of a resolved path is refused, or `None` if it is not: lines
+    /// of a team's log of decisions stay as they are.
+    pub(crate) fn change_refusal(
+        &self,
+        real: &Path,
+        before: &[u8],
+        after: &[u8],
+    ) -> Option<String> {
+        let is_log = self.roots.iter().any(|root| {
+            let below = real.strip_prefix(root.join(SCRATCHPAD)).ok();
+            below.is_some_and(|below| {
+                let mut parts = below.components().skip(1).map(name);
+                parts.next() == Some(DECISIONS) && parts.next().is_none()
+            })
+        });
+        (is_log && !after.starts_with(before)).then(|| {
+            format!(
+                "{} is the team's log of decisions: only add lines at its end. To change a decision, add a new one that names it.",
                 real.display()
             )
         })
@@ -231,6 +258,28 @@ impl fmt::Debug for ProtectedPaths {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_of_decisions_only_grows() {
+        let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
+        let refusal = |path: &str, before: &str, after: &str| {
+            protected.change_refusal(Path::new(path), before.as_bytes(), after.as_bytes())
+        };
+        let log = "/home/dev/.claude/scratchpad/crew/decisions.md";
+        assert_eq!(refusal(log, "", "one\n"), None);
+        assert_eq!(refusal(log, "one\n", "one\ntwo\n"), None);
+        for after in ["", "two\n", "zero\none\n"] {
+            let why = refusal(log, "one\n", after).expect("a refusal");
+            assert!(why.contains("only add lines at its end"), "{why}");
+        }
+        for other in [
+            "/home/dev/.claude/scratchpad/crew/notes.md",
+            "/home/dev/.claude/scratchpad/crew/sub/decisions.md",
+            "/repo/decisions.md",
+        ] {
+            assert_eq!(refusal(other, "one\n", "two\n"), None, "{other}");
+        }
+    }
 
     #[test]
     fn agent_configuration_is_never_written() {

@@ -11,6 +11,7 @@ use swarm_supervisor::{
 };
 
 use super::finds::{Deed, Find, report};
+use super::scratchpads::stale_scratchpads;
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
@@ -45,7 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
             }
         }
         let seen = process_list(&*app.store, &app.root)?;
-        let mut finds = Vec::new();
+        let mut finds = scratchpads(app, &teams, args);
         for team in teams {
             team_and_panes(&spawn_context, &team, &seen, args, &mut finds)
                 .await
@@ -68,6 +69,21 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     runtime.shutdown_background();
     report(app, finds, args.dry_run)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn scratchpads(app: &App, teams: &[TeamName], args: &GcArgs) -> Vec<Find> {
+    let now = std::time::SystemTime::now();
+    let stale = stale_scratchpads(&*app.store, teams, &app.root, now);
+    let finds = stale.into_iter().map(|path| {
+        let why = "a scratchpad that no team uses and that has not changed for 30 days".to_owned();
+        let mut one = find(Deed::Remove, path.display().to_string(), why);
+        if !args.dry_run {
+            let removed = swarm_os::remove_tree(&path).map_err(anyhow::Error::from);
+            one.failure = removed.err().map(Failure::from);
+        }
+        one
+    });
+    finds.collect()
 }
 
 /// Reports worktrees of this repository whose team no longer exists; they may contain changes.

@@ -2,5 +2,6 @@
 
 mod clear;
 mod finds;
+mod scratchpads;
 
 pub(super) use clear::{GcArgs, run};
