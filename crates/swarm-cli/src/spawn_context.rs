@@ -263,6 +263,7 @@ fn limits(app: &App) -> MemberLimits {
         max_requests: app.settings.max_requests,
         permission_timeout_ms: millis(app.settings.permission_timeout),
         shutdown_grace_ms: millis(app.settings.shutdown_grace),
+        answer_timeout_ms: millis(app.settings.answer_timeout),
         remind: app.settings.remind,
         on_lost: app.settings.on_lost,
     }

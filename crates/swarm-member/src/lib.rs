@@ -18,6 +18,7 @@ mod spending;
 mod teammate;
 mod turn;
 mod turn_failure;
+mod unanswered;
 
 pub use lead::{
     Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,

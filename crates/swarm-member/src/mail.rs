@@ -306,6 +306,7 @@ impl MailHandler {
 
     /// Shows messages and returns them in the form in which they go into the transcript.
     pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
+        self.context.has_read(messages);
         let injected = messages.iter().map(|incoming| {
             self.role.reads(incoming);
             self.context.emit(self.shown(incoming));

@@ -100,7 +100,7 @@ pub use state::{
 };
 pub use surrogate::parse_repaired;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
-pub use task_check::{CheckRun, TaskCheck};
+pub use task_check::{CheckRun, TaskCheck, unverified};
 pub use thinking::{Thinking, UnknownThinking};
 pub use tool_kind::ToolKind;
 pub use usage::Usage;

@@ -24,6 +24,19 @@ impl TaskCheck {
     }
 }
 
+/// Returns why the result of a completed task is not verified; `None` if all its checks passed.
+pub fn unverified(checks: &[TaskCheck]) -> Option<String> {
+    if checks.is_empty() {
+        return Some("it has no checks".to_owned());
+    }
+    let open = checks.iter().find(|check| !check.has_passed())?;
+    let state = match &open.last {
+        None => "did not run".to_owned(),
+        Some(run) => run.result(),
+    };
+    Some(format!("its check `{}` {state}", open.command))
+}
+
 /// How a check ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

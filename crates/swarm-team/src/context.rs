@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
@@ -13,6 +14,7 @@ use swarm_protocol::{
 use swarm_store::{Actor, Draft, StoreError, Team, TeamStore, VerifyKey};
 
 use crate::WorkMerger;
+use crate::peer_questions::PeerQuestions;
 
 /// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -60,6 +62,8 @@ pub struct MemberContext {
     /// The public key from the spawn order.
     pinned_key: OnceLock<Option<VerifyKey>>,
     handoff: OnceLock<HandoffScan>,
+    questions: PeerQuestions,
+    answer_timeout: OnceLock<Option<Duration>>,
 }
 
 impl fmt::Debug for MemberContext {
@@ -102,6 +106,8 @@ impl MemberContext {
             led_by_another: OnceLock::new(),
             pinned_key: OnceLock::new(),
             handoff: OnceLock::new(),
+            questions: PeerQuestions::default(),
+            answer_timeout: OnceLock::new(),
         }
     }
 
@@ -141,6 +147,8 @@ impl MemberContext {
             led_by_another: OnceLock::new(),
             pinned_key: OnceLock::new(),
             handoff: OnceLock::new(),
+            questions: PeerQuestions::default(),
+            answer_timeout: OnceLock::new(),
         }
     }
 
@@ -214,6 +222,20 @@ impl MemberContext {
             color: self.color.map(|color| color.to_string()),
             ..Draft::control(self.name.as_str(), frame)
         }
+    }
+
+    /// Sets after which time the lead is told that a peer has not answered. Only the first call has
+    /// an effect.
+    pub fn expect_answers_within(&self, timeout: Option<Duration>) {
+        self.answer_timeout.get_or_init(|| timeout);
+    }
+
+    pub(crate) fn answer_timeout(&self) -> Option<Duration> {
+        self.answer_timeout.get().copied().flatten()
+    }
+
+    pub(crate) fn questions(&self) -> &PeerQuestions {
+        &self.questions
     }
 
     /// Sets the merger for members in worktrees. Only the first call has an effect.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use swarm_os::process;
 use swarm_protocol::{
-    ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, UnixMs,
+    ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, TaskStatus, UnixMs,
+    unverified,
 };
 use swarm_store::{
     BlockOn as _, Draft, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
@@ -67,9 +68,11 @@ pub async fn announce_unblocked(
         return Ok(());
     }
     let members = team.member_view().await?;
+    let all = team.tasks().await?.tasks;
     let mut result = Ok(());
     for task in tasks {
-        let (text, receivers) = news_of(task, &members, team);
+        let (mut text, receivers) = news_of(task, &members, team);
+        text.push_str(&foundations(task, &all));
         for name in receivers.into_iter().filter(|name| *name != by) {
             result = result.and(team.send(name, system(&text)).await.map(drop));
         }
@@ -100,6 +103,27 @@ fn news_of<'a>(
         text,
         lead.map(|view| &view.member.name).into_iter().collect(),
     )
+}
+
+/// Lists the tasks that a task builds on, with their results and whether checks have verified them.
+fn foundations(task: &Task, all: &[Task]) -> String {
+    let before = all.iter().filter(|one| task.blocked_by.contains(&one.id));
+    let mut text = String::new();
+    for one in before.filter(|one| one.status == TaskStatus::Completed) {
+        let facts = one.swarm();
+        let verified = unverified(&facts.checks).map_or_else(
+            || "verified by its checks".to_owned(),
+            |why| format!("UNVERIFIED, {why}: check its result before you rely on it"),
+        );
+        text.push_str(&format!(
+            "\nIt builds on #{} ({}), {verified}.",
+            one.id, one.subject
+        ));
+        if let Some(result) = facts.result {
+            text.push_str(&format!(" Its result: {result}"));
+        }
+    }
+    text
 }
 
 /// Builds a system message; the first line is its summary.

@@ -58,7 +58,7 @@ impl Incoming {
     }
 
     /// Returns whether a teammate wrote it: such text is checked before a model reads it.
-    fn is_of_peer(&self) -> bool {
+    pub(crate) fn is_of_peer(&self) -> bool {
         let mark = self.entry.swarm.as_ref();
         let is_person = mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person));
         self.is_prose() && !is_person && self.entry.from.trim() != LEAD_NAME

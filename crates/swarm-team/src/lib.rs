@@ -13,6 +13,7 @@ mod marked;
 mod member_hooks;
 mod merged;
 mod order;
+mod peer_questions;
 mod peer_session;
 mod permission;
 mod receiver_status;

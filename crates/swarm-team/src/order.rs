@@ -61,6 +61,8 @@ pub struct MemberLimits {
     pub permission_timeout_ms: u64,
     /// Milliseconds after which the program approves a shutdown on behalf of a working member.
     pub shutdown_grace_ms: u64,
+    /// Milliseconds after which the lead is told that a peer has not answered; 0 never.
+    pub answer_timeout_ms: u64,
     /// Whether it is reminded of tasks that it leaves in progress.
     pub remind: bool,
     /// What the member does when the lead's process dies.
@@ -71,6 +73,12 @@ impl MemberLimits {
     /// Returns the timeout of permission requests; `None` waits indefinitely.
     pub fn permission_timeout(&self) -> Option<Duration> {
         let ms = self.permission_timeout_ms;
+        (ms > 0).then(|| Duration::from_millis(ms))
+    }
+
+    /// Returns how long a member waits for answers of peers; `None` waits indefinitely.
+    pub fn answer_timeout(&self) -> Option<Duration> {
+        let ms = self.answer_timeout_ms;
         (ms > 0).then(|| Duration::from_millis(ms))
     }
 

@@ -262,7 +262,13 @@ impl SendMessageTool {
             supersede: input.supersede.as_deref(),
         };
         match send_text(&self.context, &input.to, prose).await {
-            Ok(sent) => sent_output(&self.context, &sent),
+            Ok(sent) => {
+                // A broadcast asks nobody in particular.
+                if let [one] = &sent[..] {
+                    self.context.sent_text(&one.to, text);
+                }
+                sent_output(&self.context, &sent)
+            }
             Err(error) => refused(&error.to_string()),
         }
     }

@@ -415,6 +415,7 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnCon
             max_requests: 20,
             permission_timeout_ms: 50,
             shutdown_grace_ms: 20_000,
+            answer_timeout_ms: 0,
             remind: true,
             on_lost: OnLost::Park,
         },

@@ -137,6 +137,8 @@ settings! {
     max_unread: usize = "inbox.max_unread", Kind::Whole(1, 1_000_000), SettableBy::Restrict;
     /// Maximum bytes of text per message.
     max_message_bytes: usize = "inbox.max_message_bytes", Kind::Whole(1024, 67_108_864), SettableBy::Restrict;
+    /// Time after which the lead is told that a member has not answered another one.
+    answer_timeout: Duration = "inbox.answer_timeout_s", Kind::Limit(604_800), SettableBy::User;
     /// Names of instruction files in order of preference.
     instruction_files: Vec<String> = "instructions.files", Kind::Texts, SettableBy::User;
     /// Instruction files that are never read.

@@ -1,13 +1,32 @@
 //! Detects whether the work of a run is done, in progress, or stalled.
 
-use swarm_protocol::{MemberState, TaskState};
+use swarm_protocol::{MemberState, TaskState, TaskStatus, unverified};
 use swarm_store::{MemberView, TaskList};
 
 /// The message to the lead when all tasks are closed and no member works.
-pub(super) const REPORT_REQUEST: &str = "\
+const REPORT_REQUEST: &str = "\
 All tasks are closed and no teammate is working. Write the final report now. It is the result of this run, \
 and the user reads only this text. State what was done, found and changed (with file names), how it was checked, and what \
 failed or remains. If you have already reported, repeat the report in full. Do not start new work.";
+
+/// Returns that message, with the completed tasks that no checks have verified.
+pub(super) fn report_request(tasks: &TaskList) -> String {
+    let completed = tasks
+        .tasks
+        .iter()
+        .filter(|task| task.status == TaskStatus::Completed);
+    let open = completed.filter_map(|task| {
+        let why = unverified(&task.swarm().checks)?;
+        Some(format!("\n- #{} ({}): {why}", task.id, task.subject))
+    });
+    let open: String = open.collect();
+    if open.is_empty() {
+        return REPORT_REQUEST.to_owned();
+    }
+    format!(
+        "{REPORT_REQUEST}\nUnverified results, of which the report says so unless you have checked them:{open}"
+    )
+}
 
 /// Progress of a run according to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

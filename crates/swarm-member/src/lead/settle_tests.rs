@@ -4,7 +4,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberState, SwarmMember, Task, TaskStatus, UnixMs};
 use swarm_store::{MemberView, TaskList};
 
-use super::settle::{Situation, any_failed, paused_alone, situation, stalled_text};
+use super::settle::{Situation, any_failed, paused_alone, report_request, situation, stalled_text};
 use swarm_testkit::{name, team};
 
 fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
@@ -180,4 +180,29 @@ fn a_run_that_only_the_paused_hold_up_names_them() {
     assert_eq!(named(&[&bob, &ann, &idle]).as_deref(), Some("bob, ann"));
     assert_eq!(named(&[&bob, &working]), None);
     assert_eq!(named(&[&idle]), None);
+}
+
+#[test]
+fn the_lead_is_told_which_results_no_check_has_verified() {
+    let mut checked = task(1, "completed", &[]);
+    let mut mark = checked.swarm();
+    let run = swarm_protocol::CheckRun {
+        at: UnixMs(1),
+        exit_code: Some(0),
+        duration_ms: 1,
+        output: String::new(),
+    };
+    mark.checks.push(swarm_protocol::TaskCheck {
+        command: "cargo test".to_owned(),
+        by: "person".to_owned(),
+        last: Some(run),
+    });
+    checked.set_swarm(&mark);
+    let verified = report_request(&list(vec![checked.clone()]));
+    assert!(!verified.contains("Unverified"), "{verified}");
+    mark.checks[0].last = None;
+    checked.set_swarm(&mark);
+    let told = report_request(&list(vec![checked, task(2, "completed", &[]), failed(3)]));
+    let lines = "unless you have checked them:\n- #1 (task 1): its check `cargo test` did not run\n- #2 (task 2): it has no checks";
+    assert!(told.ends_with(lines), "{told}");
 }

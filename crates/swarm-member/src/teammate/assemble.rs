@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use swarm_agent::{
     EventSink, LoadedDefinition, ProgramDocs, Rights, SessionLimits, find_transcript,
+    scratchpad_rules,
 };
 use swarm_mcp::ProcessServers;
 use swarm_os::DirectoryWatcher;
@@ -68,6 +69,7 @@ pub(crate) fn assemble(
     );
     let context = Arc::new(context.with_lock_interrupt(parts.terminate.lock_interrupt()));
     context.pin_key(order.verify_key.clone());
+    context.expect_answers_within(order.limits.answer_timeout());
     if let Some(merger) = parts.merger {
         context.merge_with(merger);
     }
@@ -84,6 +86,7 @@ pub(crate) fn assemble(
     let mut rules = order.rules()?;
     let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
     rules.extend(loaded.rules.clone());
+    rules.extend(scratchpad_rules(order.agent_config.scratchpad.as_ref()));
     let unreadable =
         ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
     let directories = rules.directories.clone();
@@ -117,8 +120,8 @@ pub(crate) fn assemble(
         unreadable,
         confine: order.worktree.as_ref().map(|tree| {
             let confined = Confinement::new(&tree.toplevel);
-            let memory = loaded.memory.iter();
-            memory.fold(confined, |confined, memory| confined.also(memory))
+            let also = loaded.memory.iter().chain(&order.agent_config.scratchpad);
+            also.fold(confined, |confined, directory| confined.also(directory))
         }),
         transcript: find_transcript(&root, &order.cwd, order.session_id),
         root,

@@ -13,6 +13,7 @@ use swarm_team::MemberContext;
 use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
 use crate::turn_failure::failure;
+use crate::unanswered::{show_unanswered, unanswered_detail};
 
 /// Maximum bytes of a result in an idle notice; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;
@@ -106,6 +107,7 @@ impl TurnReporter {
             return None;
         }
         self.failure = failure(outcome);
+        show_unanswered(&self.context, &self.reporter);
         let mut notice = self.notice(outcome);
         let mut results = self.waiting.take().unwrap_or_default();
         results.extend(notice.result.take());
@@ -166,7 +168,8 @@ impl TurnReporter {
             return (*state, Some(why.clone()));
         }
         if self.unreported.is_empty() {
-            return (MemberState::Idle, self.untold.clone());
+            let unanswered = unanswered_detail(&self.context);
+            return (MemberState::Idle, self.untold.clone().or(unanswered));
         }
         let detail = format!("{} in progress", names(&self.unreported));
         (MemberState::IdleUnreported, Some(detail))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_protocol::TaskStatus;
-use swarm_store::{Actor, BlockOn as _, NewTask};
+use swarm_protocol::{NewTask, TaskStatus};
+use swarm_store::{Actor, BlockOn as _};
 use swarm_team::{MemberContext, MergeError, task_tools};
 use swarm_tools::ToolOutput;
 

@@ -1,6 +1,6 @@
 //! Notices about tasks.
 
-use swarm_protocol::TaskStatus;
+use swarm_protocol::{CheckRun, NewTask, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, StoreError, StoreLimits, TaskChange};
 use swarm_team::{announce_assignment, announce_unblocked};
 
@@ -54,4 +54,48 @@ fn a_finished_task_causes_no_notice() {
         .block_on()
         .unwrap();
     assert_eq!(tell(), 1);
+}
+
+#[test]
+fn an_unblocked_task_names_the_results_it_builds_on_and_whether_they_are_verified() {
+    let world = World::new();
+    world.join("alice");
+    let person = Actor::person(&world.team).forced();
+    let checked = NewTask {
+        subject: "checked".to_owned(),
+        checks: vec!["cargo test".to_owned()],
+        ..NewTask::default()
+    };
+    let created = world.files().create_tasks(&[checked], &person);
+    created.block_on().unwrap();
+    world.create("unchecked", None, &[]);
+    world.create("next", Some("alice"), &[1, 2]);
+    let run = |exit_code| CheckRun {
+        at: now(),
+        exit_code: Some(exit_code),
+        duration_ms: 1,
+        output: String::new(),
+    };
+    let complete = |number, check_runs: Vec<CheckRun>, result: &str| {
+        let done = TaskChange {
+            status: Some(TaskStatus::Completed),
+            result: Some(result.to_owned()),
+            check_runs,
+            ..TaskChange::default()
+        };
+        let updated = world.files().update_task(&id(number), done, &person);
+        updated.block_on().unwrap().unblocked
+    };
+    complete(1, vec![run(0)], "port 80");
+    let freed = complete(2, Vec::new(), "port 81");
+    announce_unblocked(&*world.files(), &freed, &name("team-lead"))
+        .block_on()
+        .unwrap();
+    let told = world.read("alice").concat();
+    for line in [
+        "It builds on #1 (checked), verified by its checks. Its result: port 80",
+        "It builds on #2 (unchecked), UNVERIFIED, it has no checks: check its result before you rely on it. Its result: port 81",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
 }

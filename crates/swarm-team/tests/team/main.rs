@@ -18,6 +18,7 @@ mod order;
 mod peer_session;
 mod permission;
 mod plan;
+mod questions;
 mod reconcile;
 mod send;
 mod send_message;

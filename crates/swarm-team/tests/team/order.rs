@@ -41,6 +41,7 @@ pub(crate) fn order() -> SpawnOrder {
             max_requests: 10,
             permission_timeout_ms: 1_000,
             shutdown_grace_ms: 1_000,
+            answer_timeout_ms: 0,
             remind: true,
             on_lost: OnLost::Park,
         },

@@ -14,4 +14,5 @@ mod pause;
 mod person;
 mod shutdown;
 mod task_follow_up;
+mod unanswered;
 mod world;

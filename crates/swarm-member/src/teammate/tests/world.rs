@@ -85,6 +85,7 @@ impl World {
                 max_requests: 20,
                 permission_timeout_ms: 3_600_000,
                 shutdown_grace_ms: 3_600_000,
+                answer_timeout_ms: 0,
                 remind: true,
                 on_lost: OnLost::Park,
             },
