@@ -23,6 +23,7 @@ mod read;
 pub mod sandbox;
 mod search;
 mod skill;
+mod structured_output;
 mod todo;
 mod tool;
 mod web;
@@ -52,6 +53,7 @@ pub use question::{AskUserQuestion, AskedQuestion, answered, given_answers, ques
 pub use read::{Read, read_picture};
 pub use search::{Glob, Grep};
 pub use skill::{SkillTool, skill_text};
+pub use structured_output::{OutputSchemaError, RequiredOutput, StructuredOutput};
 pub use todo::TodoWrite;
 pub use tool::{Attachment, Tool, ToolOutput, Workplace};
 pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};

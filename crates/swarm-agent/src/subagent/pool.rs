@@ -6,7 +6,7 @@ use swarm_permissions::{
     AgentConfig, AgentKind, FilterLayer, PoolRequest, RemovedTool, ToolCeiling, tool_pool,
 };
 use swarm_protocol::PermissionMode;
-use swarm_tools::Tool;
+use swarm_tools::{StructuredOutput, Tool};
 
 use super::record::Record;
 use crate::AgentTool;
@@ -77,9 +77,10 @@ pub(super) fn tools(
     let request = PoolRequest {
         kind,
         // Workers cannot start agents, because the coordinator distributes the work.
-        levels_left: match agent_config.coordinator {
-            Some(_) => 0,
-            None => levels_left,
+        levels_left: if agent_config.coordinator {
+            0
+        } else {
+            levels_left
         },
         mode,
         definition: Some(&record.request.definition),
@@ -89,7 +90,8 @@ pub(super) fn tools(
         &request,
         pool.iter()
             .map(|tool| tool.name())
-            .filter(|name| !MOVE_TOOLS.contains(name)),
+            // The result of a run is its lead's.
+            .filter(|name| !MOVE_TOOLS.contains(name) && *name != StructuredOutput::NAME),
     );
     if levels_left == 0 {
         for removed in &mut filtered.removed {

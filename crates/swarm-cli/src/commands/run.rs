@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Map;
@@ -12,6 +13,7 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, implicit_team_name, lead_standing};
+use swarm_tools::RequiredOutput;
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
@@ -40,7 +42,8 @@ Examples:
   swarm run - --mode acceptEdits --timeout 1800 < prompt.txt
   swarm run --detach \"Update the dependencies\"
   swarm run --continue \"Now write the tests\"
-  swarm run \"Review the last commit\" --output json | jq -r .result")]
+  swarm run \"Review the last commit\" --output json | jq -r .result
+  swarm run \"Count the tests\" --json-schema schema.json")]
 pub(crate) struct RunArgs {
     /// Prompt for the lead, or - for standard input.
     pub(crate) prompt: String,
@@ -55,6 +58,9 @@ pub(crate) struct RunArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
+    /// JSON schema (an object) that the result must match, as JSON or a file; the output has it as `structured_output`.
+    #[arg(long, value_name = "JSON|FILE")]
+    pub(crate) json_schema: Option<String>,
     /// Stop the run after this many seconds; members then wait for `swarm resume` [default: never].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
@@ -104,6 +110,7 @@ fn begin(
     session: SessionId,
     prompt: String,
 ) -> Result<RunReport, Failure> {
+    let output = required_output(app, args.json_schema.as_deref())?;
     let mut team = app.asked_team()?;
     if let Some(team) = &team {
         refuse_if_there(app, team)?;
@@ -115,6 +122,7 @@ fn begin(
     let _open = open_session(app, session)?;
     ready.parts = LeadParts {
         team,
+        output,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
         ..ready.parts
@@ -135,6 +143,7 @@ fn follow_up(
         output: args.output,
         timeout: args.timeout,
         rm: args.rm,
+        json_schema: args.json_schema.clone(),
         ..ResumeArgs::of_lead(team, &args.lead)
     };
     carry_on(app, "run --continue", &resumed, team, Some(prompt))
@@ -156,6 +165,26 @@ fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
     let hooks = hooks(app)?;
     runtime()?.block_on(hooks.run(event, Some(trigger), &subject, &fields, &never));
     Ok(())
+}
+
+/// Parses the schema of `--json-schema`.
+pub(super) fn required_output(
+    app: &App,
+    given: Option<&str>,
+) -> Result<Option<Arc<RequiredOutput>>, Failure> {
+    let Some(given) = given else { return Ok(None) };
+    let text = if given.trim_start().starts_with('{') {
+        given.to_owned()
+    } else {
+        let path = app.env.cwd.join(given);
+        std::fs::read_to_string(&path).map_err(|error| {
+            let message = format!("the JSON schema {} cannot be read: {error}", path.display());
+            Failure::usage(message).with_hint("pass the schema itself or the path of a file")
+        })?
+    };
+    let output = RequiredOutput::parse(&text)
+        .map_err(|error| Failure::usage(format!("`--json-schema`: {error}")))?;
+    Ok(Some(Arc::new(output)))
 }
 
 /// Refuses a name of an existing team, because a run creates its team. Checked before anything is

@@ -9,6 +9,7 @@ use swarm_agent::{AgentRuntime, EventSink, HostFacts, ModelFactory};
 use swarm_model::Model;
 use swarm_permissions::RuleSet;
 use swarm_protocol::{PeerInbound, SessionId, TeamName};
+use swarm_tools::RequiredOutput;
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +75,8 @@ pub struct LeadParts {
     /// Whether the session is interactive: it waits for input after each turn and ends on request.
     /// Otherwise it runs until the work is done.
     pub is_interactive: bool,
+    /// The result that the run must return as JSON, if a schema is given.
+    pub output: Option<Arc<RequiredOutput>>,
     /// Whether it is a coordinator, which only delegates to sub-agents.
     pub is_coordinator: bool,
     /// Maximum model requests in one turn.

@@ -131,6 +131,9 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Final text of the lead.
     pub result: String,
+    /// The result as JSON, if a schema was given and an output matched it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_output: Option<serde_json::Value>,
     /// Id of the lead's conversation, which `--resume` continues.
     pub session: SessionId,
     /// Full name of the lead's model at the end.

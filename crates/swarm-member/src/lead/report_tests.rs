@@ -8,6 +8,7 @@ use super::{Outcome, RunReport};
 fn report(outcome: Outcome) -> RunReport {
     RunReport {
         outcome,
+        structured_output: None,
         result: "done".to_owned(),
         session: "00000000-0000-0000-0000-000000000001".parse().unwrap(),
         model: "anthropic/claude".to_owned(),

@@ -20,12 +20,17 @@ use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
 use super::result_text::ResultText;
 use super::settle::{
-    REPORT_REQUEST, Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
+    Situation, any_failed, is_work_finished, paused_alone, report_request, situation, stalled_text,
 };
 use super::supervise::Supervisor;
 use super::{Beginning, LeadParts};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::turn_failure::failure;
+use crate::unanswered::show_unanswered;
+
+/// The message to the lead of a run that lacks its structured output, in the words of Claude Code.
+const OUTPUT_REQUEST: &str =
+    "You MUST call the StructuredOutput tool to complete this request. Call this tool now.";
 
 /// Whether the lead is asked for its final report when all tasks are closed: its last text may have
 /// been written before that.
@@ -161,7 +166,7 @@ impl Role for LeadRole {
         let Some(team) = member.context().team() else {
             let is_over = !member.sub_agents.is_busy() && !member.role.waits_for_person();
             if is_over && !member.waits_for_commands() {
-                return Ok(Some(Outcome::Completed));
+                return member.complete();
             }
             member.rest().await;
             return Ok(None);
@@ -195,10 +200,10 @@ impl Role for LeadRole {
             match situation(&before, &tasks, &after) {
                 Situation::Done | Situation::Stalled if member.waits_for_commands() => {}
                 Situation::Done if member.role.owes_report(&tasks) => {
-                    return member.ask_for_report();
+                    return member.ask_for_report(&tasks);
                 }
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
-                Situation::Done => return Ok(Some(Outcome::Completed)),
+                Situation::Done => return member.complete(),
                 Situation::Stalled => return member.nudge(&tasks),
                 Situation::Moving => return Ok(None),
                 Situation::Busy => member.report_paused(&*team, &after),
@@ -258,6 +263,7 @@ impl Role for LeadRole {
     ) -> Result<Option<Outcome>, LeadError> {
         member.update_caller();
         member.journal_turn(&outcome);
+        show_unanswered(member.context(), &member.reporter);
         let is_finished = member.is_work_finished().await?;
         let role = &mut member.role;
         if role.mail.person_wrote() {
@@ -453,13 +459,30 @@ impl MemberLoop<LeadRole> {
     }
 
     /// Asks the lead for the text that the run returns as its result.
-    fn ask_for_report(&mut self) -> Result<Option<Outcome>, LeadError> {
+    fn ask_for_report(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         self.reporter
             .notice("all tasks are closed: asking the lead for its final report");
-        let message = Envelope::system(REPORT_REQUEST).render();
+        let message = Envelope::system(&report_request(tasks)).render();
         self.session.deliver(vec![Injected::prompt(message)])?;
         self.role.final_report = FinalReport::Requested;
         self.role.result.is_provisional();
+        Ok(None)
+    }
+
+    /// Ends a run whose work is finished, once it has its structured output.
+    fn complete(&mut self) -> Result<Option<Outcome>, LeadError> {
+        let Some(output) = &self.role.parts.output else {
+            return Ok(Some(Outcome::Completed));
+        };
+        if output.value().is_some() {
+            return Ok(Some(Outcome::Completed));
+        }
+        if !output.may_ask() {
+            let why = "it returned no output that matches the JSON schema".to_owned();
+            return Ok(Some(Outcome::LeadFailed(why)));
+        }
+        let message = Envelope::system(OUTPUT_REQUEST).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
         Ok(None)
     }
 

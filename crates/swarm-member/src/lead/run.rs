@@ -108,6 +108,7 @@ impl MemberLoop<LeadRole> {
         let mut report = RunReport {
             outcome,
             result: self.role.result.take(),
+            structured_output: (self.role.parts.output.as_ref()).and_then(|output| output.value()),
             session: self.role.parts.session,
             model: self.model.clone(),
             team: self.context().team().map(|team| team.name().clone()),
@@ -149,14 +150,14 @@ impl MemberLoop<LeadRole> {
         is_unfinished && outlived(&self.role.parts)()
     }
 
-    /// Removes a coordinator's scratchpad in which nothing was left.
+    /// Removes a scratchpad in which nothing was left.
     fn remove_empty_scratchpad(&self) {
         let agent_config = &self.role.parts.spawn_context.agent_config;
-        if let Some(coordinator) = &agent_config.coordinator
-            && let Err(error) = std::fs::remove_dir(&coordinator.scratchpad)
+        if let Some(scratchpad) = &agent_config.scratchpad
+            && let Err(error) = std::fs::remove_dir(scratchpad)
         {
-            // Usually it has files.
-            tracing::debug!(path = %coordinator.scratchpad.display(), %error, "scratchpad not removed");
+            // It may have files.
+            tracing::debug!(path = %scratchpad.display(), %error, "scratchpad not removed");
         }
     }
 

@@ -166,6 +166,7 @@ pub(in crate::commands) fn parts(
         host: host.wait(),
         is_interactive: false,
         is_coordinator: false,
+        output: None,
         instructions: Vec::new(),
         max_requests: app.settings.max_requests,
         command_wait: COMMAND_WAIT,

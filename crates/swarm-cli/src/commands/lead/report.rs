@@ -22,7 +22,9 @@ pub(in crate::commands) fn show(
         OutputFormat::Text => {
             // If the lead's work is drawn on the same screen, the report is already there.
             let is_screen = io::stdout().is_terminal() && io::stderr().is_terminal();
-            if app.out.quiet || !(is_drawn || is_screen) {
+            if let Some(output) = &report.structured_output {
+                app.out.json(output)?;
+            } else if app.out.quiet || !(is_drawn || is_screen) {
                 app.out.data(&plain(report.result.trim_end()))?;
             }
             for line in summary(report) {

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::commands::lead::{
     KeptChoices, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format, parts,
 };
+use crate::commands::run::required_output;
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
@@ -77,6 +78,9 @@ pub(crate) struct ResumeArgs {
     /// `--coordinator` of `swarm lead`; a team keeps the mode of its lead.
     #[arg(skip)]
     pub(crate) coordinator: bool,
+    /// `--json-schema` of `swarm run`.
+    #[arg(skip)]
+    pub(crate) json_schema: Option<String>,
     /// Whether a person talks to the lead, as in `swarm lead`.
     #[arg(skip)]
     pub(crate) is_interactive: bool,
@@ -101,6 +105,7 @@ impl ResumeArgs {
             budget: flags.budget,
             rm: false,
             coordinator: flags.coordinator,
+            json_schema: None,
             is_interactive: false,
         }
     }
@@ -153,6 +158,7 @@ pub(super) fn run(
             Beginning::TakeOver
         },
         is_interactive: args.is_interactive,
+        output: required_output(app, args.json_schema.as_deref())?,
         is_coordinator,
         session,
         max_requests,

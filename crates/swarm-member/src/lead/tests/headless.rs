@@ -57,6 +57,7 @@ impl Run {
             host: swarm_agent::HostFacts::default(),
             is_interactive: false,
             is_coordinator: false,
+            output: None,
             instructions: Vec::new(),
             max_requests: 20,
             command_wait: Duration::from_mins(1),
