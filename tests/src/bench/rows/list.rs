@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, idle, long, message, overview, sandbox, send, soak, spawn, stop,
-    tasks, watch,
+    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, send, soak, spawn,
+    stop, tasks, watch,
 };
 use crate::bench::order::Order;
 use crate::bench::table::Line;
@@ -26,7 +26,7 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// All measurements, in the order of the table.
-pub(crate) const ALL: [Row; 14] = [
+pub(crate) const ALL: [Row; 15] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
@@ -40,6 +40,7 @@ pub(crate) const ALL: [Row; 14] = [
     usual("idle", idle::measure),
     usual("overview", overview::measure),
     usual("sandbox", sandbox::measure),
+    usual("coop", coop::measure),
     Row {
         name: "soak",
         measure: soak::measure,

@@ -3,6 +3,7 @@
 mod batch;
 mod broadcast;
 mod carried;
+mod coop;
 mod idle;
 mod list;
 mod long;
