@@ -24,4 +24,4 @@ mod tasks;
 mod unasked;
 mod unprivileged;
 mod waiting;
-mod worktrees;
+pub(crate) mod worktrees;

@@ -11,7 +11,7 @@ use super::guards::kernel_has_none;
 use crate::scene::{MODEL, spawn_args, spawn_with, wait_for_state, world, world_over};
 
 /// Runs git in a directory as a person would.
-fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
     let output = world
         .command("git")
         .current_dir(at)
@@ -24,21 +24,21 @@ fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
 }
 
 /// A project with one file in a repository.
-fn project(api: &FakeApi) -> World {
+pub(crate) fn project(api: &FakeApi) -> World {
     let world = world_over(api);
     world.write("project/song.txt", "one\ntwo\nthree\n");
     world.commit_project();
     world
 }
 
-fn spawn_apart(world: &World, name: &str) -> PathBuf {
+pub(crate) fn spawn_apart(world: &World, name: &str) -> PathBuf {
     let arguments = spawn_args(name, "headless", &["--worktree"]);
     let rights = ["--mode", "bypassPermissions", "--prompt", "hello"];
     world.swarm(&[&arguments[..], &rights].concat()).ok();
     world.project().join(".claude/worktrees").join(name)
 }
 
-fn commit(world: &World, at: &Path, file: &str, text: &str) {
+pub(crate) fn commit(world: &World, at: &Path, file: &str, text: &str) {
     std::fs::write(at.join(file), text).expect("a file");
     git(world, at, &["add", "-A"]);
     git(world, at, &["commit", "-q", "-m", "work"]);
