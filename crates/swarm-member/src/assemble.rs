@@ -252,10 +252,13 @@ impl MemberSetup {
 
     fn environment(&self, team: &[EnvironmentFact]) -> AgentEnvironment {
         let clock = &self.mail.context.clock;
+        // The scratchpad is a fact about the team.
+        let is_named = |path: &&PathBuf| Some(*path) != self.agent_config.scratchpad.as_ref();
+        let directories = self.directories.iter().filter(is_named).cloned();
         let environment = PromptEnvironment {
             cwd: &self.cwd,
             host: &self.host,
-            directories: &self.directories,
+            directories: &directories.collect::<Vec<_>>(),
             model: &short_model_name(&self.model_name),
             knowledge: self.agent_config.models.knowledge(&self.model_name),
             now: clock.now(),

@@ -23,6 +23,7 @@ mod pictures;
 mod places;
 mod prompts;
 mod requests;
+mod scratchpad;
 mod screen;
 mod session;
 mod structured_output;

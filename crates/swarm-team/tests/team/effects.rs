@@ -66,8 +66,8 @@ fn an_unblocked_task_names_the_results_it_builds_on_and_whether_they_are_verifie
         checks: vec!["cargo test".to_owned()],
         ..NewTask::default()
     };
-    let created = world.files().create_tasks(&[checked], &person);
-    created.block_on().unwrap();
+    let files = world.files();
+    files.create_tasks(&[checked], &person).block_on().unwrap();
     world.create("unchecked", None, &[]);
     world.create("next", Some("alice"), &[1, 2]);
     let run = |exit_code| CheckRun {
@@ -83,8 +83,9 @@ fn an_unblocked_task_names_the_results_it_builds_on_and_whether_they_are_verifie
             check_runs,
             ..TaskChange::default()
         };
-        let updated = world.files().update_task(&id(number), done, &person);
-        updated.block_on().unwrap().unblocked
+        let id = id(number);
+        let updated = files.update_task(&id, done, &person).block_on();
+        updated.unwrap().unblocked
     };
     complete(1, vec![run(0)], "port 80");
     let freed = complete(2, Vec::new(), "port 81");
