@@ -108,22 +108,19 @@ fn news_of<'a>(
 /// Lists the tasks that a task builds on, with their results and whether checks have verified them.
 fn foundations(task: &Task, all: &[Task]) -> String {
     let before = all.iter().filter(|one| task.blocked_by.contains(&one.id));
-    let mut text = String::new();
-    for one in before.filter(|one| one.status == TaskStatus::Completed) {
+    let completed = before.filter(|one| one.status == TaskStatus::Completed);
+    let line = |one: &Task| {
         let facts = one.swarm();
         let verified = unverified(&facts.checks).map_or_else(
             || "verified by its checks".to_owned(),
             |why| format!("UNVERIFIED, {why}: check its result before you rely on it"),
         );
-        text.push_str(&format!(
-            "\nIt builds on #{} ({}), {verified}.",
-            one.id, one.subject
-        ));
-        if let Some(result) = facts.result {
-            text.push_str(&format!(" Its result: {result}"));
-        }
-    }
-    text
+        let result = facts.result.map(|result| format!(" Its result: {result}"));
+        let (id, subject) = (one.id, &one.subject);
+        let result = result.unwrap_or_default();
+        format!("\nIt builds on #{id} ({subject}), {verified}.{result}")
+    };
+    completed.map(line).collect()
 }
 
 /// Builds a system message; the first line is its summary.

@@ -26,7 +26,10 @@ async fn say(from: &Arc<MemberContext>, to: &str, text: &str) {
 
 /// The member reads its mail.
 fn reads(world: &World, context: &MemberContext) {
-    context.has_read(&world.mail(context.name.as_str()));
+    let mail = world.mail(context.name.as_str());
+    context.has_read(&mail);
+    let ids: Vec<_> = mail.iter().filter_map(|one| one.id().cloned()).collect();
+    world.files().ack(&context.name, &ids).block_on().unwrap();
 }
 
 fn names(context: &MemberContext) -> Vec<MemberName> {

@@ -101,19 +101,17 @@ fn at(line: Option<&DiffLine<'_>>) -> Comment {
 /// Returns the message with all comments.
 pub(super) fn message(branch: &str, comments: &[Comment]) -> String {
     let count = counted(comments.len() as u64, "comment");
-    let mut text = format!("Review of {branch}, {count}:\n");
+    let mut lines = vec![format!("Review of {branch}, {count}:")];
     for comment in comments {
-        text.push('\n');
+        lines.push(String::new());
         if !comment.place.is_empty() {
-            text.push_str(&format!("{}\n", comment.place));
+            lines.push(comment.place.clone());
         }
-        if let Some(quoted) = &comment.quoted {
-            text.push_str(&format!("    {quoted}\n"));
-        }
-        text.push_str(&format!("{}\n", comment.text));
+        lines.extend(comment.quoted.iter().map(|quoted| format!("    {quoted}")));
+        lines.push(comment.text.clone());
     }
-    text.push_str("\nFix each point and commit, or answer why not.");
-    text
+    lines.push("\nFix each point and commit, or answer why not.".to_owned());
+    lines.join("\n")
 }
 
 #[cfg(test)]
