@@ -1,6 +1,7 @@
 //! Interactions between members: messages and their routing, task tools, hello, permission
 //! bridging, and the shutdown handshake. Both sides of each handshake are in this crate.
 
+mod answers;
 mod brief;
 mod completion;
 mod completion_error;

@@ -19,6 +19,7 @@ mod input_text;
 mod instructions;
 mod interrupt;
 mod journal;
+mod json_schema;
 mod lead;
 mod man;
 mod mcp;

@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Map;
@@ -13,11 +12,11 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, implicit_team_name, lead_standing};
-use swarm_tools::RequiredOutput;
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::detach;
+use super::json_schema::required_output;
 use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
 use super::resume::{ResumeArgs, carry_on};
 use super::runtime;
@@ -165,26 +164,6 @@ fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
     let hooks = hooks(app)?;
     runtime()?.block_on(hooks.run(event, Some(trigger), &subject, &fields, &never));
     Ok(())
-}
-
-/// Parses the schema of `--json-schema`.
-pub(super) fn required_output(
-    app: &App,
-    given: Option<&str>,
-) -> Result<Option<Arc<RequiredOutput>>, Failure> {
-    let Some(given) = given else { return Ok(None) };
-    let text = if given.trim_start().starts_with('{') {
-        given.to_owned()
-    } else {
-        let path = app.env.cwd.join(given);
-        std::fs::read_to_string(&path).map_err(|error| {
-            let message = format!("the JSON schema {} cannot be read: {error}", path.display());
-            Failure::usage(message).with_hint("pass the schema itself or the path of a file")
-        })?
-    };
-    let output = RequiredOutput::parse(&text)
-        .map_err(|error| Failure::usage(format!("`--json-schema`: {error}")))?;
-    Ok(Some(Arc::new(output)))
 }
 
 /// Refuses a name of an existing team, because a run creates its team. Checked before anything is

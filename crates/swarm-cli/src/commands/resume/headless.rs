@@ -12,10 +12,10 @@ use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
+use crate::commands::json_schema::required_output;
 use crate::commands::lead::{
     KeptChoices, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format, parts,
 };
-use crate::commands::run::required_output;
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
