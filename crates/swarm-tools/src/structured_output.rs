@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use boon::{Compiler, SchemaIndex, Schemas};
+use boon::{CompileError, Compiler, SchemaIndex, Schemas};
 use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
@@ -61,9 +61,11 @@ impl RequiredOutput {
         }
         let mut schemas = Schemas::new();
         let mut compiler = Compiler::new();
+        let unusable = |error: CompileError| OutputSchemaError(format!("{error:#}"));
         let added = compiler.add_resource(ADDRESS, schema.clone());
-        let compiled = added.and_then(|()| compiler.compile(ADDRESS, &mut schemas));
-        let index = compiled.map_err(|error| OutputSchemaError(format!("{error:#}")))?;
+        added.map_err(unusable)?;
+        let index = compiler.compile(ADDRESS, &mut schemas);
+        let index = index.map_err(unusable)?;
         Ok(Self {
             schema,
             schemas,
