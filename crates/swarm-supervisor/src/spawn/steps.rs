@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use swarm_agent::{find_transcript, share_scratchpad};
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
+use swarm_permissions::AgentConfig;
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
 use tokio::sync::OwnedMutexGuard;
@@ -153,11 +154,7 @@ async fn begin<'a>(
             .await?
             .member(&options.name)
             .is_some();
-    let mut agent_config = (*spawn_context.agent_config).clone();
-    // The members of a lead share that of its session.
-    if agent_config.scratchpad.is_none() && !is_taken {
-        share_scratchpad(&mut agent_config, &spawn_context.root, team.as_str())?;
-    }
+    let agent_config = shared_config(spawn_context, team)?;
     let worktree = if is_taken {
         None
     } else {
@@ -231,6 +228,16 @@ async fn begin<'a>(
         worktree,
         continues,
     })
+}
+
+/// Returns the configuration of a member, with the scratchpad of its team.
+fn shared_config(spawn_context: &SpawnContext, team: &TeamName) -> Result<AgentConfig, LeadError> {
+    let mut agent_config = (*spawn_context.agent_config).clone();
+    // The members of a lead share that of its session.
+    if agent_config.scratchpad.is_none() {
+        share_scratchpad(&mut agent_config, &spawn_context.root, team.as_str())?;
+    }
+    Ok(agent_config)
 }
 
 /// Returns the additional time a child needs to start MCP servers before it knows its tools.
