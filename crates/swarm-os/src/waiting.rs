@@ -18,25 +18,38 @@ const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
 /// Interrupts waits for locks: waits in progress end, and later ones time out after 25 ms. For a
 /// process that must stop although another process does not release a lock.
 #[derive(Debug, Clone, Default)]
-pub struct LockInterrupt(Arc<(Mutex<bool>, Condvar)>);
+pub struct LockInterrupt(Arc<(Mutex<Option<Instant>>, Condvar)>);
 
 impl LockInterrupt {
     /// Interrupts present and future waits.
     pub fn interrupt(&self) {
-        let (interrupted, changed) = &*self.0;
-        *interrupted.lock() = true;
+        self.interrupt_at(Instant::now());
+    }
+
+    /// Interrupts waits at this time; the earliest one counts.
+    pub fn interrupt_at(&self, time: Instant) {
+        let (end, changed) = &*self.0;
+        let mut end = end.lock();
+        *end = Some(end.map_or(time, |earlier| earlier.min(time)));
         changed.notify_all();
     }
 
     /// Returns whether waits are interrupted.
     pub fn is_set(&self) -> bool {
-        *self.0.0.lock()
+        self.remaining() == Some(Duration::ZERO)
+    }
+
+    /// Returns the time that is left before the interrupt, if there will be one.
+    fn remaining(&self) -> Option<Duration> {
+        let end = *self.0.0.lock();
+        end.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
     /// Sleeps for `pause` or until the interrupt.
     pub fn sleep(&self, pause: Duration) {
-        let (interrupted, changed) = &*self.0;
-        changed.wait_while_for(&mut interrupted.lock(), |set| !*set, pause);
+        let (end, changed) = &*self.0;
+        let is_before = |end: &mut Option<Instant>| end.is_none_or(|end| Instant::now() < end);
+        changed.wait_while_for(&mut end.lock(), is_before, pause);
     }
 }
 
@@ -126,10 +139,6 @@ impl<'a> Deadline<'a> {
         }
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.interrupt.is_some_and(LockInterrupt::is_set)
-    }
-
     pub(crate) fn waited(&self) -> Duration {
         self.began.elapsed()
     }
@@ -138,12 +147,12 @@ impl<'a> Deadline<'a> {
         if self.attempt.is_some_and(|attempt| !attempt.may_wait()) {
             return Duration::ZERO;
         }
-        let limit = if self.is_interrupted() {
-            self.limit.min(INTERRUPTED_LIMIT)
-        } else {
-            self.limit
-        };
-        limit.saturating_sub(self.waited())
+        let waited = self.waited();
+        let remaining = self.limit.saturating_sub(waited);
+        match self.interrupt.and_then(LockInterrupt::remaining) {
+            Some(end) => remaining.min(end.max(INTERRUPTED_LIMIT.saturating_sub(waited))),
+            None => remaining,
+        }
     }
 
     pub(crate) fn is_over(&self) -> bool {

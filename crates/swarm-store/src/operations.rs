@@ -11,7 +11,7 @@ macro_rules! asynchronous_team {
         use std::time::Duration;
 
         use async_trait::async_trait;
-        use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
+        use swarm_os::{DirectoryWatcher, Liveness};
         use swarm_protocol::{
             Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event,
             Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId,
@@ -39,10 +39,6 @@ macro_rules! asynchronous_team {
 
             fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team> {
                 Arc::new(self.waiting_at_most(at_most))
-            }
-
-            fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team> {
-                Arc::new(self.interrupted_by(interrupt))
             }
 
             async fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {

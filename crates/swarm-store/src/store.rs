@@ -26,6 +26,9 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Returns the handle of a team, which need not exist.
     fn team(&self, name: &TeamName) -> Arc<dyn Team>;
 
+    /// Returns the store with waits for locks that `interrupt` cuts short.
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore>;
+
     /// Creates a team with its lead as the only member, its inboxes and its task list. Creation is
     /// atomic, and an existing team is never changed.
     ///
@@ -79,9 +82,6 @@ pub trait Team:
 
     /// Returns a handle that waits at most `at_most` for each lock.
     fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team>;
-
-    /// Returns a handle whose waits for locks `interrupt` cuts short.
-    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team>;
 
     /// Returns the damage of an unusable team; `None` if the team is intact or does not exist.
     async fn damage(&self) -> Option<TeamDamage>;

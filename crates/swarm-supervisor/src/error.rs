@@ -205,6 +205,14 @@ fn last_lines(output: &str) -> String {
 }
 
 impl LeadError {
+    /// Returns whether another process did not release a lock in time.
+    pub fn is_lock_timeout(&self) -> bool {
+        let (LeadError::Store(StoreError::Fs(error)) | LeadError::Fs(error)) = self else {
+            return false;
+        };
+        matches!(error, OsError::LockTimeout { .. })
+    }
+
     /// Returns the error kind, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
-use swarm_os::{Liveness, LockInterrupt, probe};
+use swarm_os::{Liveness, probe};
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
@@ -51,8 +51,6 @@ pub struct MemberContext {
     /// Colour of its messages; `None` for the lead.
     pub color: Option<Color>,
     team: Mutex<Option<Arc<dyn Team>>>,
-    /// Interrupts waits for the team's locks.
-    lock_interrupt: LockInterrupt,
     creator: Option<Arc<dyn TeamCreator>>,
     hooks: OnceLock<AgentHooks>,
     events: Box<EventFn>,
@@ -89,11 +87,8 @@ impl MemberContext {
         color: Option<Color>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
-        let lock_interrupt = LockInterrupt::default();
-        let team = store.team(&agent.team);
         Self {
-            team: Mutex::new(Some(team.with_lock_interrupt(&lock_interrupt))),
-            lock_interrupt,
+            team: Mutex::new(Some(store.team(&agent.team))),
             store,
             clock,
             name: agent.name.clone(),
@@ -111,16 +106,6 @@ impl MemberContext {
         }
     }
 
-    /// Replaces the interrupt of lock waits.
-    #[must_use]
-    pub fn with_lock_interrupt(mut self, interrupt: &LockInterrupt) -> Self {
-        self.lock_interrupt = interrupt.clone();
-        if let Some(team) = self.team.get_mut() {
-            *team = team.with_lock_interrupt(interrupt);
-        }
-        self
-    }
-
     /// Creates the lead's context. `creator` creates the team when a tool first needs one.
     pub fn lead(
         store: Arc<dyn TeamStore>,
@@ -130,11 +115,8 @@ impl MemberContext {
         creator: Arc<dyn TeamCreator>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
-        let lock_interrupt = LockInterrupt::default();
-        let team = team.map(|team| store.team(&team).with_lock_interrupt(&lock_interrupt));
         Self {
-            team: Mutex::new(team),
-            lock_interrupt,
+            team: Mutex::new(team.map(|team| store.team(&team))),
             store,
             clock,
             name: MemberName::lead(),
@@ -167,28 +149,16 @@ impl MemberContext {
             return Ok(Arc::clone(team));
         }
         let created = self.creator.as_ref().ok_or(NoTeam::None)?.create_team()?;
-        let created = self.handle(&created);
+        let created = self.store.team(&created);
         *team = Some(Arc::clone(&created));
         Ok(created)
     }
 
     /// Sets the team.
     pub fn join(&self, team: &TeamName) -> Arc<dyn Team> {
-        let team = self.handle(team);
+        let team = self.store.team(team);
         *self.team.lock() = Some(Arc::clone(&team));
         team
-    }
-
-    /// Returns a handle of a team whose waits for locks end when the member is to stop.
-    pub fn handle(&self, team: &TeamName) -> Arc<dyn Team> {
-        self.store
-            .team(team)
-            .with_lock_interrupt(&self.lock_interrupt)
-    }
-
-    /// Returns the interrupt for lock waits, used when the member is to stop.
-    pub fn lock_interrupt(&self) -> &LockInterrupt {
-        &self.lock_interrupt
     }
 
     /// Clears the team.

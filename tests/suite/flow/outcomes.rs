@@ -207,6 +207,42 @@ fn a_second_ctrl_c_kills_the_team() {
 }
 
 #[test]
+fn ctrl_c_ends_a_run_whose_task_list_is_locked_by_another_program() {
+    // The end of the run waits for locks up to its deadline; once killed, it does not wait.
+    for (signals, ends_within) in [(1, Duration::from_secs(3)), (2, Duration::from_millis(500))] {
+        let gate = Gate::closed();
+        let (world, _api, running) = with_busy_mate(&gate);
+        let team = own_team(&world);
+        let lock = world.team(&team).tasks_directory().join(".lock.lock");
+        world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+        let fresh = refresh(&lock);
+        let mut began = Instant::now();
+        running.signal(Signal::INT);
+        if signals == 2 {
+            world.wait_until("it has heard", || running.stderr().contains("Ctrl-C"));
+            began = Instant::now();
+            running.signal(Signal::INT);
+        }
+        let finished = running.wait();
+        finished.assert_code(130);
+        let took = began.elapsed();
+        assert!(took < ends_within, "{took:?} after {signals} signals");
+        assert_eq!(world.processes(), []);
+        let report: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let why = report["unrecorded"].as_str().unwrap();
+        assert!(why.contains(".lock"), "{why}");
+        assert_eq!(report["members"][0]["end"], "stopped");
+        drop(fresh);
+        std::fs::remove_dir(&lock).unwrap();
+        world.swarm(&["status", "--team", &team]).ok();
+        // It has agreed, or was killed.
+        let ends = ["member_stopped", "member_died"];
+        let ends = ends.map(|event| world.team(&team).events(event).len());
+        assert_eq!(ends.iter().sum::<usize>(), 1, "{}", world.report());
+    }
+}
+
+#[test]
 fn a_run_is_stopped_at_its_timeout() {
     let gate = Gate::closed();
     let api = FakeApi::start({

@@ -12,10 +12,12 @@ use swarm_mcp::ProcessServers;
 use swarm_os::ensure_private_dir;
 use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
+use swarm_store::TeamStore;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
 use swarm_tools::{Confinement, StructuredOutput, Tool};
 use swarm_worktree::ProcessMark;
+use tokio_util::sync::CancellationToken;
 
 use super::LeadParts;
 use super::listen::peer_link;
@@ -63,17 +65,19 @@ fn configure(parts: &mut LeadParts) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// An assembled lead.
+/// Assembles a lead whose loop uses `store` and ends with `stop`.
 pub(super) fn assemble(
     mut parts: LeadParts,
+    store: Arc<dyn TeamStore>,
     leadership: Arc<Leadership>,
     servers: &ProcessServers,
+    stop: CancellationToken,
 ) -> Result<MemberLoop<LeadRole>, AgentError> {
     configure(&mut parts)?;
     let person = parts.person.take();
     let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
-    let context = context(&parts, &leadership, &reporter);
+    let context = context(&parts, store, &leadership, &reporter);
     let events = Arc::clone(&reporter);
     let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).on_change(move |rights| {
         events.emit(AgentEvent::ModeChanged {
@@ -155,13 +159,6 @@ pub(super) fn assemble(
         version: dep.version.clone(),
     };
     let assembled = setup.assemble(servers, Arc::new(spawner))?;
-    let stop = parts.stop.child_token();
-    // In a separate task, because the loop itself may be waiting for a lock.
-    let (stopped, interrupt) = (stop.clone(), context.lock_interrupt().clone());
-    tokio::spawn(async move {
-        stopped.cancelled().await;
-        interrupt.interrupt();
-    });
     let role = LeadRole::new(parts, leadership, role_mail, person.is_some());
     assembled.open(role, stop, person)
 }
@@ -186,13 +183,14 @@ fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
 
 fn context(
     parts: &LeadParts,
+    store: Arc<dyn TeamStore>,
     leadership: &Arc<Leadership>,
     reporter: &Arc<Reporter>,
 ) -> Arc<MemberContext> {
     let dep = &parts.spawn_context;
     let events = Arc::clone(reporter);
     let context = Arc::new(MemberContext::lead(
-        Arc::clone(&dep.store),
+        store,
         Arc::clone(&dep.clock),
         dep.spawn_id,
         leadership.team(),

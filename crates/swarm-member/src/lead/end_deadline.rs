@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum time from stopping a run to its end, including the lead's call, hooks, members, servers
 /// and leftover processes.
-const LONGEST: Duration = Duration::from_millis(1700);
+pub(super) const LONGEST: Duration = Duration::from_millis(1700);
 
 /// Minimum time for a step that starts after the deadline: enough to send a signal.
 const LEAST: Duration = Duration::from_millis(50);

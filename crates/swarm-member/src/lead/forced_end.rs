@@ -2,11 +2,16 @@
 //! lead's call.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use swarm_os::LockInterrupt;
+use swarm_store::TeamStore;
 use swarm_supervisor::{LeadError, TeamStopReport};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::LeadParts;
+use super::end_deadline::LONGEST;
 use super::role::LeadRole;
 use super::run_end::end_members;
 use crate::role::MemberLoop;
@@ -34,6 +39,32 @@ impl MemberLoop<LeadRole> {
             Some(end_members(&spawn_context, team.name(), &kill, tell).await)
         }))
     }
+}
+
+/// How long a lead that is killed still waits for locks: enough for those in normal use.
+const KILLED: Duration = Duration::from_millis(100);
+
+/// Limits the lead's waits for locks once it is stopped, because another program may hold one: the
+/// loop, whose store is returned, no longer waits, and the end of the run waits until the deadline,
+/// or shortly if it is killed. The team's next program records what could not be written.
+pub(super) fn limit_lock_waits(
+    parts: &mut LeadParts,
+    stop: CancellationToken,
+) -> Arc<dyn TeamStore> {
+    let (of_loop, of_end) = (LockInterrupt::default(), LockInterrupt::default());
+    let store = &mut parts.spawn_context.store;
+    let loop_store = store.with_lock_interrupt(&of_loop);
+    *store = store.with_lock_interrupt(&of_end);
+    let kill = parts.kill.clone();
+    // In a separate task, because the loop itself may be waiting for a lock.
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        of_loop.interrupt();
+        of_end.interrupt_at(Instant::now() + LONGEST);
+        kill.cancelled().await;
+        of_end.interrupt_at(Instant::now() + KILLED);
+    });
+    loop_store
 }
 
 /// Returns whether members outlive a stopped lead: its terminal was closed or it reached its time

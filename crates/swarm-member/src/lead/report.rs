@@ -26,6 +26,12 @@ pub enum Outcome {
 }
 
 impl RunReport {
+    /// Returns the kind of failure, if the run failed or its end could not be recorded.
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        let unrecorded = self.unrecorded.as_ref().map(|_| ErrorKind::TimedOut);
+        self.outcome.error_kind().or(unrecorded)
+    }
+
     /// Adds what the run has cost.
     pub(super) fn add_cost(&mut self, cost: &CostSum) {
         self.usd = cost.cost();
@@ -34,8 +40,7 @@ impl RunReport {
 }
 
 impl Outcome {
-    /// Returns the kind of failure, if the run failed.
-    pub fn error_kind(&self) -> Option<ErrorKind> {
+    pub(super) fn error_kind(&self) -> Option<ErrorKind> {
         match self {
             Outcome::Completed => None,
             Outcome::TasksFailed | Outcome::LeadFailed(_) | Outcome::Stalled => {
@@ -148,6 +153,10 @@ pub struct RunReport {
     /// The members' worktrees that still exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<LeftWorktree>,
+    /// Why the end of the run is not recorded: another program holds a lock. The team's next
+    /// program records it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<String>,
     /// Tokens of lead and members together.
     pub usage: Usage,
     /// Cost of the run in dollars; `None` if no request had a price.

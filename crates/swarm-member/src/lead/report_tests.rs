@@ -16,6 +16,7 @@ fn report(outcome: Outcome) -> RunReport {
         tasks: Vec::new(),
         worktrees: Vec::new(),
         members: Vec::new(),
+        unrecorded: None,
         usage: Usage::default(),
         usd: None,
         unpriced_tokens: 0,
@@ -70,4 +71,18 @@ fn each_outcome_has_its_kind_its_word_and_its_sentence() {
     let written = serde_json::to_value(report(failed())).unwrap();
     assert_eq!(written["detail"], "no key");
     assert!(failed().sentence().contains("no key"));
+}
+
+#[test]
+fn an_end_that_is_not_recorded_is_a_failure_only_of_a_run_without_one() {
+    let kind = |outcome| {
+        let unrecorded = Some("tasks.lock is held".to_owned());
+        let report = RunReport {
+            unrecorded,
+            ..report(outcome)
+        };
+        report.error_kind()
+    };
+    assert_eq!(kind(Outcome::Completed), Some(ErrorKind::TimedOut));
+    assert_eq!(kind(Outcome::Interrupted), Some(ErrorKind::Interrupted));
 }

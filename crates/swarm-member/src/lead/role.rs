@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use swarm_agent::{EventSink as _, Injected, TurnOutcome};
-use swarm_os::OsError;
 use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState, TeamConfig};
-use swarm_store::{MemberView, StoreError, TaskList, Team};
+use swarm_store::{MemberView, TaskList, Team};
 use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
@@ -303,7 +302,7 @@ impl Role for LeadRole {
     fn recovery(error: &LeadError) -> Recovery<Outcome> {
         match error {
             // Another process holds a lock. Nothing is lost: the write is retried later.
-            LeadError::Store(StoreError::Fs(OsError::LockTimeout { .. })) => Recovery::Retry,
+            error if error.is_lock_timeout() => Recovery::Retry,
             _ => Recovery::Fail,
         }
     }

@@ -12,7 +12,7 @@ use swarm_supervisor::{
 use swarm_team::TeamCreator;
 
 use super::assemble::{assemble, start_mcp};
-use super::forced_end::{EarlyEnd, outlived};
+use super::forced_end::{EarlyEnd, limit_lock_waits, outlived};
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
@@ -39,6 +39,8 @@ pub async fn run_lead(
         // A session ID consists of hex digits, which are valid in names.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
+    let stop = parts.stop.child_token();
+    let store = limit_lock_waits(&mut parts, stop.clone());
     let servers = start_mcp(&mut parts).await;
     let leadership = Arc::new(Leadership::new(
         parts.spawn_context.clone(),
@@ -58,7 +60,7 @@ pub async fn run_lead(
         }
         None => None,
     };
-    let mut member = assemble(parts, leadership, &servers)?;
+    let mut member = assemble(parts, store, leadership, &servers, stop)?;
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
@@ -115,6 +117,7 @@ impl MemberLoop<LeadRole> {
             tasks: Vec::new(),
             members: Vec::new(),
             worktrees: Vec::new(),
+            unrecorded: None,
             usage,
             usd: None,
             unpriced_tokens: 0,
@@ -140,7 +143,12 @@ impl MemberLoop<LeadRole> {
         end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
         self.remove_empty_scratchpad();
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        closed.map(|()| report)
+        match closed {
+            // The team's next program records it.
+            Err(error) if error.is_lock_timeout() => report.unrecorded = Some(error.to_string()),
+            closed => closed?,
+        }
+        Ok(report)
     }
 
     /// Returns whether the members outlive this lead: it stops before the work is done, and the
@@ -228,18 +236,30 @@ impl MemberLoop<LeadRole> {
         team: &TeamName,
         early: Option<EarlyEnd>,
     ) -> Result<(), LeadError> {
-        let first_failure = |ended: TeamStopReport| match ended.failed.into_iter().next() {
-            Some((_, error)) => Err(error),
+        let first = match early {
+            Some(early) => early.await.ok().flatten().map_or(Ok(()), worst_failure),
             None => Ok(()),
         };
-        if let Some(early) = early
-            && let Ok(Some(ended)) = early.await
-        {
-            ended.and_then(first_failure)?;
-        }
         let parts = &self.role.parts;
         let tell = |line| self.reporter.notice(line);
+        // Those that could not be recorded before are tried again.
         let ended = end_members(&parts.spawn_context, team, &parts.kill, tell).await;
-        ended.and_then(first_failure)
+        let ended = worst_failure(ended);
+        match first {
+            Err(error) if !error.is_lock_timeout() => Err(error),
+            _ => ended,
+        }
     }
+}
+
+/// Returns the first failure; a member that only could not be recorded counts last.
+fn worst_failure(ended: Result<TeamStopReport, LeadError>) -> Result<(), LeadError> {
+    let (unrecorded, failed): (Vec<_>, Vec<_>) = (ended?.failed.into_iter())
+        .map(|(_, error)| error)
+        .partition(LeadError::is_lock_timeout);
+    failed
+        .into_iter()
+        .chain(unrecorded)
+        .next()
+        .map_or(Ok(()), Err)
 }

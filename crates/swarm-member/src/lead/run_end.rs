@@ -17,6 +17,9 @@ use super::report::{MemberLine, RunReport, TaskLine};
 /// Time after which the person is told what the end of a run waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
+/// End of a member whose end is not recorded.
+const ALIVE: &str = "alive";
+
 /// Shuts all members down, or kills them when `at_once` is cancelled.
 pub(super) async fn end_members(
     spawn_context: &SpawnContext,
@@ -112,8 +115,11 @@ pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), 
     for entry in team.events().block_on()?.entries {
         note(&mut report.members, &entry.event);
     }
-    for member in &report.members {
+    for member in &mut report.members {
         report.usage += member.usage;
+        if member.end == ALIVE && team.liveness(&member.name).block_on()? == Liveness::Dead {
+            "stopped".clone_into(&mut member.end);
+        }
     }
     Ok(())
 }
@@ -121,7 +127,7 @@ pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), 
 /// Adds the member data of one journal event.
 fn note(members: &mut Vec<MemberLine>, event: &Event) {
     match event {
-        Event::SpawnCommitted { member, .. } => "alive".clone_into(&mut line(members, member).end),
+        Event::SpawnCommitted { member, .. } => ALIVE.clone_into(&mut line(members, member).end),
         Event::TurnEnded { member, usage, .. } if !member.is_lead() => {
             let line = line(members, member);
             line.turns += 1;
@@ -145,7 +151,7 @@ fn line<'a>(members: &'a mut Vec<MemberLine>, name: &MemberName) -> &'a mut Memb
         .unwrap_or_else(|| {
             members.push(MemberLine {
                 name: name.clone(),
-                end: "alive".to_owned(),
+                end: ALIVE.to_owned(),
                 turns: 0,
                 usage: Usage::default(),
             });

@@ -67,7 +67,7 @@ pub(crate) fn assemble(
         order.color,
         move |event| events.emit(event),
     );
-    let context = Arc::new(context.with_lock_interrupt(parts.terminate.lock_interrupt()));
+    let context = Arc::new(context);
     context.pin_key(order.verify_key.clone());
     context.expect_answers_within(order.limits.answer_timeout());
     if let Some(merger) = parts.merger {
@@ -159,7 +159,7 @@ fn role(
     watcher: &Arc<DirectoryWatcher>,
     context: &Arc<MemberContext>,
 ) -> TeammateRole {
-    let team = context.handle(&order.agent.team);
+    let team = context.store.team(&order.agent.team);
     let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
     let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
     TeammateRole {
@@ -259,7 +259,7 @@ fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> R
         .after_approval(order.work_mode)
         .anchored(order.anchors.clone());
     rights.on_change(move |rights| {
-        let team = context.handle(&agent.team);
+        let team = context.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
         let written = team.write_rights(&agent.name, &report).block_on();
         if let Err(error) =
@@ -326,7 +326,6 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         )),
     };
     let team = parts.store.team(&order.agent.team);
-    let team = team.with_lock_interrupt(parts.terminate.lock_interrupt());
     Reporter::new(ReporterParts {
         clock: Arc::clone(&parts.clock),
         name: order.agent.name.clone(),

@@ -43,19 +43,21 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
-pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
-    let store = Arc::clone(&parts.store);
+pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let order = parts.order.clone();
     let process = parts.process.clone();
     let clock = Arc::clone(&parts.clock);
     let termination = parts.terminate.clone();
+    let store = parts
+        .store
+        .with_lock_interrupt(termination.lock_interrupt());
+    parts.store = Arc::clone(&store);
     let (team, name) = (&order.agent.team, &order.agent.name);
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
     let files = store.team(team);
-    let files = files.with_lock_interrupt(termination.lock_interrupt());
     let logs = files.member_dir(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());

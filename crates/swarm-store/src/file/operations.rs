@@ -47,10 +47,4 @@ impl FileTeam {
         *deadline = at_most.min(*deadline);
         team
     }
-
-    fn interrupted_by(&self, interrupt: &LockInterrupt) -> Self {
-        let mut team = self.clone();
-        team.store.lock_options.interrupt = Some(interrupt.clone());
-        team
-    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use swarm_os::LockInterrupt;
 use swarm_protocol::{TeamConfig, TeamName};
 
 use super::team::FileTeam;
@@ -36,6 +37,12 @@ impl FileStore {
 impl TeamStore for FileStore {
     fn team(&self, name: &TeamName) -> Arc<dyn Team> {
         Arc::new(self.files(name))
+    }
+
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore> {
+        let mut store = self.clone();
+        store.lock_options.interrupt = Some(interrupt.clone());
+        Arc::new(store)
     }
 
     async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {

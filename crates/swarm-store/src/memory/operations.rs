@@ -1,6 +1,6 @@
 //! Runs the operations of a memory team such that they never block an asynchronous caller.
 
-use super::call::{Call, Patience};
+use super::call::Call;
 use super::team::MemoryTeam;
 use crate::blocking_pool::on_blocking_pool;
 use crate::operations::asynchronous_team;
@@ -48,15 +48,5 @@ impl MemoryTeam {
         let patience = &mut team.patience;
         patience.at_most = at_most.min(patience.at_most);
         team
-    }
-
-    fn interrupted_by(&self, interrupt: &LockInterrupt) -> Self {
-        Self {
-            patience: Patience {
-                interrupt: interrupt.clone(),
-                ..self.patience.clone()
-            },
-            ..self.clone()
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use swarm_os::LockInterrupt;
 use swarm_protocol::{Clock, TeamName};
 
 use super::faults::{Faults, Hold};
@@ -16,6 +17,8 @@ use crate::StoreLimits;
 pub struct MemoryStore {
     pub(super) shared: Arc<Shared>,
     pub(super) limits: StoreLimits,
+    /// Interrupts waits of the teams' calls.
+    pub(super) interrupt: LockInterrupt,
 }
 
 /// What all clones share.
@@ -50,6 +53,7 @@ impl MemoryStore {
                 scratch,
             }),
             limits: StoreLimits::default(),
+            interrupt: LockInterrupt::default(),
         }
     }
 

@@ -24,7 +24,7 @@ impl MemoryStore {
     pub(super) fn handle(&self, name: &TeamName) -> MemoryTeam {
         let patience = Patience {
             at_most: DEADLINE,
-            interrupt: LockInterrupt::default(),
+            interrupt: self.interrupt.clone(),
         };
         MemoryTeam {
             store: self.clone(),
@@ -75,6 +75,13 @@ impl MemoryStore {
 impl TeamStore for MemoryStore {
     fn team(&self, name: &TeamName) -> Arc<dyn Team> {
         Arc::new(self.handle(name))
+    }
+
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore> {
+        Arc::new(Self {
+            interrupt: interrupt.clone(),
+            ..self.clone()
+        })
     }
 
     async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {

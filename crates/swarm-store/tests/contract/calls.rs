@@ -149,7 +149,10 @@ pub(crate) fn past_its_deadline_a_call_has_changed_nothing(world: &World) {
 pub(crate) fn an_interrupted_call_has_changed_nothing(world: &World) {
     let scene = Scene::of(world);
     let interrupt = LockInterrupt::default();
-    let team = world.handle().with_lock_interrupt(&interrupt);
+    let team = world
+        .store
+        .with_lock_interrupt(&interrupt)
+        .team(&world.team);
     interrupt.interrupt();
     assert_all_give_up(world, &scene, &*team, world.hold());
 }

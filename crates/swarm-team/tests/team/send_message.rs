@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use swarm_os::{LockInterrupt, LockOptions};
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
 use swarm_team::{Incoming, PendingShutdown, SendMessageTool};
 use swarm_tools::{BackgroundAgents, ToolOutput};
@@ -358,10 +359,17 @@ async fn a_refusal_that_waits_for_a_lock_already_closes_the_request() {
 
 #[tokio::test]
 async fn a_refusal_that_cannot_be_sent_leaves_the_request_open() {
-    let world = World::new();
+    let mut world = World::new();
+    let interrupt = LockInterrupt::default();
+    interrupt.interrupt();
+    let options = LockOptions {
+        interrupt: Some(interrupt),
+        ..LockOptions::default()
+    };
+    let store = (*world.store).clone();
+    world.store = Arc::new(store.with_lock_options(options));
     let bob = mate(&world, "bob");
     bob.shutdown.enter(request("r-1"));
-    bob.seated.context.lock_interrupt().interrupt();
     let lock = world.files().inbox_directory().join("team-lead.json.lock");
     std::fs::create_dir(&lock).unwrap();
     refusal(&call(&bob.tool, response("r-1", false, Some("tests run"))).await);

@@ -213,7 +213,7 @@ fn finish(
     let report = std::fs::read(stage.report()).ok();
     let report: Option<RunReport> = report.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     match report {
-        Some(report) if passes && report.outcome.error_kind().is_none() => {
+        Some(report) if passes && report.error_kind().is_none() => {
             if app.out.json {
                 app.out.json(&report)?;
             } else {
@@ -222,7 +222,7 @@ fn finish(
             }
             Ok(ExitCode::SUCCESS)
         }
-        Some(report) if report.outcome.error_kind().is_none() => Err(Failure::new(
+        Some(report) if report.error_kind().is_none() => Err(Failure::new(
             ErrorKind::AgentFailed,
             "the team has finished, but the test still fails",
         )),

@@ -105,6 +105,7 @@ pub(in crate::commands) fn execute_lead(
             Some(typist) => prompt.and_then(|prompt| typist.take_command(prompt)),
             None => prompt,
         };
+        let stop = parts.stop.clone();
         let report = run_lead(parts, prompt).await;
         if let Ok(report) = &report {
             keeper.end(&report.model);
@@ -117,7 +118,18 @@ pub(in crate::commands) fn execute_lead(
         if let Err(error) = kept.await {
             tracing::error!(%error, "team hooks failed");
         }
-        Ok(report?)
+        report.map_err(|error| {
+            let is_interrupted = stop.is_cancelled() && error.is_lock_timeout();
+            let failure = Failure::from(error);
+            match is_interrupted {
+                // A stopped lead does not wait for locks.
+                true => Failure {
+                    kind: ErrorKind::Interrupted,
+                    ..failure
+                },
+                false => failure,
+            }
+        })
     });
     // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();

@@ -139,7 +139,7 @@ fn end(app: &App, report: &RunReport) -> ExitCode {
     }
     app.out
         .say("swarm: run `swarm lead --continue` to continue this conversation");
-    match report.outcome.error_kind() {
+    match report.error_kind() {
         None => ExitCode::SUCCESS,
         Some(kind) => ExitCode::from(kind.exit_code().0),
     }

@@ -38,7 +38,7 @@ pub(in crate::commands) fn show(
             app.out.json_line(&line)?;
         }
     }
-    Ok(match report.outcome.error_kind() {
+    Ok(match report.error_kind() {
         None => ExitCode::SUCCESS,
         Some(kind) => ExitCode::from(kind.exit_code().0),
     })
@@ -74,6 +74,11 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
             member.name,
             swarm_ui::print::counted(member.turns, "turn"),
             tokens(member.usage)
+        ));
+    }
+    if let Some(why) = &report.unrecorded {
+        lines.push(format!(
+            "swarm: the end of the run is not recorded ({why}); the next command for the team records it"
         ));
     }
     if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {

@@ -375,7 +375,7 @@ async fn the_time_is_up_even_in_the_middle_of_a_turn() {
     run.model.then(Reply::Hang);
     let report = run.go().await.unwrap();
     assert_eq!(report.outcome, Outcome::TimedOut);
-    assert_eq!(report.outcome.error_kind(), Some(ErrorKind::TimedOut));
+    assert_eq!(report.error_kind(), Some(ErrorKind::TimedOut));
 }
 
 #[tokio::test]
