@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -77,7 +78,7 @@ impl SpendingMeter {
 
     /// Connects the meter to its member. Only the first call has an effect.
     pub(crate) fn attach(
-        &self,
+        self: &Arc<Self>,
         context: &Arc<MemberContext>,
         watcher: &Arc<DirectoryWatcher>,
         reporter: &Arc<Reporter>,
@@ -88,7 +89,9 @@ impl SpendingMeter {
             reporter: Arc::clone(reporter),
         };
         drop(self.owner.set(owner));
-        self.log(|meter| meter.accounts().map(drop));
+        let meter = Arc::clone(self);
+        // What the team had spent before; the next use waits for it.
+        tokio::task::spawn_blocking(move || meter.log(|meter| meter.accounts().map(drop)));
     }
 
     /// Returns what the team, or a lead without one, has spent since this process began.
@@ -331,9 +334,19 @@ impl SpendingMeter {
     }
 }
 
+/// Runs work with the accounts on the blocking pool, because it reads and writes files under locks.
+/// Once begun it runs to completion, even if nobody awaits it any more.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.inspect_err(|error| tracing::error!(%error, "model requests are not accounted for"))
+        .ok()
+}
+
+#[async_trait]
 impl RequestMeter for SpendingMeter {
-    fn hold(&self, model: &str) -> Option<String> {
-        match self.reason(model) {
+    async fn hold(self: Arc<Self>, model: &str) -> Option<String> {
+        let (meter, model) = (Arc::clone(&self), model.to_owned());
+        match apart(move || meter.reason(&model)).await? {
             Ok(reason) => reason,
             // Without the accounts no budget can be applied; a full disk must not stop a team that
             // has none.
@@ -344,25 +357,29 @@ impl RequestMeter for SpendingMeter {
         }
     }
 
-    fn changed(&self) -> BoxFuture<'static, ()> {
+    async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
         let Some(owner) = self.owner.get() else {
             return std::future::pending().boxed();
         };
+        let context = Arc::clone(&owner.context);
         // The budget can only be raised in a team.
-        let team = match owner.context.team_or_found() {
-            Ok(team) => team,
-            Err(error) => {
+        let team = match apart(move || context.team_or_found()).await {
+            Some(Ok(team)) => team,
+            Some(Err(error)) => {
                 tracing::error!(%error, "no team for a lead whose budget is used up");
                 return std::future::pending().boxed();
             }
+            None => return std::future::pending().boxed(),
         };
         let mut changes = team.watch(&owner.watcher, &Topic::Budgets);
         async move { changes.changed().await }.boxed()
     }
 
-    fn record(&self, model: &str, agent: &str, usage: Usage) {
+    async fn record(self: Arc<Self>, model: &str, agent: &str, usage: Usage) {
         if usage.total() > 0 {
-            self.log(|meter| meter.enter(model, agent, usage));
+            let (model, agent) = (model.to_owned(), agent.to_owned());
+            let enter = move || self.log(|meter| meter.enter(&model, &agent, usage));
+            apart(enter).await;
         }
     }
 }

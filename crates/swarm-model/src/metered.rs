@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
 use swarm_protocol::Usage;
@@ -11,17 +12,18 @@ use tokio_util::sync::CancellationToken;
 use crate::{Model, ModelError, ModelEvent, ModelEvents, ModelRequest};
 
 /// Accounts for the requests of a process.
+#[async_trait]
 pub trait RequestMeter: Send + Sync + Debug {
     /// Returns why no request to `model` may be sent now, for display.
-    fn hold(&self, model: &str) -> Option<String>;
+    async fn hold(self: Arc<Self>, model: &str) -> Option<String>;
 
-    /// Resolves when the result of [`Self::hold`] may have changed. A change between the call of
-    /// this function and the first poll is not missed.
-    fn changed(&self) -> BoxFuture<'static, ()>;
+    /// Returns a future that resolves when the result of [`Self::hold`] may have changed. A change
+    /// after this function is not missed.
+    async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// Records the usage of a request that has ended, with its failed attempts. `model` is the full
     /// name, `agent` the name of the agent in the request.
-    fn record(&self, model: &str, agent: &str, usage: Usage);
+    async fn record(self: Arc<Self>, model: &str, agent: &str, usage: Usage);
 }
 
 /// A model whose requests pass a [`RequestMeter`].
@@ -86,12 +88,33 @@ enum Step {
 
 type Item = Result<ModelEvent, ModelError>;
 
+impl MeteredModel {
+    /// Records the usage of a request that has ended.
+    async fn account(&self, agent: &str, item: &Item) {
+        let usage = match item {
+            Ok(ModelEvent::Completed(response)) => response.usage,
+            Ok(ModelEvent::Unanswered { usage }) => *usage,
+            _ => return,
+        };
+        Arc::clone(&self.meter)
+            .record(&self.name, agent, usage)
+            .await;
+    }
+}
+
 impl Metered {
     async fn next(mut self) -> Option<(Item, Self)> {
         loop {
             match std::mem::replace(&mut self.step, Step::Over) {
                 Step::Admit(request) => {
-                    let reason = self.admit(request);
+                    let cancel = self.cancel.clone();
+                    let reason = tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => {
+                            return Some((Err(ModelError::Cancelled), self));
+                        }
+                        reason = self.admit(request) => reason,
+                    };
                     if reason != self.told {
                         self.told.clone_from(&reason);
                         return Some((Ok(ModelEvent::Held { reason }), self));
@@ -109,7 +132,7 @@ impl Metered {
                 }
                 Step::Sent(mut events) => {
                     let item = events.next().await?;
-                    self.account(&item);
+                    self.model.account(&self.agent, &item).await;
                     if !matches!(item, Err(_) | Ok(ModelEvent::Completed(_))) {
                         self.step = Step::Sent(events);
                     }
@@ -121,13 +144,13 @@ impl Metered {
     }
 
     /// Sends the request, or returns why it is held.
-    fn admit(&mut self, request: Box<ModelRequest>) -> Option<String> {
-        let (meter, name) = (&self.model.meter, &self.model.name);
-        let mut hold = meter.hold(name);
+    async fn admit(&mut self, request: Box<ModelRequest>) -> Option<String> {
+        let MeteredModel { name, meter, .. } = &self.model;
+        let mut hold = Arc::clone(meter).hold(name).await;
         if hold.is_some() {
-            let changed = meter.changed();
+            let changed = Arc::clone(meter).changed().await;
             // Again, so that no change before the subscription is missed.
-            hold = meter.hold(name);
+            hold = Arc::clone(meter).hold(name).await;
             if hold.is_some() {
                 self.step = Step::Held(request, changed);
                 return hold;
@@ -136,17 +159,6 @@ impl Metered {
         let events = self.model.inner.stream(*request, self.cancel.clone());
         self.step = Step::Sent(events);
         None
-    }
-
-    fn account(&self, item: &Item) {
-        let usage = match item {
-            Ok(ModelEvent::Completed(response)) => response.usage,
-            Ok(ModelEvent::Unanswered { usage }) => *usage,
-            _ => return,
-        };
-        self.model
-            .meter
-            .record(&self.model.name, &self.agent, usage);
     }
 }
 
@@ -197,19 +209,20 @@ mod tests {
         recorded: Mutex<Vec<(String, String, u64)>>,
     }
 
+    #[async_trait]
     impl RequestMeter for Account {
-        fn hold(&self, model: &str) -> Option<String> {
+        async fn hold(self: Arc<Self>, model: &str) -> Option<String> {
             self.hold
                 .borrow()
                 .then(|| format!("{model} costs too much"))
         }
 
-        fn changed(&self) -> BoxFuture<'static, ()> {
+        async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
             let mut changes = self.hold.subscribe();
             async move { drop(changes.changed().await) }.boxed()
         }
 
-        fn record(&self, model: &str, agent: &str, usage: Usage) {
+        async fn record(self: Arc<Self>, model: &str, agent: &str, usage: Usage) {
             let entry = (model.to_owned(), agent.to_owned(), usage.input_tokens);
             self.recorded.lock().push(entry);
         }
