@@ -51,7 +51,7 @@ pub(crate) use completions::answer as answer_shell;
 pub(crate) use acting::CommandActor;
 pub(crate) use runtime::runtime;
 
-use runtime::{called_off_by_signals, told_on_ctrl_c};
+use runtime::{called_off_by_signals, run_until_ctrl_c};
 
 #[cfg(test)]
 use command::Command;

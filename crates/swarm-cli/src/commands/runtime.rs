@@ -43,17 +43,22 @@ pub(super) async fn called_off_by_signals<T>(
     done
 }
 
-/// Runs work that Ctrl-C aborts immediately, without rollback; `standing` returns the error that
-/// describes the state.
-pub(super) async fn told_on_ctrl_c<T>(
+/// Runs work until its end or until Ctrl-C, without rollback; `standing` returns the error that
+/// describes the state. Threads that wait for a lock or for a member to stop end with the process.
+pub(super) fn run_until_ctrl_c<T>(
     standing: impl FnOnce() -> Failure,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    // Signals are handled from here, before the work starts.
-    let mut ctrl_c = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        biased;
-        done = work => Ok(done),
-        _ = ctrl_c.recv() => Err(standing()),
-    }
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        // Signals are handled from here, before the work starts.
+        let mut ctrl_c = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            _ = ctrl_c.recv() => Err(standing()),
+        }
+    });
+    runtime.shutdown_background();
+    done
 }

@@ -379,7 +379,15 @@ async fn leads_and_members_of_other_programs_are_not_stopped() {
             Ok(())
         })
         .unwrap();
-    let error = end("bob").await;
+    // Its process is not known, so it is asked, and its answer awaited.
+    let short = StopOptions {
+        timeout: Duration::from_millis(20),
+        ..options()
+    };
+    let bob = name("bob");
+    let error = shutdown(&world.spawn_context, &team(), &bob, &short)
+        .await
+        .unwrap_err();
     assert!(matches!(error, LeadError::Foreign(_)), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(world.has("bob"));

@@ -11,7 +11,7 @@ use swarm_store::BlockOn as _;
 use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
 use crate::app::App;
-use crate::commands::{runtime, told_on_ctrl_c};
+use crate::commands::run_until_ctrl_c;
 use crate::failure::Failure;
 
 /// How long a lead may take to shut its team down. The first signal allows it two seconds, plus the
@@ -33,7 +33,7 @@ pub(super) fn stop(app: &App, team: &TeamName, patience: Duration) -> Result<Exi
         let message = format!("interrupted, but the lead of {team} is still stopping");
         Failure::new(ErrorKind::Interrupted, message).with_hint("`swarm status` shows the progress")
     };
-    let Some(outcome) = runtime()?.block_on(told_on_ctrl_c(standing, stopping))?? else {
+    let Some(outcome) = run_until_ctrl_c(standing, stopping)?? else {
         let message = format!("process {} of the lead did not exit", process.pid);
         return Err(Failure::new(ErrorKind::TimedOut, message));
     };

@@ -13,7 +13,7 @@ use super::targets::{StopTargets, lead_target, targets};
 use super::waiting::{saying_who, who_lives};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::{runtime, told_on_ctrl_c};
+use crate::commands::run_until_ctrl_c;
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
 
@@ -62,16 +62,13 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
         force: args.force,
         at_once: args.force,
     };
-    let runtime = runtime()?;
     let ended = join_all(
         names
             .iter()
             .map(|name| swarm_supervisor::shutdown(&spawn_context, &team, name, &options)),
     );
     let waiting = saying_who(app, &team, &names, options.timeout, ended);
-    let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
-    // Threads that wait for a member to stop end with the process.
-    runtime.shutdown_background();
+    let results = run_until_ctrl_c(|| standing(app, &team, &names), waiting);
     report::report(
         app,
         names.into_iter().zip(results?),

@@ -38,11 +38,25 @@ fn waited_for(
     names: &[MemberName],
     patience: Duration,
 ) -> Option<String> {
-    let awaited = who_lives(app, team, names)?;
     let patience = patience.as_secs();
-    Some(format!(
-        "waiting for {awaited} to stop; members still running after {patience} s are terminated"
-    ))
+    if let Some(awaited) = who_lives(app, team, names) {
+        return Some(format!(
+            "waiting for {awaited} to stop; members still running after {patience} s are terminated"
+        ));
+    }
+    // Their processes are not known, so only they can end the wait.
+    let config = app.store.team(team).config().block_on().ok()?;
+    let is_foreign =
+        |name: &&MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
+    let foreign: Vec<&str> = (names.iter().filter(is_foreign))
+        .map(MemberName::as_str)
+        .collect();
+    (!foreign.is_empty()).then(|| {
+        format!(
+            "waiting for {} of another program to agree, {patience} s at most",
+            foreign.join(", ")
+        )
+    })
 }
 
 /// Returns the running members with their activities; `None` if no member is running.

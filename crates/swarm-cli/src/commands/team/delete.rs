@@ -13,7 +13,7 @@ use swarm_ui::clean_line;
 
 use crate::app::App;
 use crate::commands::stop::{saying_who, tell_left, who_lives};
-use crate::commands::{runtime, told_on_ctrl_c};
+use crate::commands::{run_until_ctrl_c, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
 
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         }
     } else {
         clear(app, &team, &mut stopped)?;
-        app.store.team(&team).delete(args.purge, false).block_on()?
+        remove(app, &team, args.purge, false)??
     };
     let left = stopped.iter().filter_map(|one| {
         let why = one.pane_left.as_ref()?;
@@ -155,10 +155,10 @@ fn delete_by_force(
     loop {
         stopped.extend(end_members(app, team)?);
         clear(app, team, stopped)?;
-        match app.store.team(team).delete(purge, false).block_on() {
+        match remove(app, team, purge, false)? {
             Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
                 // Their state is unknown, and swarm did not start them.
-                return Ok(app.store.team(team).delete(purge, true).block_on()?);
+                return Ok(remove(app, team, purge, true)??);
             }
             Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
             done => return Ok(done?),
@@ -173,15 +173,23 @@ fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<b
     Ok(members.iter().all(is_other))
 }
 
+/// Deletes the files of a team. Returns the archive.
+fn remove(
+    app: &App,
+    team: &TeamName,
+    purge: bool,
+    force: bool,
+) -> Result<Result<Option<PathBuf>, StoreError>, Failure> {
+    let files = app.store.team(team);
+    run_until_ctrl_c(|| standing(app, team, &[]), files.delete(purge, force))
+}
+
 /// Removes dead members from the roster and cleans up after them.
 fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
     let spawn_context = for_stopping(app);
     // A handled Ctrl-C no longer terminates this process by itself.
-    let clearing = told_on_ctrl_c(
-        || standing(app, team, &[]),
-        clear_dead(&spawn_context, team),
-    );
-    let cleared = runtime()?.block_on(clearing)??;
+    let clearing = clear_dead(&spawn_context, team);
+    let cleared = run_until_ctrl_c(|| standing(app, team, &[]), clearing)??;
     for one in &cleared {
         tell_left(app, one);
     }
@@ -192,14 +200,10 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<()
 fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
-    let runtime = runtime()?;
     let names = app.store.team(team).config().block_on()?.names();
     let ending = end_team(&spawn_context, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
-    let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));
-    // Threads that wait for a member to stop end with the process.
-    runtime.shutdown_background();
-    let ended = ended??;
+    let ended = run_until_ctrl_c(|| standing(app, team, &names), waiting)??;
     for stopped in &ended.stopped {
         app.out.say(&stopped.sentence());
         tell_left(app, stopped);
