@@ -108,6 +108,7 @@ impl Terminal {
             Box::new(|| terminal_width(io::stdout())),
             &format!("{name} > "),
         );
+        console.limit_frames();
         let (tell, person) = unbounded_channel();
         let reading = read_keys(console.clone(), move |input| {
             // A stopped member no longer receives.

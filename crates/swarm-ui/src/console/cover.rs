@@ -99,7 +99,7 @@ impl Inner {
         }
         self.send(LEAVE);
         if let Some(deferred) = self.deferred.take().filter(|deferred| !deferred.is_empty()) {
-            self.write(&deferred);
+            self.write_deferred(&deferred);
         }
     }
 
@@ -112,7 +112,7 @@ impl Inner {
             dialog.arm();
         }
         // Also draws the region below the output, which may have changed.
-        self.write(&deferred);
+        self.write_deferred(&deferred);
     }
 
     pub(super) fn draw_cover(&mut self) {

@@ -2,9 +2,11 @@
 
 mod alert;
 mod cover;
+mod delayed_output;
 mod dialog;
 mod document;
 mod editor_mode;
+mod frames;
 mod full_screen;
 mod keys;
 mod line;

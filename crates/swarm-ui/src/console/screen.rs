@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::alert::Alert;
 use super::dialog::{Dialog, OpenDialog};
 use super::editor_mode::EditorMode;
+use super::frames::Frames;
 use super::full_screen::Cover;
 use super::line::{InputLine, Key, MAX_LENGTH, PaneInput};
 use super::styled::{column_after, without_titles};
@@ -49,6 +50,9 @@ pub(super) struct Inner {
     pub(super) height: HeightSource,
     prompt: String,
     pub(super) line: InputLine,
+    /// Output that is not drawn yet.
+    waiting: String,
+    pub(super) frames: Frames,
     /// Number of columns of output after its last line break.
     column: usize,
     /// Dialog above the input line.
@@ -136,6 +140,8 @@ impl Console {
             height: Box::new(|| None),
             prompt: prompt.to_owned(),
             line: InputLine::default(),
+            waiting: String::new(),
+            frames: Frames::default(),
             column: 0,
             dialog: None,
             status: Vec::new(),
@@ -173,7 +179,7 @@ impl Console {
         inner.paint(&mut frame);
         inner.send(&frame);
         if let Some(deferred) = deferred {
-            inner.write(&deferred);
+            inner.write_deferred(&deferred);
         }
         inner.cover_again();
     }
@@ -205,6 +211,7 @@ impl Console {
             return;
         }
         inner.uncover();
+        inner.draw_output();
         let mut frame = String::new();
         inner.erase(&mut frame);
         frame.push_str(PASTE_MARKS_OFF);
@@ -316,13 +323,28 @@ impl Inner {
             self.draw_cover();
             return done;
         }
+        self.draw_frame(change)
+    }
+
+    /// The same in the normal screen, together with the output that waits.
+    fn draw_frame<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         let mut frame = String::new();
         self.erase(&mut frame);
+        let output = std::mem::take(&mut self.waiting);
+        if let Some(deferred) = &mut self.deferred {
+            deferred.push_str(&output);
+        } else {
+            frame.push_str(&output);
+            self.column = column_after(self.column, &output);
+        }
         let done = change(self);
         if !self.is_closed {
             self.paint(&mut frame);
+        }
+        if !frame.is_empty() {
             self.send(&frame);
         }
+        self.frames.drawn();
         done
     }
 
@@ -378,24 +400,37 @@ impl Inner {
         (self.width)().unwrap_or(USUAL_WIDTH).max(1)
     }
 
-    /// Writes output at its last position, and redraws the input line below it.
-    pub(super) fn write(&mut self, output: &str) {
-        if let Some(deferred) = &mut self.deferred {
-            deferred.push_str(output);
-            return self.output_arrived();
-        }
+    /// Writes output that was deferred at its last position, and redraws the input line below it.
+    pub(super) fn write_deferred(&mut self, output: &str) {
+        self.waiting.insert_str(0, output);
+        self.draw_frame(|_| ());
+    }
+
+    /// Adds output, which [`Self::draw_output`] draws.
+    fn add_output(&mut self, output: &str) {
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
         self.copy.flush().ok();
-        let mut frame = String::new();
-        self.erase(&mut frame);
-        frame.push_str(output);
-        self.column = column_after(self.column, output);
-        if self.is_closed {
-            return self.send(&frame);
+        self.waiting.push_str(output);
+    }
+
+    /// Returns whether output is not drawn yet.
+    pub(super) fn has_output(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Draws the output that waits.
+    pub(super) fn draw_output(&mut self) {
+        if self.waiting.is_empty() {
+            return;
         }
-        self.paint(&mut frame);
-        self.send(&frame);
+        if let Some(deferred) = &mut self.deferred {
+            deferred.push_str(&std::mem::take(&mut self.waiting));
+            self.output_arrived();
+            self.frames.drawn();
+        } else {
+            self.draw_frame(|_| ());
+        }
     }
 
     /// Moves the cursor to the end of the output and clears everything below it.
@@ -545,10 +580,9 @@ impl Write for ConsoleWriter {
     fn flush(&mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);
-            self.console
-                .inner
-                .lock()
-                .write(&String::from_utf8_lossy(&waiting));
+            let mut inner = self.console.inner.lock();
+            inner.add_output(&String::from_utf8_lossy(&waiting));
+            self.console.draw_when_due(inner);
         }
         Ok(())
     }

@@ -405,3 +405,38 @@ proptest! {
         prop_assert_eq!(copy.text(), output);
     }
 }
+
+#[test]
+fn pieces_of_output_share_a_frame_and_a_key_is_drawn_immediately() {
+    let (screen, copy) = (Shared::default(), Shared::default());
+    let console = console(&screen, &copy);
+    console.limit_frames();
+    let mut out = console.writer();
+    let mut say = |text: &str| {
+        out.write_all(text.as_bytes()).unwrap();
+        out.flush().unwrap();
+    };
+    let began = std::time::Instant::now();
+    for _ in 0..1000 {
+        say("a line\n");
+    }
+    let most = began.elapsed().as_millis() / 16 + 3;
+    let frames = screen.text().matches("bob > ").count();
+    assert!(frames as u128 <= most, "{frames} frames");
+    assert_eq!(copy.text().lines().count(), 1000);
+    console.key(Key::Text("hi".to_owned()));
+    let drawn = shown(&screen);
+    assert!(drawn.ends_with("bob > hi"), "{drawn}");
+    assert_eq!(drawn.matches("a line").count(), 1000);
+    // Nothing else happens, and it is drawn.
+    say("one\n");
+    say("two\n");
+    while !shown(&screen).ends_with("one\ntwo\nbob > hi") {
+        std::thread::yield_now();
+    }
+    // Nothing is left behind at the end.
+    say("three\n");
+    console.close();
+    say("four\n");
+    assert!(shown(&screen).ends_with("two\nthree\nfour"));
+}

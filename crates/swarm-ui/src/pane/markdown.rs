@@ -106,11 +106,15 @@ impl Markdown {
             return;
         }
         if self.line.is_none() {
-            match self.start(is_whole, flow, out) {
-                Start::Wait => return,
-                Start::Token => return self.rest.clear(),
+            let start = std::mem::take(&mut self.rest);
+            match self.start(&start, is_whole, flow, out) {
+                Start::Wait => {
+                    self.rest = start;
+                    return;
+                }
+                Start::Token => return,
                 Start::Begins(line, length) => {
-                    self.rest.drain(..length);
+                    start[length..].clone_into(&mut self.rest);
                     self.line = Some(line);
                 }
             }
@@ -134,8 +138,13 @@ impl Markdown {
     }
 
     /// Decides the kind of the line, and draws its leading sign.
-    fn start(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) -> Start {
-        let line = self.rest.clone();
+    fn start(
+        &mut self,
+        line: &str,
+        is_whole: bool,
+        flow: &mut TextWrap,
+        out: &mut String,
+    ) -> Start {
         let words = line.trim_start();
         let indent = line.len() - words.len();
         if let Some(fence) = &self.fence {
@@ -186,7 +195,7 @@ impl Markdown {
             return Start::Begins(Line::Words(""), line.len() - rest.len());
         }
         self.before = None;
-        list_start(&line, indent, flow, out)
+        list_start(line, indent, flow, out)
     }
 }
 

@@ -106,7 +106,12 @@ pub(in crate::commands) fn execute_lead(
             None => prompt,
         };
         let stop = parts.stop.clone();
-        let report = run_lead(parts, prompt).await;
+        // On a worker, next to the connection that it reads: each piece of an answer would wake
+        // this thread otherwise.
+        let report = match tokio::spawn(run_lead(parts, prompt)).await {
+            Ok(report) => report,
+            Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+        };
         if let Ok(report) = &report {
             keeper.end(&report.model);
         }

@@ -295,6 +295,7 @@ fn screen(theme: Theme, prompt: &str) -> io::Result<(Console, NonBlockingWriter)
         Box::new(|| terminal_width(io::stderr())),
         prompt,
     );
+    console.limit_frames();
     console.measure_height(Box::new(|| terminal_height(io::stderr())));
     Ok((console, outlet))
 }
