@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, send, soak, spawn,
+    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, screen, send, soak, spawn,
     stop, tasks, watch,
 };
 use crate::bench::order::Order;
@@ -26,7 +26,7 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// All measurements, in the order of the table.
-pub(crate) const ALL: [Row; 15] = [
+pub(crate) const ALL: [Row; 16] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
@@ -41,6 +41,7 @@ pub(crate) const ALL: [Row; 15] = [
     usual("overview", overview::measure),
     usual("sandbox", sandbox::measure),
     usual("coop", coop::measure),
+    usual("screen", screen::measure),
     Row {
         name: "soak",
         measure: soak::measure,

@@ -11,6 +11,7 @@ mod message;
 mod overview;
 mod played;
 mod sandbox;
+mod screen;
 pub(crate) mod send;
 mod soak;
 pub(crate) mod spawn;

@@ -1,0 +1,226 @@
+//! The screen of a lead: keys while an answer streams, a lead that waits, and a long transcript.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use parking_lot::{Condvar, Mutex};
+
+use super::played::{Played, pause};
+use crate::bench::figure::{Figure, Unit, number};
+use crate::bench::order::Order;
+use crate::bench::process::ticks;
+use crate::bench::table::{Aim, Line};
+use crate::fake_api::{Ask, Reply};
+
+/// Longest time from a key to its frame, in seconds: one frame of a screen with 60 per second.
+const FRAME: f64 = 0.016;
+/// Longest time until a long transcript is shown, in seconds.
+const OPENING: f64 = 0.3;
+/// Size of an answer in bytes, and number of answers in a long transcript.
+const ANSWER: usize = 1_000_000;
+const ANSWERS: usize = 10;
+/// How long a waiting lead is watched.
+const WATCHED: Duration = Duration::from_secs(10);
+/// Processor time that it may use: 0.5 % of one core, in ticks of 10 ms.
+const WAITING: f64 = 5.0;
+/// Between two keys.
+const TYPING: Duration = Duration::from_millis(20);
+/// Timeout of every wait.
+const LONGEST: Duration = Duration::from_mins(2);
+/// The typed letter, which is in no answer.
+const LETTER: &str = "q";
+/// Letters that fit into the input line.
+const LETTERS: usize = 40;
+/// Ctrl-U, which clears the input line.
+const CLEAR: &str = "\u{15}";
+/// Ctrl-O, which opens the transcript in a pager.
+const TRANSCRIPT: &str = "\u{f}";
+const PAGE_UP: &str = "\u{1b}[5~";
+/// Closes the pager.
+const CLOSE: &str = "q";
+
+/// One lead after the other: an answer streams while a person types, the lead waits, and its
+/// transcript is read.
+pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let played = Played::new(order, |_: &Ask| {
+        Reply::text("An answer in *Markdown* with `code`.\n\n".repeat(ANSWER / 38))
+    });
+    let mut screen = Screen::open(&played)?;
+    let (typed, streaming) = screen.type_during_answer(&played)?;
+    let began = ticks(screen.pid);
+    pause(WATCHED);
+    let waited = number(ticks(screen.pid) - began);
+    for _ in 1..ANSWERS {
+        screen.submit("stream")?;
+        screen.wait_until_idle()?;
+    }
+    let opened = screen.press(TRANSCRIPT, "transcript")?;
+    let pages = (0..order.runs(100)).map(|_| screen.press(PAGE_UP, ""));
+    let pages = pages.collect::<Result<Vec<_>>>()?;
+    screen.press(CLOSE, "")?;
+    let slowest = |times| {
+        let times = Figure::times(times);
+        Figure::of(Unit::Time, [times.percentile(99)])
+    };
+    Ok(vec![
+        Line::alone(
+            "key to screen while 1 MB streams, 99th percentile",
+            slowest(typed),
+            Aim::AtMost(FRAME),
+        ),
+        Line::alone(
+            "ticks of 10 ms for an answer of 1 MB in deltas of 12 bytes",
+            Figure::of(Unit::Count, [streaming]),
+            Aim::None,
+        ),
+        Line::alone(
+            "waiting lead: ticks of 10 ms in 10 s",
+            Figure::of(Unit::Count, [waited]),
+            Aim::AtMost(WAITING),
+        ),
+        Line::alone(
+            "opening a transcript of 10 MB",
+            Figure::times([opened]),
+            Aim::AtMost(OPENING),
+        ),
+        Line::alone(
+            "scrolling in it by a page, 99th percentile",
+            slowest(pages),
+            Aim::AtMost(FRAME),
+        ),
+    ])
+}
+
+/// A lead in a terminal of script(1). Terminated on drop.
+struct Screen {
+    process: Child,
+    keys: ChildStdin,
+    drawn: Arc<Drawn>,
+    pid: u32,
+}
+
+/// What was drawn since the last key.
+#[derive(Default)]
+struct Drawn {
+    bytes: Mutex<Vec<u8>>,
+    changed: Condvar,
+}
+
+impl Screen {
+    fn open(played: &Played) -> Result<Self> {
+        let pid = played.world.directory().join("lead.pid");
+        let command = format!(
+            "stty cols 80 rows 24; echo $$ > '{}'; exec swarm lead --model {}",
+            pid.display(),
+            crate::stage::MODEL
+        );
+        let mut process = played
+            .world
+            .command("script")
+            .args(["-q", "-f", "-c", &command, "/dev/null"])
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let drawn = Arc::<Drawn>::default();
+        let (shared, output) = (Arc::clone(&drawn), process.stdout.take());
+        let output = output.context("the output of script(1)")?;
+        std::thread::spawn(move || shared.read(output));
+        let mut screen = Self {
+            keys: process.stdin.take().context("the input of script(1)")?,
+            process,
+            drawn,
+            pid: 0,
+        };
+        screen.wait_until_idle()?;
+        screen.pid = std::fs::read_to_string(pid)?.trim().parse()?;
+        Ok(screen)
+    }
+
+    /// Types during an answer. Returns the times from the keys to their frames, and the processor
+    /// time of the answer in ticks.
+    fn type_during_answer(&mut self, played: &Played) -> Result<(Vec<Duration>, f64)> {
+        let began = ticks(self.pid);
+        self.submit("stream")?;
+        played.next()?;
+        let mut times = Vec::new();
+        // No state that contains the letter is shown before the first one is typed.
+        self.press(LETTER, LETTER)?;
+        while !self.drawn.has("idle") {
+            self.press(CLEAR, "")?;
+            for count in 1..=LETTERS {
+                times.push(self.press(LETTER, &LETTER.repeat(count))?);
+                pause(TYPING);
+            }
+        }
+        self.press(CLEAR, "")?;
+        Ok((times, number(ticks(self.pid) - began)))
+    }
+
+    fn submit(&mut self, prompt: &str) -> Result<()> {
+        self.press(&format!("{prompt}\r"), "working").map(drop)
+    }
+
+    fn wait_until_idle(&mut self) -> Result<()> {
+        self.drawn.wait_for("idle").map(drop)
+    }
+
+    /// Presses a key, and returns the time until the screen shows a text, or anything.
+    fn press(&mut self, key: &str, shows: &str) -> Result<Duration> {
+        self.drawn.bytes.lock().clear();
+        let began = Instant::now();
+        self.keys.write_all(key.as_bytes())?;
+        self.keys.flush()?;
+        self.drawn.wait_for(shows)?;
+        Ok(began.elapsed())
+    }
+}
+
+impl Drawn {
+    fn read(&self, mut output: ChildStdout) {
+        let mut piece = [0; 65_536];
+        while let Ok(length @ 1..) = output.read(&mut piece) {
+            self.bytes.lock().extend_from_slice(&piece[..length]);
+            self.changed.notify_all();
+        }
+    }
+
+    fn has(&self, text: &str) -> bool {
+        contains(&self.bytes.lock(), text)
+    }
+
+    fn wait_for(&self, text: &str) -> Result<()> {
+        let mut bytes = self.bytes.lock();
+        let is_missing = |bytes: &mut Vec<u8>| {
+            let is_missing = bytes.is_empty() || !contains(bytes, text);
+            if is_missing {
+                // Only its end may be the beginning of the text.
+                bytes.drain(..bytes.len().saturating_sub(text.len()));
+            }
+            is_missing
+        };
+        let waited = self.changed.wait_while_for(&mut bytes, is_missing, LONGEST);
+        if waited.timed_out() {
+            bail!("not drawn: {text:?}\n{}", String::from_utf8_lossy(&bytes));
+        }
+        Ok(())
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    text.is_empty()
+        || bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // Both fail only if it has exited and was reaped.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
