@@ -126,13 +126,14 @@ pub(in crate::commands) fn execute_lead(
         report.map_err(|error| {
             let is_interrupted = stop.is_cancelled() && error.is_lock_timeout();
             let failure = Failure::from(error);
-            match is_interrupted {
+            if is_interrupted {
                 // A stopped lead does not wait for locks.
-                true => Failure {
+                Failure {
                     kind: ErrorKind::Interrupted,
                     ..failure
-                },
-                false => failure,
+                }
+            } else {
+                failure
             }
         })
     });
