@@ -200,7 +200,9 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<()
 fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
-    let names = app.store.team(team).config().block_on()?.names();
+    let config = app.store.team(team).config().block_on()?;
+    let ours = config.teammates().filter(|member| member.swarm.is_some());
+    let names: Vec<MemberName> = ours.map(|member| member.name.clone()).collect();
     let ending = end_team(&spawn_context, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = run_until_ctrl_c(|| standing(app, team, &names), waiting)??;
