@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, screen, send, soak, spawn,
-    stop, tasks, watch,
+    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, screen, send, soak,
+    spawn, stop, tasks, watch,
 };
 use crate::bench::order::Order;
 use crate::bench::table::Line;

@@ -181,7 +181,7 @@ impl Screen {
 
 impl Drawn {
     fn read(&self, mut output: ChildStdout) {
-        let mut piece = [0; 65_536];
+        let mut piece = vec![0; 65_536];
         while let Ok(length @ 1..) = output.read(&mut piece) {
             self.bytes.lock().extend_from_slice(&piece[..length]);
             self.changed.notify_all();
