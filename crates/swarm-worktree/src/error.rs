@@ -8,6 +8,15 @@ use swarm_protocol::ErrorKind;
 use crate::hazard::{Hazard, named};
 use crate::{GitError, SlugError};
 
+/// The last commits on both sides of a conflict: abbreviated id and subject.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConflictSides {
+    /// Those of the worktree's branch.
+    pub ours: Vec<String>,
+    /// Those of the target.
+    pub theirs: Vec<String>,
+}
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -90,7 +99,7 @@ pub enum WorktreeError {
     /// A branch conflicts with its target.
     #[error(
         "{branch} was not merged into {target}: both changed {}{}; {target} was not changed. Merge {target} into {branch} in the worktree, fix these files, commit, and merge again",
-        named(files), sides(&[(target, theirs), (branch, ours)])
+        named(files), both(&[(target, &sides.theirs), (branch, &sides.ours)])
     )]
     Conflict {
         /// The branch of the worktree.
@@ -99,10 +108,8 @@ pub enum WorktreeError {
         target: String,
         /// The conflicting files.
         files: Vec<String>,
-        /// The last commits of the branch that changed them: abbreviated id and subject.
-        ours: Vec<String>,
-        /// The last commits of the target that changed them.
-        theirs: Vec<String>,
+        /// The last commits that changed them.
+        sides: Box<ConflictSides>,
     },
     /// The checkout of the target has uncommitted changes.
     #[error("the merge of {branch} waits: {}, where {target} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again", checkout.display(), named(files))]
@@ -222,7 +229,7 @@ fn removal_hint(hazards: &[Hazard], forced: bool) -> &'static str {
 }
 
 /// Lists the commits on both sides of a conflict.
-fn sides(sides: &[(&String, &Vec<String>)]) -> String {
+fn both(sides: &[(&String, &Vec<String>)]) -> String {
     let known = sides.iter().filter(|(_, commits)| !commits.is_empty());
     let parts: Vec<_> = known
         .map(|(branch, commits)| format!("{branch}: {}", commits.join(", ")))

@@ -42,7 +42,7 @@ mod worktrees;
 pub use candidate::MergeCandidate;
 pub use create::{Created, Request};
 pub use diff::WorktreeDiff;
-pub use error::WorktreeError;
+pub use error::{ConflictSides, WorktreeError};
 pub use forecast::{Colliding, Collision};
 pub use git::{Git, GitError};
 pub use hazard::Hazard;

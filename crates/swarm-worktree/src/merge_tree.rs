@@ -4,7 +4,7 @@ use swarm_os::InheritableLock;
 
 use crate::git::{Call, fields, text};
 use crate::repository::Repository;
-use crate::{GitError, Record, WorktreeError};
+use crate::{ConflictSides, GitError, Record, WorktreeError};
 
 /// A merge in progress.
 pub(crate) struct Merging<'a> {
@@ -45,9 +45,12 @@ impl Merging<'_> {
             let listed = self.repository.common_git().line(&words)?;
             Ok(listed.lines().map(str::to_owned).collect())
         };
-        Ok(WorktreeError::Conflict {
+        let sides = ConflictSides {
             ours: commits(format!("refs/heads/{theirs}..refs/heads/{ours}"))?,
             theirs: commits(format!("refs/heads/{ours}..refs/heads/{theirs}"))?,
+        };
+        Ok(WorktreeError::Conflict {
+            sides: Box::new(sides),
             branch: ours.clone(),
             target: theirs.to_owned(),
             files,

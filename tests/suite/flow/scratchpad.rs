@@ -16,7 +16,7 @@ fn pad(ask: &Ask, file: &str) -> String {
     format!("{directory}/{file}")
 }
 
-fn write(call: &str, path: String, content: &str) -> Reply {
+fn write(call: &str, path: &str, content: &str) -> Reply {
     Reply::tool(
         call,
         "Write",
@@ -43,11 +43,11 @@ fn members_share_notes_without_permission_and_add_decisions() {
             };
         }
         if !has("note") {
-            write("note", pad(ask, "note.md"), "found it\n")
+            write("note", &pad(ask, "note.md"), "found it\n")
         } else if !has("first") {
-            write("first", log(), "bob: port 79\n")
+            write("first", &log(), "bob: port 79\n")
         } else if !has("changed") {
-            write("changed", log(), "bob: port 81\n")
+            write("changed", &log(), "bob: port 81\n")
         } else {
             Reply::text("done")
         }

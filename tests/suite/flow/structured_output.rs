@@ -8,7 +8,7 @@ use crate::scene::{MODEL, world};
 const SCHEMA: &str =
     r#"{"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}"#;
 
-fn output(call: &str, count: serde_json::Value) -> Reply {
+fn output(call: &str, count: &serde_json::Value) -> Reply {
     Reply::tool(call, "StructuredOutput", json!({ "count": count }))
 }
 
@@ -19,9 +19,9 @@ fn an_output_that_does_not_match_is_returned_with_the_errors_until_it_does() {
         if has("right") {
             Reply::text("counted")
         } else if has("wrong") {
-            output("right", json!(3))
+            output("right", &json!(3))
         } else if ask.has_seen("You MUST call the StructuredOutput tool") {
-            output("wrong", json!("three"))
+            output("wrong", &json!("three"))
         } else {
             Reply::text("There are three.")
         }
@@ -80,7 +80,7 @@ fn a_coordinator_returns_an_output_and_its_workers_cannot() {
         if ask.result_of("out").is_some() {
             Reply::text("done")
         } else {
-            output("out", json!(1))
+            output("out", &json!(1))
         }
     });
     let world = world().with_api(&api);

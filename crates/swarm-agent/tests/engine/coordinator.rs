@@ -163,7 +163,7 @@ async fn workers_write_in_the_scratchpad_without_permission() {
     let mut agent_config = coordinated(AgentConfig::default());
     share_scratchpad(&mut agent_config, world.scratch.path(), "pad").unwrap();
     let scratchpad = agent_config.scratchpad.clone().unwrap();
-    assert_eq!(agent_config.shell.write, [scratchpad.clone()]);
+    assert_eq!(agent_config.shell.write, std::slice::from_ref(&scratchpad));
     let mut family = Family::configured(world, agent_config);
     let note = scratchpad.join("note.md");
     let script = [calls([worker("Note it.")]), says("started")];

@@ -136,11 +136,7 @@ async fn begin<'a>(
     let former = replaced.as_ref().or(former.as_ref());
     // A replaced or departed member is no longer in the roster, but its conversation is continued.
     let session = former.and_then(Member::session).filter(|_| !options.fresh);
-    let continues = session.is_some_and(|session| {
-        former.is_some_and(|former| {
-            find_transcript(&spawn_context.root, &former.cwd, session).is_file()
-        })
-    });
+    let continues = has_conversation(spawn_context, former, session);
     let session = session.or_else(|| options.fresh.then(SessionId::random));
     let timeout = options.timeout.unwrap_or(spawn_context.hello_deadline);
     let timeout = timeout.saturating_add(wait_for_servers(spawn_context, &options));
@@ -228,6 +224,18 @@ async fn begin<'a>(
         worktree,
         continues,
     })
+}
+
+/// Returns whether a former spawn of the member left a conversation.
+fn has_conversation(
+    spawn_context: &SpawnContext,
+    former: Option<&Member>,
+    session: Option<SessionId>,
+) -> bool {
+    let (Some(former), Some(session)) = (former, session) else {
+        return false;
+    };
+    find_transcript(&spawn_context.root, &former.cwd, session).is_file()
 }
 
 /// Returns the configuration of a member, with the scratchpad of its team.

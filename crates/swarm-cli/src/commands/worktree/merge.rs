@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use swarm_os::LockInterrupt;
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
 
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
                 let mut record = failure.to_json();
                 record["slug"] = json!(slug);
                 record["outcome"] = json!("failed");
-                record["conflicts"] = conflicts;
+                record["conflicts"] = json!(conflicts);
                 records.push(record);
                 failures.push(failure);
             }
@@ -83,17 +83,17 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Why a worktree was not merged, with the conflicting files as JSON.
+/// Why a worktree was not merged, with the files of a conflict.
 struct NotMerged {
     failure: Failure,
-    conflicts: Value,
+    conflicts: Option<Vec<String>>,
 }
 
 impl From<WorktreeError> for NotMerged {
     fn from(error: WorktreeError) -> Self {
         let conflicts = match &error {
-            WorktreeError::Conflict { files, .. } => json!(files),
-            _ => Value::Null,
+            WorktreeError::Conflict { files, .. } => Some(files.clone()),
+            _ => None,
         };
         let failure = Failure::from(error);
         Self { failure, conflicts }
@@ -112,7 +112,7 @@ fn merged(
     if !no_checks {
         run_checks(app, &mut candidate).map_err(|failure| NotMerged {
             failure,
-            conflicts: Value::Null,
+            conflicts: None,
         })?;
     }
     Ok(candidate.apply()?)
