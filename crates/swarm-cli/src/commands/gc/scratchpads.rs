@@ -87,7 +87,7 @@ mod tests {
             let now = SystemTime::now() + Duration::from_hours(24 * days);
             stale_scratchpads(&store, std::slice::from_ref(&team), root, now)
         };
-        assert_eq!(stale(29), [PathBuf::new(); 0]);
+        assert!(stale(29).is_empty());
         assert_eq!(stale(31), [root.join("scratchpad/gone")]);
     }
 }
