@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use swarm_protocol::parse_repaired;
 
 use crate::{Result, StoreError};
@@ -16,6 +16,28 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match swarm_os::read_optional(path)? {
         Some(bytes) => parse(path, &bytes).map(Some),
         None => Ok(None),
+    }
+}
+
+/// Like [`read`], for a file that Claude Code rewrites in place. It writes over the previous content
+/// and cuts the file to its new length only afterwards, so the end of a longer version may follow
+/// the record.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if the file does not begin with a valid record.
+pub(crate) fn read_overwritten<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let Some(bytes) = swarm_os::read_optional(path)? else {
+        return Ok(None);
+    };
+    match parse(path, &bytes) {
+        Err(damaged) => {
+            let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<IgnoredAny>();
+            match values.next() {
+                Some(Ok(_)) => parse(path, &bytes[..values.byte_offset()]).map(Some),
+                _ => Err(damaged),
+            }
+        }
+        parsed => parsed.map(Some),
     }
 }
 

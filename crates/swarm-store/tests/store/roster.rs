@@ -105,3 +105,17 @@ fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
         assert!(failed.is_none(), "{failed:?}");
     });
 }
+
+#[test]
+fn the_end_of_a_longer_roster_that_was_not_cut_off_yet_is_ignored() {
+    let world = World::with_member("alice");
+    let path = world.handle().team_directory().join("config.json");
+    let text = fs::read_to_string(&path).unwrap();
+    // Claude Code writes over the file and then truncates it.
+    fs::write(&path, format!("{text}\n  ]\n}}")).unwrap();
+    let config = world.handle().config().block_on().unwrap();
+    assert_eq!(config.members.len(), 2);
+    fs::write(&path, &text[..text.len() - 1]).unwrap();
+    let error = world.handle().config().block_on().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+}

@@ -235,7 +235,7 @@ impl FileTeam {
     }
 
     pub(crate) fn read_config(&self) -> Result<TeamConfig> {
-        record::read(&self.at.config())?.ok_or_else(|| self.not_found())
+        record::read_overwritten(&self.at.config())?.ok_or_else(|| self.not_found())
     }
 
     pub(crate) fn write_config(&self, held: &LockGuard, config: &TeamConfig) -> Result<()> {
