@@ -335,6 +335,8 @@ impl MailHandler {
     fn words(&self, incoming: &Incoming) -> String {
         if self.role.takes_prompts() && self.is_typed_here(incoming) {
             incoming.entry.text.clone()
+        } else if self.context.is_agent_program() {
+            incoming.render_for_program(self.context.handoff_scan())
         } else {
             incoming.render(self.context.handoff_scan())
         }

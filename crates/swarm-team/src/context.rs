@@ -62,6 +62,7 @@ pub struct MemberContext {
     handoff: OnceLock<HandoffScan>,
     questions: PeerQuestions,
     answer_timeout: OnceLock<Option<Duration>>,
+    agent_program: OnceLock<()>,
 }
 
 impl fmt::Debug for MemberContext {
@@ -103,6 +104,7 @@ impl MemberContext {
             handoff: OnceLock::new(),
             questions: PeerQuestions::default(),
             answer_timeout: OnceLock::new(),
+            agent_program: OnceLock::new(),
         }
     }
 
@@ -131,6 +133,7 @@ impl MemberContext {
             handoff: OnceLock::new(),
             questions: PeerQuestions::default(),
             answer_timeout: OnceLock::new(),
+            agent_program: OnceLock::new(),
         }
     }
 
@@ -239,6 +242,16 @@ impl MemberContext {
     /// Returns what happens to risky texts of other members.
     pub fn handoff_scan(&self) -> HandoffScan {
         self.handoff.get().copied().unwrap_or_default()
+    }
+
+    /// Records that another agent program takes the member's turns, without swarm's own tools.
+    pub fn use_agent_program(&self) {
+        self.agent_program.get_or_init(|| ());
+    }
+
+    /// Returns whether another agent program takes the member's turns.
+    pub fn is_agent_program(&self) -> bool {
+        self.agent_program.get().is_some()
     }
 
     /// Sets the public key from the member's spawn order. Only the first call has an effect.

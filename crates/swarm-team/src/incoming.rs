@@ -113,7 +113,8 @@ impl Incoming {
                 Envelope::system(&text).render()
             }
             Some(ControlFrame::ShutdownRequest(frame)) => {
-                Envelope::system(&shutdown_text(frame)).render()
+                let text = format!("{}\n{}", shutdown_text(frame), refusal_text(frame));
+                Envelope::system(&text).render()
             }
             Some(ControlFrame::ShutdownRejected(frame)) => {
                 let text = format!("I am not shutting down now: {}", frame.reason);
@@ -128,6 +129,14 @@ impl Incoming {
             },
             None if self.is_of_peer() => in_the_name_of(entry, &scan.checked(&entry.text)),
             None => in_the_name_of(entry, &entry.text),
+        }
+    }
+
+    /// Returns the text for another agent program, which lacks swarm's tools.
+    pub fn render_for_program(&self, scan: HandoffScan) -> String {
+        match self.shutdown_request() {
+            Some(request) => Envelope::system(&shutdown_text(request)).render(),
+            None => self.render(scan),
         }
     }
 
@@ -240,8 +249,14 @@ fn shutdown_text(frame: &ShutdownRequest) -> String {
     let reason = frame.reason.as_deref().unwrap_or("none given");
     format!(
         "The team lead asks you to shut down. Reason: {reason}\n\
-         Finish what must not be left half-done and end your turn; the program then ends this process.\n\
-         To refuse, call SendMessage with to \"team-lead\" and message \
+         Finish what must not be left half-done and end your turn; the program then ends this process."
+    )
+}
+
+/// Tells a model with swarm's tools how to refuse.
+fn refusal_text(frame: &ShutdownRequest) -> String {
+    format!(
+        "To refuse, call SendMessage with to \"team-lead\" and message \
          {{\"type\":\"shutdown_response\",\"request_id\":\"{}\",\"approve\":false,\"reason\":\"…\"}}.",
         frame.request_id
     )

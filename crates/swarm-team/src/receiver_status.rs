@@ -26,7 +26,7 @@ pub enum ReadTime {
     WhenSpawned,
     /// Perhaps never: it is about to stop.
     PerhapsNever,
-    /// When a person reads it: no program runs.
+    /// When a person, or the MCP client of one, reads it: no lead process runs.
     ByHand,
     /// Unknown: it belongs to another program.
     Unknown,
@@ -81,7 +81,9 @@ impl ReceiverStatus {
             ReadTime::WhenLed => "reads it when the team has a lead again",
             ReadTime::WhenSpawned => "reads it only if it is spawned again",
             ReadTime::PerhapsNever => "may stop without reading it",
-            ReadTime::ByHand => "is a person, who reads the inbox by hand",
+            ReadTime::ByHand => {
+                "has no process: the person who leads the team, or their MCP client, reads the inbox"
+            }
             ReadTime::Unknown => "belongs to another program, so it is unknown when it reads it",
         };
         match self.reads {
@@ -120,7 +122,11 @@ fn reads(view: &MemberView, urgent: bool) -> ReadTime {
         // A lead that has stopped is not respawned but replaced by another.
         MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => ReadTime::WhenLed,
         MemberState::Stopped | MemberState::Dead => ReadTime::WhenSpawned,
-        MemberState::Foreign if view.member.name.is_lead() => ReadTime::ByHand,
+        MemberState::Foreign
+            if view.member.name.is_lead() && view.liveness == Liveness::Foreign =>
+        {
+            ReadTime::ByHand
+        }
         MemberState::Foreign => ReadTime::Unknown,
     }
 }

@@ -83,6 +83,9 @@ pub(crate) fn assemble(
         watcher,
         &context,
     );
+    if order.runtime.is_some() {
+        context.use_agent_program();
+    }
     let mut rules = order.rules()?;
     let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
     rules.extend(loaded.rules.clone());

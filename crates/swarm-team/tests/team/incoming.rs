@@ -215,4 +215,9 @@ fn what_frames_say_reaches_the_model_in_words() {
         Incoming::of(foreign("team-lead", shutdown_request("team-lead"))).render(HandoffScan::On);
     assert!(request.contains("all is done") && request.contains("shutdown-1@bob"));
     assert!(request.contains("shutdown_response"));
+    // Another agent program has no tool to refuse with.
+    let request = Incoming::of(foreign("team-lead", shutdown_request("team-lead")));
+    let request = request.render_for_program(HandoffScan::On);
+    assert!(request.contains("all is done"), "{request}");
+    assert!(!request.contains("SendMessage"), "{request}");
 }
