@@ -23,6 +23,9 @@ const CLAUDE_VARIABLES: [&str; 5] = [
     "CLAUDE_CODE_OAUTH_TOKEN",
 ];
 
+/// Variables with a key that Claude Code also accepts from `apiKeyHelper`, in its order of precedence.
+const CLAUDE_KEYS: [&str; 2] = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"];
+
 /// npm package of Claude Code.
 pub(crate) const CLAUDE_PACKAGE: &str = "@anthropic-ai/claude-code";
 
@@ -106,6 +109,9 @@ pub(crate) fn runtime_of(order: &SpawnOrder) -> Arc<dyn AgentRuntime> {
     if runtime.program != AgentProgram::Claude {
         return Arc::new(AcpRuntime::new(spec));
     }
+    // The helper applies only without a key in the environment.
+    let keys = CLAUDE_KEYS.map(|name| spec.env.remove(name));
+    spec.key = keys.into_iter().flatten().next();
     let model = order.model.strip_prefix("claude/");
     if let Some(model) = model.filter(|model| *model != "default") {
         spec.argv.extend(["--model".to_owned(), model.to_owned()]);
@@ -119,6 +125,7 @@ fn spec(order: &SpawnOrder, runtime: &RuntimeOrder) -> ProgramSpec {
         name: runtime.program.to_string(),
         argv: runtime.argv.clone(),
         env: runtime.env.clone(),
+        key: None,
         introduction: introduction(order, &swarm),
         team_tools: vec![swarm, "mcp".to_owned()],
     }

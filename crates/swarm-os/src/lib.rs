@@ -24,6 +24,7 @@ pub mod process;
 mod relocate;
 mod replace;
 mod repository;
+mod secret_pipe;
 mod shell;
 mod sync_handle;
 mod waiting;
@@ -51,6 +52,7 @@ pub use replace::{
     place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedWorktree, WORKTREES_DIRECTORY, repository_top};
+pub use secret_pipe::SecretPipe;
 pub use shell::find_shell;
 pub use sync_handle::SyncHandle;
 pub use waiting::{LockAttempt, LockInterrupt};

@@ -33,6 +33,8 @@ pub struct ProgramSpec {
     pub argv: Vec<String>,
     /// Additional environment variables, such as its keys.
     pub env: BTreeMap<String, String>,
+    /// A key that the program reads from a pipe, so that it is in no environment.
+    pub key: Option<String>,
     /// Command line of the MCP server with the team's tools.
     pub team_tools: Vec<String>,
     /// The first text of a new conversation: who the agent is and what its team expects.
@@ -69,6 +71,15 @@ pub(crate) fn asking_mode(mode: PermissionMode) -> &'static str {
         PermissionMode::Plan => "plan",
         _ => "default",
     }
+}
+
+/// Quotes a word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A running agent program. Dropping it kills its processes.

@@ -18,6 +18,7 @@ pub fn fake_acp_agent_with(env: BTreeMap<String, String>) -> AcpRuntime {
         name: "acp:fake".to_owned(),
         argv: ["/bin/sh", "-c", ACP_AGENT].map(str::to_owned).to_vec(),
         env,
+        key: None,
         team_tools: ["swarm", "mcp"].map(str::to_owned).to_vec(),
         introduction: "You are in a team.".to_owned(),
     })

@@ -7,9 +7,13 @@ says() { say '{"type":"assistant","message":{"role":"assistant","content":[{"typ
 ends() { say '{"type":"result","subtype":"'"$1"'","is_error":'"$2"',"result":"'"$3"'","usage":{"input_tokens":5,"output_tokens":2},"session_id":"'"$session"'"}'; }
 note "arguments: $*"
 while [ $# -gt 0 ]; do
-  case $1 in --session-id | --resume) session=$2 ;; esac
+  case $1 in
+    --session-id | --resume) session=$2 ;;
+    --settings) helper=${2#*\"apiKeyHelper\":\"} helper=${helper%%\"*} ;;
+  esac
   shift
 done
+note "key: $(sh -c "${helper:-:}") in the environment: $ANTHROPIC_API_KEY$ANTHROPIC_AUTH_TOKEN"
 while IFS= read -r line; do
   note "$line"
   case $line in

@@ -130,6 +130,35 @@ fn the_repository_of_the_member_decides_about_trust() {
 }
 
 #[test]
+fn the_key_is_not_in_the_environment_of_claude_code() {
+    let world = world_with_claude().with_variable("ANTHROPIC_API_KEY", "sk-secret");
+    let log = world.directory().join("claude.log");
+    let variable = format!("CLAUDE_LOG={}", log.display());
+    let spawn = [
+        "spawn",
+        "carl",
+        "--runtime",
+        "claude",
+        "--backend",
+        "headless",
+    ];
+    let more = ["--env", &variable, "--prompt", "hello"];
+    world.swarm(&[&spawn[..], &more].concat()).ok();
+    wait_for_state(&world, "carl", "idle");
+    let log = std::fs::read_to_string(&log).expect("the log");
+    assert!(
+        log.contains("key: sk-secret in the environment: \n"),
+        "{log}"
+    );
+    let arguments = log.lines().find(|line| line.starts_with("arguments:"));
+    assert!(
+        !arguments.expect("arguments").contains("sk-secret"),
+        "{log}"
+    );
+    world.swarm(&["kill", "carl"]).ok();
+}
+
+#[test]
 fn an_untried_version_is_reported_and_another_program_is_refused() {
     let world = world_with_claude();
     let spawn = [

@@ -8,6 +8,8 @@ use swarm_agent::ForeignCall;
 use swarm_protocol::ToolKind;
 use swarm_tools::{ToolContext, one_line};
 
+use crate::program::quoted;
+
 /// A call that the agent asks about.
 #[derive(Debug)]
 pub(super) struct Announced {
@@ -122,15 +124,6 @@ pub(super) fn command_call(id: &str, command: &str) -> ForeignCall {
         line: one_line(command),
         kind: ToolKind::Execute,
     }
-}
-
-/// Quotes a word for a shell.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn foreign(call: &Value, tool: &str, input: Value, kind: ToolKind) -> ForeignCall {

@@ -11,7 +11,8 @@ use swarm_tools::ToolOutput;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{command_call, quoted};
+use super::calls::command_call;
+use crate::program::quoted;
 
 /// A command of the agent.
 #[derive(Debug, Clone)]

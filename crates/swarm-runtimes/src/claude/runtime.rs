@@ -1,8 +1,11 @@
 //! The runtime: one `claude` process per member, one session per conversation.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use serde_json::json;
 use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
+use swarm_os::SecretPipe;
 use swarm_protocol::AgentEvent;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -11,7 +14,7 @@ use super::exchange::Exchange;
 use super::version;
 use crate::ProgramSpec;
 use crate::cut_turn::CutTurn;
-use crate::program::Program;
+use crate::program::{Program, quoted};
 
 /// Arguments of every process.
 const ARGUMENTS: [&str; 12] = [
@@ -34,7 +37,14 @@ const ARGUMENTS: [&str; 12] = [
 #[derive(Debug)]
 pub struct ClaudeRuntime {
     spec: ProgramSpec,
-    claude: Mutex<Option<Program>>,
+    claude: Mutex<Option<Running>>,
+}
+
+/// A process and its key.
+#[derive(Debug)]
+struct Running {
+    program: Program,
+    _key: Option<SecretPipe>,
 }
 
 impl ClaudeRuntime {
@@ -49,12 +59,12 @@ impl ClaudeRuntime {
     /// Returns the running program, or starts it with the session of this conversation.
     fn ready(
         &self,
-        running: Option<Program>,
+        running: Option<Running>,
         turn: &Turn<'_>,
         state: &mut CutTurn,
-    ) -> Result<Program, AgentError> {
+    ) -> Result<Running, AgentError> {
         if let Some(mut running) = running
-            && !running.has_exited()
+            && !running.program.has_exited()
         {
             return Ok(running);
         }
@@ -76,7 +86,33 @@ impl ClaudeRuntime {
             spec.argv
                 .extend(["--mcp-config".to_owned(), servers.to_string()]);
         }
-        Program::start(&spec, &turn.parts().tool_context)
+        let key = self.key_pipe(&turn.state_file().with_file_name("key"), &mut spec)?;
+        Ok(Running {
+            program: Program::start(&spec, &turn.parts().tool_context)?,
+            _key: key,
+        })
+    }
+
+    /// Offers the key in a pipe, and names the command that reads it.
+    fn key_pipe(
+        &self,
+        path: &Path,
+        spec: &mut ProgramSpec,
+    ) -> Result<Option<SecretPipe>, AgentError> {
+        let Some(key) = &self.spec.key else {
+            return Ok(None);
+        };
+        let pipe = SecretPipe::serve(path, key).map_err(|error| AgentError::Runtime {
+            why: format!("{}: {error}", self.spec.name),
+        })?;
+        let helper = format!(
+            "dd bs={} count=1 2>/dev/null <{}",
+            pipe.bytes(),
+            quoted(&path.display().to_string())
+        );
+        let settings = json!({"apiKeyHelper": helper}).to_string();
+        spec.argv.extend(["--settings".to_owned(), settings]);
+        Ok(Some(pipe))
     }
 }
 
@@ -101,7 +137,9 @@ impl AgentRuntime for ClaudeRuntime {
             let cut = state.give(&messages)?.map(str::to_owned);
             let texts: Vec<_> = cut.into_iter().chain(messages).collect();
             let mut exchange = Exchange::new(turn);
-            let is_done = exchange.run(&mut claude, &texts, &mut state).await?;
+            let is_done = exchange
+                .run(&mut claude.program, &texts, &mut state)
+                .await?;
             let (texts, usage) = exchange.finish();
             *slot = Some(claude);
             if !is_done {

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::ProgramSpec;
 
 /// Versions whose messages were compared with this client.
-const TRIED: [&str; 3] = ["2.1.329", "2.1.330", "2.1.331"];
+const TRIED: [&str; 4] = ["2.1.329", "2.1.330", "2.1.331", "2.1.332"];
 
 /// Timeout of `claude --version`.
 const TIMEOUT: Duration = Duration::from_secs(20);
