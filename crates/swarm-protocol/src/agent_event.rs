@@ -154,6 +154,8 @@ pub enum AgentEvent {
         text: String,
         /// Token usage of the turn.
         usage: Usage,
+        /// `finished`, `turn_limit`, `interrupted`, `stopped_by_hook`, `suspended` or `failed`.
+        outcome: String,
         /// Error message if the turn failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,

@@ -264,6 +264,7 @@ fn a_folded_result_is_expanded() {
             output_tokens: 3200,
             ..Usage::default()
         },
+        outcome: "finished".to_owned(),
         error: None,
     });
     events.push(AgentEvent::Expand);

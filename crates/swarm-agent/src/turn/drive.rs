@@ -54,6 +54,7 @@ impl Session {
         self.emit(AgentEvent::TurnEnded {
             text: outcome.text().to_owned(),
             usage: outcome.spent().usage,
+            outcome: outcome.word().to_owned(),
             error: outcome.trouble(),
         });
         outcome

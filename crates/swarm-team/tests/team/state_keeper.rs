@@ -39,6 +39,7 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
             output_tokens: 7,
             ..Usage::default()
         },
+        outcome: "finished".to_owned(),
         error: None,
     };
     follow(&turn, 5);

@@ -158,6 +158,7 @@ mod tests {
                 output_tokens: 1500,
                 ..Usage::default()
             },
+            outcome: "finished".to_owned(),
             error: None,
         };
         let took = status.follow(&ended, at(20));

@@ -71,6 +71,7 @@ pub(crate) fn turn_ended(tokens: u64, error: Option<&str>) -> AgentEvent {
             input_tokens: tokens,
             ..Usage::default()
         },
+        outcome: "finished".to_owned(),
         error: error.map(str::to_owned),
     }
 }
