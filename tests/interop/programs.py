@@ -11,6 +11,7 @@ PACKAGES = [
     "opencode-ai",
     "@qwen-code/qwen-code",
     "@agentclientprotocol/claude-agent-acp",
+    "@openai/codex",
 ]
 
 

@@ -1,6 +1,8 @@
 """What is tried: each function raises `Failed` if a step does not succeed."""
 
 import json
+import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -96,16 +98,25 @@ def leads(rig):
     check(team in [one["name"] for one in rig.read("team", "list")], "the team of the session is gone")
 
 
-def mcp_claude(rig):
-    """Claude Code with `swarm mcp` as the lead of a team."""
-    env = claude(rig)
+# The steps of an MCP client that leads a team.
+LEAD = ('[[call wait_for_mail: {"seconds": 5}]] [[call send: {"to": "peer", "text": "hello peer"}]] '
+        '[[call task_create: {"subject": "tidy up"}]] [[say: ALL DONE]]')
+
+
+def team_with_mail(rig):
+    """Creates a team with a message for its lead."""
     rig.swarm("team", "create", "demo")
     rig.swarm("team", "add", "peer", "--external")
     rig.swarm("send", "team-lead", "hello lead", "--from", "peer")
+
+
+def mcp_claude(rig):
+    """Claude Code with `swarm mcp` as the lead of a team."""
+    env = claude(rig)
+    team_with_mail(rig)
     server = {"command": rig.swarm_path, "args": ["mcp", "--team", "demo"]}
     config = rig.write("mcp.json", {"mcpServers": {"swarm": server}})
-    prompt = '[[call wait_for_mail: {"seconds": 5}]] [[call send: {"to": "peer", "text": "hello peer"}]] [[call task_create: {"subject": "tidy up"}]] [[say: ALL DONE]]'
-    done = rig.run(["claude", "-p", prompt, "--mcp-config", str(config), "--allowedTools", "mcp__swarm", *FLAGS], env=env)
+    done = rig.run(["claude", "-p", LEAD, "--mcp-config", str(config), "--allowedTools", "mcp__swarm", *FLAGS], env=env)
     lead_did(rig, done)
 
 
@@ -118,12 +129,27 @@ def mcp_gemini(rig):
     value = json.loads(settings.read_text())
     value["mcpServers"] = {"swarm": {"command": rig.swarm_path, "args": ["mcp", "--team", "demo"], "env": {"CLAUDE_CONFIG_DIR": rig.env["CLAUDE_CONFIG_DIR"]}}}
     settings.write_text(json.dumps(value))
-    rig.swarm("team", "create", "demo")
-    rig.swarm("team", "add", "peer", "--external")
-    rig.swarm("send", "team-lead", "hello lead", "--from", "peer")
-    prompt = '[[call wait_for_mail: {"seconds": 5}]] [[call send: {"to": "peer", "text": "hello peer"}]] [[call task_create: {"subject": "tidy up"}]] [[say: ALL DONE]]'
-    done = rig.run(["gemini", "--yolo", "--skip-trust", "-p", prompt], env=env)
+    team_with_mail(rig)
+    done = rig.run(["gemini", "--yolo", "--skip-trust", "-p", LEAD], env=env)
     lead_did(rig, done)
+
+
+def mcp_codex(rig):
+    """Codex with `swarm mcp` as the lead of a team."""
+    from programs import codex
+
+    env = codex(rig)
+    config = rig.directory / "home/codex/config.toml"
+    # The policy that codex-acp needs is refused by Codex itself.
+    config.write_text(config.read_text().replace('approval_policy = "untrusted"', "") + f"""
+[mcp_servers.swarm]
+command = "{rig.swarm_path}"
+args = ["mcp", "--team", "demo"]
+env = {{ CLAUDE_CONFIG_DIR = "{rig.env['CLAUDE_CONFIG_DIR']}" }}
+""")
+    team_with_mail(rig)
+    command = ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", LEAD]
+    lead_did(rig, rig.run(command, env=env))
 
 
 def lead_did(rig, done):
@@ -148,11 +174,13 @@ def mixed(rig):
                                    f'[[call task_claim: {{"id": {task}}}]] '
                                    f'[[call task_update: {{"id": {task}, "status": "completed", "result": "done"}}]] [[say: {name} DONE]]')
 
-    def until_report(name):
-        def answered():
-            rig.approve_all()
-            return any(f"{name} DONE" in report for report in rig.reports("demo", name))
-        rig.wait(f"report of {name}", answered)
+    def answering(condition):
+        """Approves what is asked until a condition holds."""
+        return lambda: rig.approve_all() is None or condition()
+
+    def until_report(name, text="DONE"):
+        said = lambda: any(f"{name} {text}" in report for report in rig.reports("demo", name))
+        rig.wait(f"report of {name}", answering(said))
 
     # The receivers exist before the first message.
     spawn(rig, "carl", "claude", env["carl"], "[[say: ready]]")
@@ -169,12 +197,22 @@ def mixed(rig):
     until_report("sam")
     for name in ["carl", "cody", "sam"]:
         check((rig.project / f"by-{name}.txt").exists(), f"the command of {name} did not run")
+    # One is killed with a task in progress, which another one then completes.
+    rig.swarm("task", "create", "task 4")
+    rig.swarm("send", "cody", '[[call task_claim: {"id": 4}]] [[say: cody claimed]]')
+    rig.wait("claim", answering(lambda: rig.read("task", "list")[3]["status"] == "in_progress"))
+    os.kill(next(one["pid"] for one in rig.read("ps") if one.get("member") == "cody"), signal.SIGKILL)
+    rig.wait("death of cody", lambda: any(one["name"] == "cody" and one["state"] == "dead" for one in rig.read("status")["members"]), 15)
+    check(any("cody" in entry["text"] and "#4" in entry["text"] for entry in rig.inbox("demo", "team-lead") if entry["from"] == "system"),
+          "the lead was not told about cody and its task")
+    rig.swarm("send", "carl", '[[call task_claim: {"id": 4}]] '
+                              '[[call task_update: {"id": 4, "status": "completed", "result": "done"}]] [[say: carl took over]]')
+    until_report("carl", "took over")
     tasks = rig.read("task", "list")
-    check([task["status"] for task in tasks] == ["completed"] * 3, f"tasks: {tasks}")
+    check([task["status"] for task in tasks] == ["completed"] * 4, f"tasks: {tasks}")
     seen = json.dumps([one["body"] for one in rig.mock.requests if "body" in one])
     for text in ["from carl to cody", "from cody to sam", "from sam to carl"]:
         check(seen.count(text) > 1, f"`{text}` did not reach its receiver's model")
-    rig.swarm("kill", "cody")
     for name in ["carl", "sam"]:
         rig.swarm("shutdown", name)
     rig.swarm("team", "delete", "demo")
