@@ -1,81 +1,78 @@
 //! A secret in a named pipe: it is in no environment and on no disk.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 
-use crate::OsError;
+use crate::{OsError, ensure_private_dir};
 
 /// The size up to which a write to a pipe is atomic.
 const PIPE_BUF: usize = 4096;
 
-/// A pipe from which each process of the user that opens it reads the secret. Removed when dropped.
+/// A pipe filled with copies of a secret, one for each reader. Removed when dropped.
 ///
-/// A reader must read exactly [`Self::bytes`] at once. Writes and reads of that size are atomic, so
-/// readers do not share a secret even if several of them read from the same pipe.
+/// A reader must read [`Self::bytes`] at once: reads and writes of that size are atomic, so readers
+/// never share a copy.
 #[derive(Debug)]
 pub struct SecretPipe {
     path: PathBuf,
-    bytes: usize,
-    is_over: Arc<AtomicBool>,
+    pipe: File,
+    line: Vec<u8>,
 }
 
 impl SecretPipe {
-    /// Creates the pipe, in place of an earlier one, and writes the secret to each reader.
+    /// Creates the pipe, in place of an earlier one, and its directory.
     ///
     /// # Errors
     /// [`OsError`] if the pipe cannot be created, or the secret is longer than an atomic write.
-    pub fn serve(path: &Path, secret: &str) -> Result<Self, OsError> {
-        let line = format!("{secret}\n");
+    pub fn create(path: &Path, secret: &str) -> Result<Self, OsError> {
+        let line = format!("{secret}\n").into_bytes();
         if line.len() > PIPE_BUF {
             let why = "a secret for a pipe must be shorter than 4096 bytes";
             let path = path.to_owned();
             return Err(OsError::NotOurs { path, why });
         }
+        if let Some(directory) = path.parent() {
+            ensure_private_dir(directory)?;
+        }
         if let Err(error) = fs::remove_file(path)
-            && error.kind() != std::io::ErrorKind::NotFound
+            && error.kind() != ErrorKind::NotFound
         {
             return Err(OsError::gone_or_io(path, "remove the earlier pipe", error));
         }
         let mode = Mode::RUSR | Mode::WUSR;
         mknodat(CWD, path, FileType::Fifo, mode, 0)
             .map_err(|error| OsError::gone_or_io(path, "create the pipe", error))?;
+        // Open for reading too, so that it neither waits for a reader nor loses what nobody reads.
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let pipe = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|error| OsError::gone_or_io(path, "open the pipe", error))?;
         let pipe = Self {
             path: path.to_owned(),
-            bytes: line.len(),
-            is_over: Arc::default(),
+            pipe: pipe.into(),
+            line,
         };
-        let (path, is_over) = (pipe.path.clone(), Arc::clone(&pipe.is_over));
-        std::thread::spawn(move || {
-            // Waits for a reader. Fails once the pipe is removed.
-            while let Ok(mut reader) = OpenOptions::new().write(true).open(&path) {
-                if is_over.load(Ordering::SeqCst) {
-                    return;
-                }
-                // The reader may have gone.
-                reader.write_all(line.as_bytes()).ok();
-            }
-        });
+        pipe.fill();
         Ok(pipe)
     }
 
-    /// Returns the length of the secret with its newline.
+    /// Replaces the copies that were read. A full pipe has hundreds of them.
+    pub fn fill(&self) {
+        while (&self.pipe).write(&self.line).is_ok() {}
+    }
+
+    /// Returns the length of a copy with its newline.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.line.len()
     }
 }
 
 impl Drop for SecretPipe {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        // A last reader ends the wait of the thread.
-        let reader = rustix::fs::open(&self.path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+        // The directory may be gone.
         fs::remove_file(&self.path).ok();
-        drop(reader);
     }
 }
 
@@ -89,27 +86,25 @@ mod tests {
     #[test]
     fn every_reader_gets_the_secret_and_nothing_is_left() {
         let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("key");
-        let pipe = SecretPipe::serve(&path, "secret").unwrap();
-        let mode = fs::metadata(&path).unwrap();
-        assert!(mode.file_type().is_fifo());
-        assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+        let path = place.path().join("new/key");
+        let pipe = SecretPipe::create(&path, "secret").unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert!(metadata.file_type().is_fifo());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
         let read = || {
-            let mut line = vec![0; pipe.bytes()];
-            fs::File::open(&path)
-                .unwrap()
-                .read_exact(&mut line)
-                .unwrap();
-            assert_eq!(line, b"secret\n");
+            let mut line = [0; 64];
+            let bytes = File::open(&path).unwrap().read(&mut line[..pipe.bytes()]);
+            assert_eq!(line[..bytes.unwrap()], *b"secret\n");
         };
         std::thread::scope(|scope| {
             for _reader in 0..4 {
                 scope.spawn(|| (0..50).for_each(|_| read()));
             }
         });
-        let again = SecretPipe::serve(&path, "other").unwrap();
+        pipe.fill();
+        read();
         drop(pipe);
-        drop(again);
         assert!(!path.exists());
+        assert!(SecretPipe::create(&path, &"x".repeat(PIPE_BUF)).is_err());
     }
 }

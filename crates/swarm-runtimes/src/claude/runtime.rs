@@ -44,7 +44,7 @@ pub struct ClaudeRuntime {
 #[derive(Debug)]
 struct Running {
     program: Program,
-    _key: Option<SecretPipe>,
+    key: Option<SecretPipe>,
 }
 
 impl ClaudeRuntime {
@@ -66,6 +66,9 @@ impl ClaudeRuntime {
         if let Some(mut running) = running
             && !running.program.has_exited()
         {
+            if let Some(key) = &running.key {
+                key.fill();
+            }
             return Ok(running);
         }
         let (option, session) = match state.session() {
@@ -89,7 +92,7 @@ impl ClaudeRuntime {
         let key = self.key_pipe(&turn.state_file().with_file_name("key"), &mut spec)?;
         Ok(Running {
             program: Program::start(&spec, &turn.parts().tool_context)?,
-            _key: key,
+            key,
         })
     }
 
@@ -102,7 +105,7 @@ impl ClaudeRuntime {
         let Some(key) = &self.spec.key else {
             return Ok(None);
         };
-        let pipe = SecretPipe::serve(path, key).map_err(|error| AgentError::Runtime {
+        let pipe = SecretPipe::create(path, key).map_err(|error| AgentError::Runtime {
             why: format!("{}: {error}", self.spec.name),
         })?;
         let helper = format!(
