@@ -11,6 +11,7 @@ use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
+use crate::command_line::CommandLine;
 use crate::config_directory;
 use crate::failure::{Failure, with_causes};
 use crate::identity::Acting;
@@ -53,6 +54,8 @@ pub(crate) struct App {
     pub(crate) env_team: Option<String>,
     /// The conversation that the person at a lead's terminal wants to continue next.
     pub(crate) next_session: Arc<Mutex<Option<SessionId>>>,
+    /// The commands that can be typed in this process.
+    pub(crate) command_line: Arc<dyn CommandLine>,
 }
 
 impl App {
@@ -62,6 +65,7 @@ impl App {
         env: Environment,
         global: &GlobalArgs,
         flags: &CommandFlags<'_>,
+        command_line: Arc<dyn CommandLine>,
     ) -> Result<Self, Failure> {
         let root = env.root()?;
         config_directory::check(&root)?;
@@ -110,6 +114,7 @@ impl App {
             acting: None,
             env_team,
             next_session: Arc::default(),
+            command_line,
         })
     }
 
@@ -130,7 +135,28 @@ impl App {
             acting: self.acting.clone(),
             env_team: self.env_team.clone(),
             next_session: Arc::clone(&self.next_session),
+            command_line: Arc::clone(&self.command_line),
         }
+    }
+
+    /// Returns the state of a session of another program in a directory, with the MCP servers of that
+    /// program as the value of `--mcp-config`.
+    pub(crate) fn for_session(
+        &self,
+        cwd: PathBuf,
+        servers: Option<String>,
+    ) -> Result<Self, Failure> {
+        let mut env = self.env.clone();
+        env.cwd = cwd;
+        let mcp_config: Vec<_> = self.mcp_config.iter().cloned().chain(servers).collect();
+        let flags = CommandFlags {
+            trusts: self.trusts,
+            agents: self.agents.as_deref(),
+            mcp_config: &mcp_config,
+            ..CommandFlags::default()
+        };
+        let global = GlobalArgs::of(self.flag_team.clone(), self.out);
+        Self::new(env, &global, &flags, Arc::clone(&self.command_line))
     }
 
     /// Returns the MCP servers that this command uses.

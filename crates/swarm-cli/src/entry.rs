@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::Parser as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 
 use crate::alternative_role::run_alternative_role;
 use crate::app::App;
-use crate::commands::{Args, answer_shell, with_tip};
+use crate::commands::{Args, TypedCommands, answer_shell, with_tip};
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
+use crate::short_forms::{parse, written_out};
 use crate::spawn_context::VERSION;
 use crate::{logging, output, team_hooks};
 
@@ -41,48 +42,6 @@ pub fn main_impl() -> ExitCode {
             ExitCode::from(failure.kind.exit_code().0)
         }
     }
-}
-
-/// Common guesses and the commands they run.
-const SHORT: [(&str, &[&str]); 4] = [
-    ("ls", &["team", "list"]),
-    ("tasks", &["task", "list"]),
-    ("stop", &["shutdown"]),
-    ("-p", &["run"]),
-];
-
-/// Expands short forms. `lead` is the default command: in a terminal without arguments, and if the
-/// first argument is a prompt, which contains a space.
-pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<OsString> {
-    let Some(first) = words.get(1) else {
-        if has_terminal {
-            words.push(OsString::from("lead"));
-        }
-        return words;
-    };
-    let first = first.to_string_lossy().into_owned();
-    if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
-        words.splice(1..2, full.iter().map(OsString::from));
-    } else if !first.starts_with('-') && first.trim().contains(char::is_whitespace) {
-        words.insert(1, OsString::from("lead"));
-    }
-    words
-}
-
-/// Parses the arguments. `lead` is also the default command if its flags come first, as in
-/// `swarm --model sonnet "Fix it"`.
-pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
-    Args::try_parse_from(words).or_else(|error| {
-        let starts_with_flag = words
-            .get(1)
-            .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-        if error.kind() != ErrorKind::UnknownArgument || !starts_with_flag {
-            return Err(error);
-        }
-        let mut words = words.to_vec();
-        words.insert(1, OsString::from("lead"));
-        Args::try_parse_from(words)
-    })
 }
 
 /// Returns whether only the version is requested. Scripts request it often, and building all
@@ -163,7 +122,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
     if let Some(done) = args.command.run_alone(&env, out) {
         return done;
     }
-    let app = App::new(env, &args.global, &args.command.flags())?;
+    let flags = args.command.flags();
+    let app = App::new(env, &args.global, &flags, Arc::new(TypedCommands))?;
     let filter = app
         .env
         .get("SWARM_LOG")
@@ -187,52 +147,6 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-
-    #[test]
-    fn short_forms_are_expanded_and_a_single_word_is_not_a_prompt() {
-        let full = |words: &[&str], has_terminal| {
-            let words = std::iter::once("swarm").chain(words.iter().copied());
-            let words = written_out(words.map(OsString::from).collect(), has_terminal);
-            let words = words.into_iter().skip(1);
-            words
-                .map(|word| word.into_string().unwrap())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(full(&[], true), ["lead"]);
-        assert_eq!(full(&[], false), [""; 0]);
-        assert_eq!(
-            full(&["fix it", "--json"], false),
-            ["lead", "fix it", "--json"]
-        );
-        assert_eq!(full(&["ls", "--json"], true), ["team", "list", "--json"]);
-        assert_eq!(full(&["tasks"], true), ["task", "list"]);
-        assert_eq!(full(&["stop", "bob"], true), ["shutdown", "bob"]);
-        assert_eq!(full(&["-p", "fix it"], true), ["run", "fix it"]);
-        for word in ["statsu", "--help", "--team a", ""] {
-            assert_eq!(full(&[word], true), [word]);
-        }
-    }
-
-    #[test]
-    fn flags_of_the_lead_need_no_command() {
-        let parsed = |words: &[&str]| {
-            let words = std::iter::once("swarm").chain(words.iter().copied());
-            parse(&words.map(OsString::from).collect::<Vec<_>>())
-        };
-        for words in [
-            &["--model", "sonnet", "fix it"][..],
-            &["-c"],
-            &["--mode", "plan", "--json"],
-        ] {
-            let args = parsed(words).unwrap();
-            let command = format!("{:?}", args.command);
-            assert!(command.starts_with("Lead("), "{command}");
-        }
-        let misspelled = parsed(&["--modle", "sonnet"]).unwrap_err().to_string();
-        assert!(misspelled.contains("swarm lead"), "{misspelled}");
-        let of_a_command = parsed(&["status", "--bogus"]).unwrap_err().to_string();
-        assert!(of_a_command.contains("swarm status"), "{of_a_command}");
-    }
 
     #[test]
     fn the_version_alone_is_answered_as_the_parser_would() {

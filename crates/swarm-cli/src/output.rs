@@ -39,6 +39,19 @@ pub(crate) struct GlobalArgs {
     help: Option<bool>,
 }
 
+impl GlobalArgs {
+    /// Returns the flags of a command with this team and output.
+    pub(crate) fn of(team: Option<String>, output: Output) -> Self {
+        Self {
+            team,
+            json: output.json,
+            quiet: output.quiet,
+            verbose: 0,
+            help: None,
+        }
+    }
+}
+
 /// Output settings of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {

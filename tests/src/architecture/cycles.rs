@@ -11,11 +11,7 @@ use super::imports::{Imports, Segments};
 
 /// Cycles that are not opened yet: the crate, the most files that the cycle may have, and what ties them. The list only
 /// shrinks: a cycle that has grown, and an entry without a cycle, are reported.
-const KNOWN: [(&str, usize, &str); 1] = [(
-    "swarm-cli",
-    10,
-    "a line in the lead's terminal may be any command, `run` and `lead` among them",
-)];
+const KNOWN: [(&str, usize, &str); 0] = [];
 
 /// How many re-exports a name may pass before its search ends.
 const LONGEST_SEARCH: usize = 16;

@@ -84,6 +84,51 @@ fn a_stale_member_is_removed_by_hand_with_a_warning() {
     assert_eq!(world.team("demo").names(), ["team-lead"]);
 }
 
+#[test]
+fn the_commands_to_join_are_ready_to_paste() {
+    let world = world_with_team("demo");
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent"];
+    world
+        .swarm(&[&spawn[..], &["--backend", "headless"]].concat())
+        .ok();
+    let ways = world
+        .swarm(&["join", "demo", "--as", "carl", "--json"])
+        .json();
+    let lines = |way: usize| ways["ways"][way]["shell"].as_array().expect("lines");
+    let line = |way: usize, at: usize| lines(way)[at].as_str().expect("a line").to_owned();
+    // The first line of a way adds the member, the next one connects Claude Code.
+    let added = line(0, 0);
+    assert!(
+        added.ends_with("team add carl --external --team demo"),
+        "{added}"
+    );
+    let connected = line(0, 1);
+    assert!(
+        connected.starts_with("claude mcp add swarm -- "),
+        "{connected}"
+    );
+    assert!(
+        connected.ends_with(" mcp --team demo --as carl"),
+        "{connected}"
+    );
+    assert!(line(1, 1).contains("--agent-id carl@demo"), "{ways}");
+    assert!(line(2, 0).ends_with("mcp --team demo"), "{ways}");
+    world.swarm(&["team", "add", "carl", "--external"]).ok();
+    let known = world.swarm(&["join", "--as", "carl"]);
+    assert!(!known.ok().stdout.contains("team add"), "{}", known.story());
+    assert!(
+        known.stdout.contains("Call wait_for_mail"),
+        "{}",
+        known.story()
+    );
+
+    world.swarm(&["join", "demo", "--as", "bob"]).assert_code(4);
+    world.swarm(&["join", "other"]).assert_code(3);
+    world.swarm(&["join", "--as", "team-lead"]).assert_code(2);
+    world.swarm(&["kill", "bob"]).ok();
+}
+
 /// The files of a session of Claude Code whose lead is the process `pid`.
 fn enter_session(world: &World, pid: u32, start: &str) {
     let directory = world.root().join("teams/session-1");
@@ -134,11 +179,37 @@ fn members_join_a_team_that_claude_code_leads_and_a_dead_session_is_taken_over()
     assert_eq!(team.config()["unknown"]["kept"], true);
     let default = world.swarm(&["team", "show", "--json"]).json();
     assert_eq!(default["name"], "mine", "it is not the default");
+    let join = world.swarm(&["join", "session-1"]);
+    assert!(
+        join.ok().stdout.contains("Spawn a teammate"),
+        "{}",
+        join.story()
+    );
+    let to_lead = ["send", "team-lead", "hi", "--from", "carl", "--json"];
+    world
+        .swarm(&[&["team", "add", "carl", "--external"], &session[..]].concat())
+        .ok();
+    let sent = world.swarm(&[&to_lead[..], &session[..]].concat());
+    assert!(
+        sent.ok().stdout.contains("\"unknown\""),
+        "the lead is a program: {}",
+        sent.story()
+    );
+    world
+        .swarm(&[&["team", "remove", "carl"], &session[..]].concat())
+        .ok();
     world.swarm(&[&["kill", "bob"], &session[..]].concat()).ok();
 
     let mut config = team.config();
     config["leadProcess"]["procStart"] = json!("1");
     std::fs::write(team.directory().join("config.json"), config.to_string()).unwrap();
+    let ended = world.swarm(&["join", "session-1"]);
+    ended.assert_code(4);
+    assert!(
+        ended.stderr.contains("swarm resume session-1"),
+        "{}",
+        ended.story()
+    );
     world.swarm(&["resume", "session-1"]).ok();
     world.swarm(&["team", "delete", "session-1"]).ok();
 }

@@ -2,6 +2,7 @@
 
 mod acp;
 mod claude;
+mod editor;
 mod external;
 mod mcp;
 mod programs;

@@ -7,8 +7,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use swarm_config::Environment;
 
 use super::{
-    agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, review,
+    acp, agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
+    interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, review,
     rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
@@ -182,8 +182,12 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
+        /// Serve a lead to an editor over the Agent Client Protocol.
+        Acp(args: acp::AcpArgs) => acp::run(app, args);
         /// Offer the team's tools to an MCP client.
         Mcp(args: mcp::McpArgs) => mcp::run(app, &args);
+        /// Show how Claude Code takes part in a team.
+        Join(args: join::JoinArgs) => join::run(app, &args);
         /// Show and change settings.
         #[command(subcommand)]
         Config(args: config::ConfigCommand) => config::run(app, &args);
@@ -234,7 +238,9 @@ impl Command {
                 | Self::Gc(_)
         );
         let (agents, mcp_config, trusts): (_, &[String], _) = match self {
-            Self::Run(run::RunArgs { lead, .. }) | Self::Lead(lead::LeadArgs { lead, .. }) => {
+            Self::Run(run::RunArgs { lead, .. })
+            | Self::Lead(lead::LeadArgs { lead, .. })
+            | Self::Acp(acp::AcpArgs { lead }) => {
                 (lead.agents.as_deref(), &lead.mcp_config, lead.trust)
             }
             Self::Spawn(args) => (args.agents.as_deref(), &args.mcp_config, args.trust),

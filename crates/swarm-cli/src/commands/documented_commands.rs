@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::Args;
-use crate::entry::{parse, written_out};
+use crate::short_forms::{parse, written_out};
 
 /// Returns the arguments of the first command of a shell line, without redirections and comments.
 /// `None` if it does not run `swarm`.

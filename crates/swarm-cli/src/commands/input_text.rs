@@ -40,6 +40,18 @@ pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
+/// Returns the prompt of a lead, or standard input if it is `-`.
+pub(super) fn prompt(given: &str) -> Result<String, Failure> {
+    let text = match given {
+        "-" => standard_input()?,
+        given => given.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the prompt is empty").with_hint("describe the task"));
+    }
+    Ok(text)
+}
+
 /// Returns the name of the input in errors.
 pub(super) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" {

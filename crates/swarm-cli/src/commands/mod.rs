@@ -1,5 +1,6 @@
 //! The commands.
 
+mod acp;
 mod acting;
 mod agents;
 mod argument_tips;
@@ -18,6 +19,7 @@ mod inbox;
 mod input_text;
 mod instructions;
 mod interrupt;
+mod join;
 mod journal;
 mod json_schema;
 mod lead;
@@ -41,6 +43,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod typed_command;
 mod watch;
 mod worktree;
 
@@ -50,6 +53,7 @@ pub(crate) use completions::answer as answer_shell;
 
 pub(crate) use acting::CommandActor;
 pub(crate) use runtime::runtime;
+pub(crate) use typed_command::TypedCommands;
 
 use runtime::{called_off_by_signals, run_until_ctrl_c};
 

@@ -1,6 +1,5 @@
 //! `swarm run`: the headless team lead.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,8 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::detach;
+use super::input_text::prompt;
 use super::json_schema::required_output;
-use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
+use super::lead::{
+    Earlier, LeadConsole, LeadFlags, OutputFormat, Ready, open_session, output_format, show,
+};
 use super::resume::{ResumeArgs, carry_on};
 use super::runtime;
 use crate::app::App;
@@ -127,7 +129,8 @@ fn begin(
         ..ready.parts
     };
     set_up(app, args)?;
-    ready.execute_lead(app, output_format(app, args.output), Some(prompt))
+    let console = LeadConsole::Terminal(output_format(app, args.output));
+    ready.execute_lead(app, &console, Some(prompt))
 }
 
 /// Continues the conversation of a team's lead with a prompt.
@@ -192,17 +195,4 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     let team = team.clone();
     let state = state.to_owned();
     Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint))
-}
-
-/// Returns the prompt from the argument or standard input.
-pub(super) fn prompt(given: &str) -> Result<String, Failure> {
-    let mut text = given.to_owned();
-    if given == "-" {
-        text.clear();
-        std::io::stdin().read_to_string(&mut text)?;
-    }
-    if text.trim().is_empty() {
-        return Err(Failure::usage("the prompt is empty").with_hint("describe the task"));
-    }
-    Ok(text)
 }

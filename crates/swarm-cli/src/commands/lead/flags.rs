@@ -5,7 +5,7 @@ use swarm_protocol::{Budget, PermissionMode};
 use crate::commands::worktree::no_prompt;
 use crate::request_flags::RequestFlags;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeadFlags {
     /// Model, inherited by members: PROVIDER/MODEL, an alias, or a model ID [default: setting `model.default`].
     #[arg(short, long)]

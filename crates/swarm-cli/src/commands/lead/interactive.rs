@@ -9,9 +9,10 @@ use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 
+use super::execute_lead::LeadConsole;
 use super::flags::LeadFlags;
 use super::parts::Ready;
-use super::report::{OutputFormat, summary};
+use super::report::summary;
 use super::session_picker::{elsewhere, pick_session};
 use super::sessions::{Earlier, open_session};
 use crate::app::App;
@@ -58,7 +59,8 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     };
     let mut prompt = args.prompt.clone();
     loop {
-        let report = converse(app, args, &acting, earlier, prompt.take())?;
+        let console = LeadConsole::default();
+        let report = converse(app, &args.lead, &acting, earlier, console, prompt.take())?;
         let Some(next) = app.next_session.lock().take() else {
             return Ok(end(app, &report));
         };
@@ -79,11 +81,12 @@ fn picked(app: &App) -> Result<Option<LeadSession>, Failure> {
 }
 
 /// Runs a lead in a new conversation, or in an earlier one.
-fn converse(
+pub(in crate::commands) fn converse(
     app: &App,
-    args: &LeadArgs,
+    flags: &LeadFlags,
     acting: &Acting,
     earlier: Option<Earlier>,
+    console: LeadConsole,
     prompt: Option<String>,
 ) -> Result<RunReport, Failure> {
     let (team, session) = match earlier {
@@ -94,19 +97,20 @@ fn converse(
     if let Some(team) = team {
         let resumed = ResumeArgs {
             is_interactive: true,
-            ..ResumeArgs::of_lead(&team, &args.lead)
+            console,
+            ..ResumeArgs::of_lead(&team, flags)
         };
         return carry_on(app, "lead --continue", &resumed, &team, prompt);
     }
     let session = session.unwrap_or_else(SessionId::random);
     let _open = open_session(app, session)?;
-    let mut ready = Ready::of(app, acting, "lead", &args.lead, session)?;
+    let mut ready = Ready::of(app, acting, "lead", flags, session)?;
     ready.parts = LeadParts {
         team: app.asked_team()?,
         is_interactive: true,
         ..ready.parts
     };
-    ready.execute_lead(app, OutputFormat::Text, prompt)
+    ready.execute_lead(app, &console, prompt)
 }
 
 /// Returns the named team if it exists; the lead takes it over.

@@ -1,6 +1,7 @@
 //! A lead in this process: `swarm lead`, and code shared with `swarm run` and `swarm resume`.
 
 mod attached_images;
+mod client;
 mod completion;
 mod configured;
 mod coordinator;
@@ -9,6 +10,7 @@ mod execute_lead;
 mod flags;
 mod history;
 mod interactive;
+mod interrupts;
 mod kept_choices;
 mod overview;
 mod panel_actions;
@@ -29,15 +31,16 @@ mod team_content;
 mod terminal;
 mod terminal_actor;
 mod transcript_document;
-mod typed_command;
+mod typist;
 mod view;
 mod watch_requests;
 mod window_fit;
 
+pub(super) use client::{ClientLink, ClientSession, ClientSessions, RpcError};
 pub(super) use coordinator::is_coordinator;
-pub(super) use execute_lead::execute_lead;
+pub(super) use execute_lead::{LeadConsole, execute_lead};
 pub(crate) use flags::LeadFlags;
-pub(super) use interactive::{LeadArgs, run};
+pub(super) use interactive::{LeadArgs, converse, run};
 pub(super) use kept_choices::KeptChoices;
 pub(super) use parts::{Ready, parts};
 pub(crate) use report::OutputFormat;

@@ -11,10 +11,9 @@ use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
 use super::coordinator::is_coordinator;
-use super::execute_lead::execute_lead;
+use super::execute_lead::{LeadConsole, execute_lead};
 use super::flags::LeadFlags;
 use super::kept_choices::KeptChoices;
-use super::report::OutputFormat;
 use crate::app::App;
 use crate::commands::peers::peer_directory;
 use crate::commands::runtime;
@@ -95,10 +94,10 @@ impl Ready {
     pub(in crate::commands) fn execute_lead(
         self,
         app: &App,
-        output: OutputFormat,
+        console: &LeadConsole,
         prompt: Option<String>,
     ) -> Result<RunReport, Failure> {
-        let report = execute_lead(app, self.parts, output, prompt);
+        let report = execute_lead(app, self.parts, console, prompt);
         if let Some(own) = self.own {
             own.leave(app);
         }

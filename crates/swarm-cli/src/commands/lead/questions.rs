@@ -1,4 +1,4 @@
-//! Permission requests in a lead's terminal: one dialog at a time, oldest request first.
+//! Permission requests on a lead's console: one dialog at a time, oldest request first.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -13,21 +13,19 @@ use swarm_store::{BlockOn as _, Changes, StoreError, TeamStore, Topic};
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
-use super::terminal::LeadTerminal;
 use crate::commands::requests::{details, granted, is_open, questions, what};
 
 /// Key presses this soon after a dialog appears are ignored, because they were not meant for it.
-const UNARMED: Duration = Duration::from_millis(500);
+pub(super) const UNARMED: Duration = Duration::from_millis(500);
 
 /// Maximum number of options with a key; one key remains for refusal.
 const MOST_OPTIONS: usize = 8;
 
-/// Pending requests of a lead's team, shown in its terminal.
+/// Pending requests of a lead's team, shown on its console.
 #[derive(Clone)]
 pub(super) struct Questions {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<DirectoryWatcher>,
-    pub(super) terminal: LeadTerminal,
     pub(super) host: Arc<dyn QuestionHost>,
     /// Notified when there may be a new request.
     pub(super) look: Arc<Notify>,
@@ -44,11 +42,20 @@ pub(super) trait QuestionHost: Send + Sync {
     /// Runs the command that answers a request, and shows its output.
     fn run(&self, command: &str);
 
-    /// Notifies the person of a question outside the terminal.
-    fn announce(&self, question: &str);
+    /// Shows a request instead of the one before; `None` removes that one.
+    fn ask(&self, request: Option<DialogRequest>);
 
     /// The numbers of open requests, and of postponed ones among them.
     fn waiting(&self, open: usize, postponed: usize);
+}
+
+/// A request with the dialog that answers it.
+#[derive(Debug)]
+pub(super) struct DialogRequest {
+    pub(super) request: RequestRecord,
+    pub(super) dialog: Dialog,
+    /// The command of each key, starting at 1.
+    pub(super) commands: Vec<String>,
 }
 
 /// The request in the dialog.
@@ -83,29 +90,30 @@ impl Questions {
                 }
                 None => None,
             };
-            self.show(first.as_ref());
+            self.show(first);
         }
     }
 
     /// Shows a request unless it is already shown; `None` closes the dialog.
-    fn show(&self, request: Option<&RequestRecord>) {
+    fn show(&self, request: Option<RequestRecord>) {
         let mut shown = self.shown.lock();
-        if shown.as_ref().map(|shown| &shown.id) == request.map(|request| &request.id) {
+        if shown.as_ref().map(|shown| &shown.id) == request.as_ref().map(|request| &request.id) {
             return;
         }
-        let (dialog, next) = request
-            .map(|request| {
-                let (dialog, commands) = dialog(request);
-                let id = request.id.clone();
-                (dialog, ShownRequest { id, commands })
-            })
-            .unzip();
-        *shown = next;
+        let asked = request.map(|request| {
+            let (dialog, commands) = dialog(&request);
+            DialogRequest {
+                request,
+                dialog,
+                commands,
+            }
+        });
+        *shown = asked.as_ref().map(|asked| ShownRequest {
+            id: asked.request.id.clone(),
+            commands: asked.commands.clone(),
+        });
         drop(shown);
-        if let Some(dialog) = &dialog {
-            self.host.announce(&dialog.question);
-        }
-        self.terminal.ask(dialog, UNARMED);
+        self.host.ask(asked);
     }
 
     /// Returns the oldest pending request that was not dismissed.

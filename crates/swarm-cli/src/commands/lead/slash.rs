@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::CommandFactory as _;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
@@ -31,12 +30,10 @@ use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use super::terminal_actor::TerminalActor;
 use super::transcript_document::TranscriptDocument;
-use super::typed_command::{parse_command, run_command};
 use crate::app::App;
+use crate::command_line::{CommandLine, RanCommand};
 use crate::commands::acting;
-use crate::commands::command::{Args, Command};
 use crate::commands::cost::session_text;
-use crate::commands::team::TeamCommand;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
@@ -95,11 +92,6 @@ pub(super) enum Typed {
     Done,
 }
 
-/// Returns whether swarm has a command with this name.
-fn is_command(name: &str) -> bool {
-    Args::command().find_subcommand(name).is_some()
-}
-
 /// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
@@ -124,6 +116,7 @@ pub(super) struct TerminalCommands {
     draft: Draft,
     /// The images that were attached to prompts.
     pub(super) images: AttachedImages,
+    command_line: Arc<dyn CommandLine>,
 }
 
 impl TerminalCommands {
@@ -171,6 +164,7 @@ impl TerminalCommands {
             status,
             draft: Draft::new(&app.root, cwd),
             images: AttachedImages::new(cwd, app.env.home()),
+            command_line: Arc::clone(&app.command_line),
             env,
         })
     }
@@ -200,9 +194,7 @@ impl TerminalCommands {
             "clear", "context", "help", "mode", "model", "quit", "rewind",
         ];
         let mut names: Vec<String> = own.map(str::to_owned).to_vec();
-        let known = Args::command();
-        let known = known.get_subcommands().filter(|known| !known.is_hide_set());
-        names.extend(known.map(|known| known.get_name().to_owned()));
+        names.extend(self.command_line.names());
         names.extend(self.prompts.names());
         names.extend(
             self.agent_config
@@ -403,14 +395,14 @@ impl TerminalCommands {
                     .skills
                     .iter()
                     .any(|skill| skill.name == name)
-                    && !is_command(name) =>
+                    && !self.command_line.has(name) =>
             {
                 return Typed::Prompt(line);
             }
             Some((name, rest)) => match self.expanded(name, rest) {
                 Some(Ok(prompt)) => return Typed::Input(prompt),
                 Some(Err(why)) => self.show(why),
-                None if !is_command(name) => self.show(self.unknown(name)),
+                None if !self.command_line.has(name) => self.show(self.unknown(name)),
                 None => self.show_run(&format!("{name} {rest}")),
             },
         }
@@ -420,7 +412,7 @@ impl TerminalCommands {
     /// Returns the prompt of a custom command. It never replaces a swarm command, so that a
     /// repository cannot redefine `/approve`.
     fn expanded(&self, name: &str, rest: &str) -> Option<Result<PaneInput, String>> {
-        (!is_command(name))
+        (!self.command_line.has(name))
             .then(|| self.prompts.expand(name, rest))
             .flatten()
     }
@@ -430,21 +422,19 @@ impl TerminalCommands {
         self.view.emit(AgentEvent::CommandOutput { text });
     }
 
+    /// Shows a line with the lead's work.
+    pub(super) fn notice(&self, line: String) {
+        self.view.emit(AgentEvent::Notice { line });
+    }
+
     /// Returns the output of a command.
-    fn run(&self, words: &str) -> String {
-        let args = match parse_command(words) {
-            Ok(args) => args,
-            Err(text) => return text,
-        };
-        if let Command::Team(TeamCommand::Delete(_) | TeamCommand::Down(_)) = args.command {
-            return "the lead works in its team: ask it to delete the team, or end the session first".to_owned();
-        }
-        if args.command.keeps_running() {
-            return "this command keeps running; run it in another terminal".to_owned();
-        }
-        let names_team = args.global.team.is_some();
+    pub(super) fn run(&self, words: &str) -> String {
         let team = || self.team().unwrap_or_else(|| self.implicit.clone());
-        let (done, mut text) = run_command(args, team, &self.acting());
+        let RanCommand {
+            done,
+            mut text,
+            names_team,
+        } = self.command_line.run(words, &team, &self.acting());
         match done {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>
@@ -500,28 +490,5 @@ impl PanelHost for TerminalCommands {
 
     fn next_mode_of_lead(&self) -> PaneInput {
         self.mode_input(None)
-    }
-}
-
-impl Command {
-    /// Returns whether the command needs a separate terminal: it runs until it is stopped, or is a
-    /// lead itself.
-    fn keeps_running(&self) -> bool {
-        match self {
-            Self::Run(_)
-            | Self::Lead(_)
-            | Self::Resume(_)
-            | Self::Demo(_)
-            | Self::Attach(_)
-            | Self::Mcp(_) => true,
-            // The editor would take over the terminal.
-            Self::Approve(args) => args.edit,
-            Self::Status(args) => args.watch,
-            Self::Requests(args) => args.watch,
-            Self::Logs(args) => args.follow,
-            Self::Log(args) => args.follow,
-            Self::Inbox(args) => args.follow,
-            _ => false,
-        }
     }
 }

@@ -14,13 +14,13 @@ use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
 use tokio::sync::Notify;
 
-use super::questions::{QuestionHost, Questions};
+use super::questions::{DialogRequest, QuestionHost, Questions, UNARMED};
 use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::terminal_actor::TerminalActor;
-use super::typed_command::{parse_command, run_command};
 use super::view::view_theme;
 use crate::app::App;
+use crate::command_line::CommandLine;
 use crate::commands::acting::{find, team_to_answer};
 use crate::commands::requests::adopt;
 use crate::commands::runtime;
@@ -62,6 +62,8 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
     let host = Arc::new(WatchedTeam {
         team: team.clone(),
         actor,
+        command_line: Arc::clone(&app.command_line),
+        terminal: terminal.clone(),
         console: console.clone(),
         writer: Mutex::new(console.writer()),
     });
@@ -69,7 +71,6 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
     let questions = Questions {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&watcher),
-        terminal: terminal.clone(),
         host: Arc::clone(&host) as Arc<dyn QuestionHost>,
         look: Arc::new(Notify::new()),
         put_off: Arc::default(),
@@ -112,6 +113,8 @@ fn require_terminal(app: &App) -> Result<(), Failure> {
 struct WatchedTeam {
     team: TeamName,
     actor: TerminalActor,
+    command_line: Arc<dyn CommandLine>,
+    terminal: LeadTerminal,
     console: Console,
     writer: Mutex<ConsoleWriter>,
 }
@@ -149,21 +152,19 @@ impl QuestionHost for WatchedTeam {
     }
 
     fn run(&self, command: &str) {
-        let text = match parse_command(command) {
-            Err(text) => text,
-            Ok(args) => {
-                let acting = self.actor.now(Some(&self.team));
-                let (done, mut text) = run_command(args, || self.team.clone(), &acting);
-                if let Err(failure) = done {
-                    text.push_str(&failure_text(&failure));
-                }
-                text
-            }
-        };
+        let acting = self.actor.now(Some(&self.team));
+        let ran = (self.command_line).run(command, &|| self.team.clone(), &acting);
+        let mut text = ran.text;
+        if let Err(failure) = ran.done {
+            text.push_str(&failure_text(&failure));
+        }
         self.show(&text);
     }
 
-    fn announce(&self, _question: &str) {}
+    fn ask(&self, request: Option<DialogRequest>) {
+        let dialog = request.map(|request| request.dialog);
+        self.terminal.ask(dialog, UNARMED);
+    }
 
     fn waiting(&self, open: usize, postponed: usize) {
         let mut line = match open {

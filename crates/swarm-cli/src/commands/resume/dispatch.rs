@@ -11,8 +11,8 @@ use super::headless::ResumeArgs;
 use super::{by_hand, headless};
 use crate::app::App;
 use crate::commands::acting::require_no_agent;
+use crate::commands::input_text::prompt as prompt_of;
 use crate::commands::lead::{output_format, show};
-use crate::commands::run::prompt as prompt_of;
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {

@@ -14,7 +14,8 @@ use swarm_worktree::Record;
 use crate::app::App;
 use crate::commands::json_schema::required_output;
 use crate::commands::lead::{
-    KeptChoices, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format, parts,
+    KeptChoices, LeadConsole, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format,
+    parts,
 };
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
@@ -84,6 +85,9 @@ pub(crate) struct ResumeArgs {
     /// Whether a person talks to the lead, as in `swarm lead`.
     #[arg(skip)]
     pub(crate) is_interactive: bool,
+    /// Where an interactive lead shows its work.
+    #[arg(skip)]
+    pub(in crate::commands) console: LeadConsole,
 }
 
 impl ResumeArgs {
@@ -107,6 +111,7 @@ impl ResumeArgs {
             coordinator: flags.coordinator,
             json_schema: None,
             is_interactive: false,
+            console: LeadConsole::default(),
         }
     }
 }
@@ -149,7 +154,11 @@ pub(super) fn run(
         Some(lead) => return_to_directory(app, lead, &mut spawn_context)?,
         None => None,
     };
-    let output = output_format(app, args.output);
+    let console = if args.is_interactive {
+        args.console.clone()
+    } else {
+        LeadConsole::Terminal(output_format(app, args.output))
+    };
     let lead = LeadParts {
         team: Some(config.name.clone()),
         beginning: if args.respawn {
@@ -168,7 +177,7 @@ pub(super) fn run(
         instructions: own.iter().map(OwnWorktree::notice).collect(),
         ..parts(app, spawn_context, claude, args.budget)?
     };
-    let report = execute_lead(app, lead, output, prompt);
+    let report = execute_lead(app, lead, &console, prompt);
     if let Some(own) = own {
         own.leave(app);
     }

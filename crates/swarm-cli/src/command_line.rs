@@ -1,0 +1,38 @@
+//! Commands that a person types in a process of swarm, as code sees them that the commands use.
+
+use swarm_protocol::TeamName;
+
+use crate::failure::Failure;
+use crate::identity::Acting;
+
+/// A command that was run.
+pub(crate) struct RanCommand {
+    pub(crate) done: Result<(), Failure>,
+    /// Its output.
+    pub(crate) text: String,
+    /// Whether the line names a team.
+    pub(crate) names_team: bool,
+}
+
+impl RanCommand {
+    /// A line that was not run, with the reason.
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self {
+            done: Ok(()),
+            text: why.into(),
+            names_team: false,
+        }
+    }
+}
+
+/// The commands of swarm.
+pub(crate) trait CommandLine: Send + Sync {
+    /// Returns the names of the commands in the help.
+    fn names(&self) -> Vec<String>;
+
+    /// Returns whether a command has this name.
+    fn has(&self, name: &str) -> bool;
+
+    /// Runs a line without `swarm` on behalf of `acting`, in a team unless it names another one.
+    fn run(&self, line: &str, team: &dyn Fn() -> TeamName, acting: &Acting) -> RanCommand;
+}

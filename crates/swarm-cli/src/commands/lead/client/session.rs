@@ -1,0 +1,275 @@
+//! One session of a client: a lead with its prompts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_protocol::{AgentEvent, MemberState, PermissionMode, SessionId};
+use swarm_ui::{PaneInput, command_in};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::link::{ClientLink, RpcError};
+use super::prompt::prompt_text;
+use crate::commands::lead::questions::Questions;
+use crate::commands::lead::slash::{TerminalCommands, Typed};
+use crate::failure::Failure;
+
+/// The sessions of a client.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct ClientSessions(Mutex<Vec<Arc<ClientSession>>>);
+
+impl ClientSessions {
+    pub(in crate::commands) fn add(&self, session: Arc<ClientSession>) {
+        self.0.lock().push(session);
+    }
+
+    pub(in crate::commands) fn remove(&self, session: &Arc<ClientSession>) {
+        self.0.lock().retain(|one| !Arc::ptr_eq(one, session));
+    }
+
+    /// Returns the session that `params` name.
+    pub(in crate::commands) fn named(
+        &self,
+        params: &Value,
+    ) -> Result<Arc<ClientSession>, RpcError> {
+        let id = params["sessionId"].as_str().unwrap_or_default();
+        let sessions = self.0.lock();
+        let mut named = sessions.iter().filter(|session| session.has_id(id));
+        let unknown = || RpcError::invalid(format!("session `{id}` is not open"));
+        named.next().cloned().ok_or_else(unknown)
+    }
+
+    pub(in crate::commands) fn each(&self, act: impl Fn(&ClientSession)) {
+        self.0.lock().iter().for_each(|session| act(session));
+    }
+}
+
+/// A session.
+pub(in crate::commands) struct ClientSession {
+    pub(super) link: Arc<ClientLink>,
+    /// The request that opens the session, until it has a response.
+    opening: Mutex<Option<Value>>,
+    /// Whether an earlier conversation is continued, and its history is sent to the client.
+    pub(super) is_loaded: bool,
+    /// The lead, once it runs.
+    lead: Mutex<Option<SessionLead>>,
+    prompt: Mutex<Option<OpenPrompt>>,
+    pub(super) stop: CancellationToken,
+    pub(super) hangup: CancellationToken,
+    pub(super) kill: CancellationToken,
+}
+
+/// The lead of a session.
+#[derive(Clone)]
+pub(super) struct SessionLead {
+    pub(super) id: SessionId,
+    pub(super) input: UnboundedSender<PaneInput>,
+    pub(super) commands: Arc<TerminalCommands>,
+    pub(super) questions: Questions,
+}
+
+/// A prompt without a response.
+#[derive(Debug)]
+struct OpenPrompt {
+    request: Value,
+    /// Whether it is in the conversation.
+    is_read: bool,
+    is_cancelled: bool,
+}
+
+impl fmt::Debug for ClientSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSession")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ClientSession {
+    /// Creates a session for the request with this id.
+    pub(in crate::commands) fn new(link: Arc<ClientLink>, request: Value, is_loaded: bool) -> Self {
+        Self {
+            link,
+            opening: Mutex::new(Some(request)),
+            is_loaded,
+            lead: Mutex::default(),
+            prompt: Mutex::default(),
+            stop: CancellationToken::new(),
+            hangup: CancellationToken::new(),
+            kill: CancellationToken::new(),
+        }
+    }
+
+    fn has_id(&self, id: &str) -> bool {
+        self.id().is_some_and(|own| own.to_string() == id)
+    }
+
+    /// Returns the id of the session, once its lead runs.
+    pub(super) fn id(&self) -> Option<SessionId> {
+        self.lead.lock().as_ref().map(|lead| lead.id)
+    }
+
+    /// The lead runs: responds to the request that opens the session.
+    pub(super) fn opened(&self, lead: SessionLead, mode: PermissionMode, modes: &[PermissionMode]) {
+        let modes = modes
+            .iter()
+            .map(|mode| json!({"id": mode.name(), "name": mode.name()}));
+        let response = json!({
+            "sessionId": lead.id.to_string(),
+            "modes": {"currentModeId": mode.name(), "availableModes": modes.collect::<Vec<_>>()},
+        });
+        *self.lead.lock() = Some(lead);
+        if let Some(request) = self.opening.lock().take() {
+            self.link.respond(&request, Ok(response));
+        }
+    }
+
+    /// The lead has ended. Requests without a response fail with its error.
+    pub(in crate::commands) fn ended(&self, failure: Option<Failure>) {
+        *self.lead.lock() = None;
+        let error = failure.map_or_else(
+            || RpcError::internal("the session has ended"),
+            RpcError::from,
+        );
+        let prompt = self.prompt.lock().take().map(|prompt| prompt.request);
+        if let Some(request) = self.opening.lock().take().or(prompt) {
+            self.link.respond(&request, Err(error));
+        } else {
+            tracing::info!(?error, "session ended");
+        }
+    }
+
+    /// Stops the lead: its team is shut down, or left to another lead if the client is gone.
+    pub(in crate::commands) fn stop(&self, is_client_gone: bool) {
+        if is_client_gone {
+            self.hangup.cancel();
+        } else if self.stop.is_cancelled() {
+            self.kill.cancel();
+        }
+        self.stop.cancel();
+    }
+
+    fn lead(&self) -> Result<SessionLead, RpcError> {
+        let lead = self.lead.lock().clone();
+        lead.ok_or_else(|| RpcError::internal("the session has ended"))
+    }
+
+    /// Takes a prompt: a command runs immediately, anything else is a message to the lead.
+    pub(in crate::commands) fn prompt(
+        self: Arc<Self>,
+        request: Value,
+        params: &Value,
+    ) -> Result<(), RpcError> {
+        let lead = self.lead()?;
+        let text = prompt_text(&params["prompt"]).map_err(RpcError::invalid)?;
+        let mut prompt = self.prompt.lock();
+        if prompt.is_some() {
+            return Err(RpcError::invalid("the last prompt is still being answered"));
+        }
+        *prompt = Some(OpenPrompt {
+            request,
+            is_read: false,
+            is_cancelled: false,
+        });
+        drop(prompt);
+        // Questions that the person has dismissed are asked again.
+        lead.questions.show_postponed();
+        if command_in(&text).is_none() {
+            lead.send(PaneInput::Line(text));
+            return Ok(());
+        }
+        // A command may take time, and the client may cancel meanwhile.
+        std::thread::spawn(move || self.command(&lead, text));
+        Ok(())
+    }
+
+    fn command(&self, lead: &SessionLead, text: String) {
+        match lead.commands.take(text) {
+            Typed::Prompt(line) if is_of_lead(&line) => lead.send(PaneInput::Line(line)),
+            Typed::Prompt(line) => return lead.send(PaneInput::Line(line)),
+            Typed::Input(prompt @ PaneInput::Prompt { .. }) => return lead.send(prompt),
+            Typed::Input(input) => lead.send(input),
+            Typed::Quit => self.stop(false),
+            Typed::Done => {}
+        }
+        self.respond(Ok("end_turn"));
+    }
+
+    /// Interrupts the turn.
+    pub(in crate::commands) fn cancel(&self) {
+        if let Some(prompt) = &mut *self.prompt.lock() {
+            prompt.is_cancelled = true;
+        }
+        if let Ok(lead) = self.lead() {
+            lead.commands.stop_lines();
+            lead.send(PaneInput::Interrupt);
+        }
+    }
+
+    /// Changes the permission mode.
+    pub(in crate::commands) fn set_mode(&self, params: &Value) -> Result<(), RpcError> {
+        let lead = self.lead()?;
+        let mode = params["modeId"].as_str().unwrap_or_default();
+        let mode = mode.parse::<PermissionMode>();
+        let mode = mode.map_err(|error| RpcError::invalid(error.to_string()))?;
+        lead.send(lead.commands.mode_input(Some(mode)));
+        Ok(())
+    }
+
+    /// Responds to the prompt when its turn has ended.
+    pub(super) fn follow(&self, event: &AgentEvent) {
+        let mut prompt = self.prompt.lock();
+        let Some(open) = &mut *prompt else { return };
+        match event {
+            AgentEvent::MailIn { from, .. } if from == "you" => open.is_read = true,
+            // It was cancelled before the turn began.
+            AgentEvent::TurnStarted if open.is_cancelled => {
+                drop(prompt);
+                self.cancel();
+            }
+            AgentEvent::TurnEnded { outcome, error, .. } if open.is_read => {
+                let is_cancelled = open.is_cancelled;
+                drop(prompt);
+                let why = || error.clone().unwrap_or_default();
+                self.respond(match outcome.as_str() {
+                    _ if is_cancelled => Ok("cancelled"),
+                    "interrupted" => Ok("cancelled"),
+                    "turn_limit" => Ok("max_turn_requests"),
+                    "failed" | "stopped_by_hook" => Err(RpcError::internal(why())),
+                    _ => Ok("end_turn"),
+                });
+            }
+            // A hook has withheld the prompt, so there is no turn.
+            AgentEvent::State {
+                state: MemberState::Idle | MemberState::Background,
+                ..
+            } if open.is_read => {
+                drop(prompt);
+                self.respond(Ok("end_turn"));
+            }
+            _ => {}
+        }
+    }
+
+    fn respond(&self, outcome: Result<&str, RpcError>) {
+        if let Some(prompt) = self.prompt.lock().take() {
+            let response = outcome.map(|reason| json!({"stopReason": reason}));
+            self.link.respond(&prompt.request, response);
+        }
+    }
+}
+
+impl SessionLead {
+    pub(super) fn send(&self, input: PaneInput) {
+        // A stopped lead no longer receives.
+        self.input.send(input).ok();
+    }
+}
+
+/// Returns whether the lead handles a command between two turns, without one of its own.
+fn is_of_lead(line: &str) -> bool {
+    let command = command_in(line).map(|(name, _)| name);
+    command.is_some_and(|name| ["compact", "model", "clear"].contains(&name))
+}

@@ -1,0 +1,122 @@
+//! Ctrl-C, SIGTERM and the end of a lead's terminal.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use swarm_agent::EventSink;
+use swarm_protocol::{AgentEvent, ErrorKind};
+use swarm_ui::PaneInput;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::terminal::LeadTerminal;
+use crate::output::say;
+
+/// A second Ctrl-C within this time stops an interactive lead.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// The signals that stop a lead.
+pub(super) struct EndSignals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl EndSignals {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+/// The state that signals change.
+pub(super) struct Interrupts {
+    pub(super) stop: CancellationToken,
+    pub(super) hangup: CancellationToken,
+    pub(super) kill: CancellationToken,
+    /// Where the lead's work is drawn, if anywhere.
+    pub(super) view: Option<Arc<dyn EventSink>>,
+    pub(super) quiet: bool,
+    /// Interrupts the turn, if Ctrl-C first interrupts the turn.
+    pub(super) turn: Option<UnboundedSender<PaneInput>>,
+    pub(super) terminal: LeadTerminal,
+}
+
+impl Interrupts {
+    /// Handles stop requests. The first Ctrl-C stops the team gracefully, the second kills it, the
+    /// third exits immediately. SIGTERM and Ctrl-D (`asked`) count like Ctrl-C. If the terminal
+    /// closes, the lead stops and its members wait for another lead. In an interactive lead Ctrl-C
+    /// first clears the input line or interrupts the turn, and counts only if pressed again soon.
+    pub(super) async fn follow(self, mut signals: EndSignals, asked: Arc<Notify>) {
+        let mut last = None;
+        loop {
+            tokio::select! {
+                _ = signals.interrupt.recv() => if self.is_about_turn(&mut last) {
+                    continue;
+                },
+                _ = signals.terminate.recv() => {}
+                () = asked.notified() => {}
+                _ = signals.hangup.recv() => {
+                    // SIGHUP may arrive twice: from the kernel and from the shell.
+                    if !self.stop.is_cancelled() {
+                        self.hangup.cancel();
+                        self.stop.cancel();
+                    }
+                    continue;
+                }
+            }
+            self.end();
+        }
+    }
+
+    /// Returns whether a Ctrl-C applies to the input line or the turn instead of the session.
+    fn is_about_turn(&self, last: &mut Option<Instant>) -> bool {
+        let Some(turn) = self.turn.as_ref().filter(|_| !self.stop.is_cancelled()) else {
+            return false;
+        };
+        if self.terminal.clear() {
+            return true;
+        }
+        if last.is_some_and(|last| last.elapsed() < AGAIN) {
+            return false;
+        }
+        *last = Some(Instant::now());
+        // A stopped lead no longer receives.
+        turn.send(PaneInput::Interrupt).ok();
+        self.tell("press Ctrl-C again to end the session");
+        true
+    }
+
+    fn end(&self) {
+        if self.kill.is_cancelled() {
+            self.tell("exiting without waiting; `swarm ps` shows remaining processes, `swarm reap` terminates orphaned ones");
+            self.terminal.end();
+            let code = ErrorKind::Interrupted.exit_code().0;
+            std::process::exit(code.into());
+        }
+        if self.stop.is_cancelled() {
+            self.tell("killing the team; press Ctrl-C again to exit immediately");
+            self.kill.cancel();
+            return;
+        }
+        self.tell("stopping the team; press Ctrl-C again to kill it");
+        self.stop.cancel();
+    }
+
+    fn tell(&self, line: &str) {
+        match &self.view {
+            Some(view) => view.emit(AgentEvent::Notice {
+                line: line.to_owned(),
+            }),
+            // The person who interrupts reads stderr, even if a program reads stdout.
+            None if !self.quiet => say(&format!("swarm: {line}")),
+            None => {}
+        }
+    }
+}

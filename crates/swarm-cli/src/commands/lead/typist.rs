@@ -1,0 +1,332 @@
+//! A person at a lead's terminal: prompts, commands and answers to requests.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use swarm_config::ClaudeSettings;
+use swarm_member::LeadParts;
+use swarm_protocol::{AgentEvent, SessionId, TeamName};
+use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::configured::MEMORY;
+use super::history::InputHistory;
+use super::overview::Overview;
+use super::panel_actions::{PanelActions, PanelHost};
+use super::person_shell::ShellLines;
+use super::questions::{AttentiveSink, DialogRequest, QuestionHost, Questions, UNARMED};
+use super::report::OutputFormat;
+use super::rewind_picker::{REWIND, confirmed};
+use super::session_picker::RESUME;
+use super::slash::{TerminalCommands, Typed};
+use super::status_command::StatusCommand;
+use super::status_line::{StatusLine, StatusSink};
+use super::terminal::LeadTerminal;
+use super::view::view_theme;
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Input hint in the terminal of a run.
+const TYPE_HERE: &str =
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D stops the run";
+
+/// Input hint in the terminal of an interactive lead.
+const TALK_HERE: &str =
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the session";
+
+/// Reply to `!` without a command.
+const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
+
+/// A second Esc within this time opens the picker of `/rewind`.
+const DOUBLE_ESC: Duration = Duration::from_millis(800);
+
+/// Lets requests wait without a timeout, unless a setting says otherwise: a person answers them here
+/// or comes back to a detached run.
+pub(super) fn wait_for_answers(app: &App, parts: &mut LeadParts) {
+    if app.settings.is_built_in("permissions.timeout_s") {
+        parts.spawn_context.limits.permission_timeout_ms = 0;
+    }
+}
+
+/// Forwards typed prompts to the lead; handles commands and answers to requests itself. Returns the
+/// sink for more input if there is an input line. Ctrl-D and `/quit` notify `end`.
+pub(super) fn read_terminal(
+    app: &App,
+    parts: &mut LeadParts,
+    terminal: &LeadTerminal,
+    end: &Arc<Notify>,
+    lines: &Arc<ShellLines>,
+) -> Result<Option<Arc<Typist>>, Failure> {
+    let status = Arc::new(status_line(app, parts, terminal)?);
+    let commands = Arc::new(TerminalCommands::new(
+        app,
+        parts,
+        terminal,
+        Arc::clone(&status),
+        lines,
+    )?);
+    let questions = Questions {
+        store: Arc::clone(&app.store),
+        watcher: Arc::clone(&parts.spawn_context.watcher),
+        host: Arc::new(LeadHost {
+            commands: Arc::clone(&commands),
+            status: Arc::clone(&status),
+            terminal: terminal.clone(),
+        }),
+        look: Arc::default(),
+        put_off: Arc::default(),
+        shown: Arc::default(),
+    };
+    let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
+    terminal.remember(history.lines());
+    let (tell, person) = unbounded_channel();
+    let team_look = Arc::<Notify>::default();
+    let panel = PanelActions {
+        host: Arc::clone(&commands) as Arc<dyn PanelHost>,
+        terminal: terminal.clone(),
+        lead: tell.clone(),
+    };
+    let typist = Arc::new(Typist {
+        history,
+        panel,
+        team_look: Arc::clone(&team_look),
+        next_session: Arc::clone(&app.next_session),
+        commands: Arc::clone(&commands),
+        questions: questions.clone(),
+        terminal: terminal.clone(),
+        lead: tell,
+        end: Arc::clone(end),
+        is_interactive: parts.is_interactive,
+        last_esc: Mutex::default(),
+    });
+    let typing = Arc::clone(&typist);
+    let typed = move |input: PaneInput| typing.take(input);
+    if !terminal.read(typed)? {
+        if !app.out.quiet {
+            terminal.hint_once();
+        }
+        return Ok(None);
+    }
+    let overview = terminal.console().map(|console| Overview {
+        store: Arc::clone(&app.store),
+        watcher: Arc::clone(&parts.spawn_context.watcher),
+        status: Arc::clone(&status),
+        commands: Arc::clone(&commands),
+        console: console.clone(),
+        clock: Arc::clone(&app.clock),
+        look: Arc::clone(&team_look),
+    });
+    let shows_questions = commands.may_answer();
+    let events = Arc::new(StatusSink {
+        inner: Arc::clone(&parts.events),
+        status: Arc::clone(&status),
+    });
+    parts.events = Arc::new(AttentiveSink {
+        inner: events,
+        questions: shows_questions.then(|| Arc::clone(&questions.look)),
+        team: team_look,
+    });
+    if let Some(overview) = overview {
+        tokio::spawn(overview.follow());
+    }
+    tokio::spawn(status.follow());
+    if let Some(console) = terminal.console() {
+        let completed = Arc::clone(&commands);
+        console.complete_with(Box::new(move |text| completed.complete(text)));
+        if parts.is_interactive {
+            let attached = Arc::clone(&commands);
+            console.attach_with(Box::new(move |text| attached.images.attach(text)));
+        }
+        if let Some(draft) = commands.draft() {
+            console.set_text(&draft);
+        }
+    }
+    if shows_questions {
+        tokio::spawn(questions.follow());
+    }
+    parts.person = Some(person);
+    wait_for_answers(app, parts);
+    let line = if parts.is_interactive {
+        TALK_HERE
+    } else {
+        TYPE_HERE
+    };
+    let line = line.to_owned();
+    parts.events.emit(AgentEvent::Notice { line });
+    Ok(Some(typist))
+}
+
+/// Creates the status line and the notifications of the session.
+pub(super) fn status_line(
+    app: &App,
+    parts: &LeadParts,
+    terminal: &LeadTerminal,
+) -> Result<StatusLine, Failure> {
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let settings = app.settings.clone().with(claude.given(&app.env))?;
+    if let Some(console) = terminal.console() {
+        console.set_editor_mode(settings.editor_mode);
+        console.set_alert(Alert {
+            bell: settings.notify_bell,
+            osc: settings.notify_osc && !matches!(app.env.get("TERM"), Some("dumb" | "linux")),
+            in_tmux: app.env.get("TMUX").is_some(),
+        });
+    }
+    let spawn_context = &parts.spawn_context;
+    let model = spawn_context.model.rsplit('/').next();
+    let own = claude.status_line(app.is_trusted()?);
+    let own = own.map(|command| StatusCommand::new(command, parts));
+    let status = StatusLine::new(
+        terminal.clone(),
+        view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
+        spawn_context.cwd.clone(),
+        settings.notify_command,
+        SessionStatus::new(
+            model.unwrap_or(&spawn_context.model).to_owned(),
+            spawn_context.mode,
+            None,
+        ),
+    );
+    Ok(status.with_own(own))
+}
+
+/// Answers requests in a lead's terminal.
+struct LeadHost {
+    commands: Arc<TerminalCommands>,
+    status: Arc<StatusLine>,
+    terminal: LeadTerminal,
+}
+
+impl QuestionHost for LeadHost {
+    fn team(&self) -> Option<TeamName> {
+        self.commands.team()
+    }
+
+    fn run(&self, command: &str) {
+        self.commands.show_run(command);
+    }
+
+    fn ask(&self, request: Option<DialogRequest>) {
+        let dialog = request.map(|request| request.dialog);
+        if let Some(dialog) = &dialog {
+            self.status.run_command(&dialog.question);
+        }
+        self.terminal.ask(dialog, UNARMED);
+    }
+
+    fn waiting(&self, _open: usize, _postponed: usize) {}
+}
+
+/// Handles typed input.
+pub(super) struct Typist {
+    history: InputHistory,
+    panel: PanelActions,
+    /// Notified when the team panel should show the present state.
+    team_look: Arc<Notify>,
+    /// The conversation to continue after this session.
+    next_session: Arc<Mutex<Option<SessionId>>>,
+    pub(super) commands: Arc<TerminalCommands>,
+    questions: Questions,
+    terminal: LeadTerminal,
+    pub(super) lead: UnboundedSender<PaneInput>,
+    end: Arc<Notify>,
+    is_interactive: bool,
+    /// When Esc was last pressed.
+    last_esc: Mutex<Option<Instant>>,
+}
+
+impl Typist {
+    fn take(&self, input: PaneInput) {
+        let input = match input {
+            PaneInput::Shutdown => return self.end.notify_one(),
+            PaneInput::Interrupt if self.commands.stop_lines() => return,
+            PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
+            PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::TeamPanel => return self.team_look.notify_one(),
+            PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
+            PaneInput::Message { to, text } => return self.panel.message(&to, &text),
+            PaneInput::Picked { list, item } => {
+                return item.into_iter().for_each(|item| self.picked(&list, &item));
+            }
+            PaneInput::Expand => return self.commands.page_transcript(),
+            PaneInput::CycleMode => self.commands.mode_input(None),
+            PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
+            PaneInput::Line(line) => {
+                let line = self.commands.images.with_paths(&line);
+                self.history.add(&line);
+                let shell = line.strip_prefix('!').map(str::trim);
+                match shell.filter(|_| self.is_interactive) {
+                    Some("") => return self.commands.show(NO_SHELL_LINE.to_owned()),
+                    Some(shell) => return self.run_shell(shell.to_owned()),
+                    None => {}
+                }
+                match self.commands.take(line) {
+                    Typed::Prompt(line) => PaneInput::Line(line),
+                    Typed::Input(input) => input,
+                    Typed::Quit => return self.end.notify_one(),
+                    Typed::Done => return,
+                }
+            }
+            input => input,
+        };
+        // A stopped lead no longer receives.
+        self.lead.send(input).ok();
+    }
+
+    /// Returns whether Esc was pressed twice on an empty line.
+    fn is_second_esc(&self) -> bool {
+        let now = Instant::now();
+        let before = self.last_esc.lock().replace(now);
+        let is_empty = (self.terminal.console()).is_some_and(|console| console.text().is_empty());
+        self.is_interactive && is_empty && before.is_some_and(|before| now - before < DOUBLE_ESC)
+    }
+
+    /// Handles the choice in a picker.
+    fn picked(&self, list: &str, item: &str) {
+        if list == REWIND {
+            self.commands.pick_scope(item);
+        } else if let Some((line, scope)) = confirmed(list, item) {
+            // Before the lead drops the line.
+            if scope.has_conversation() {
+                self.commands.edit_again(line);
+            }
+            let line = line.to_owned();
+            self.lead.send(PaneInput::Rewind { line, scope }).ok();
+        } else if list == MEMORY {
+            self.commands.edit_memory(&self.terminal, item);
+        } else if list == RESUME {
+            self.continue_with(item);
+        }
+    }
+
+    /// Ends this session, to continue the conversation that was picked.
+    fn continue_with(&self, picked: &str) {
+        let Some(session) = self.commands.session_here(picked) else {
+            return;
+        };
+        *self.next_session.lock() = Some(session);
+        self.end.notify_one();
+    }
+
+    /// Runs an initial prompt as typed input if it is a command; returns any other prompt.
+    pub(super) fn take_command(self: Arc<Self>, prompt: String) -> Option<String> {
+        if !prompt.starts_with('/') {
+            return Some(prompt);
+        }
+        // A prompt file may run shell commands that take time.
+        std::thread::spawn(move || self.take(PaneInput::Line(prompt)));
+        None
+    }
+
+    /// Runs a shell command on a separate thread, so that input is still read.
+    fn run_shell(&self, line: String) {
+        let (commands, lead) = (Arc::clone(&self.commands), self.lead.clone());
+        std::thread::spawn(move || {
+            if let Some(text) = commands.shell(&line) {
+                lead.send(PaneInput::Context(text)).ok();
+            }
+        });
+    }
+}

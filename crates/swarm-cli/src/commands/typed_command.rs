@@ -1,0 +1,101 @@
+//! Runs commands that are typed into a terminal of this process.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use clap::{CommandFactory as _, Parser as _};
+use swarm_protocol::TeamName;
+
+use super::argument_tips;
+use super::command::{Args, Command};
+use super::team::TeamCommand;
+use crate::app::App;
+use crate::command_line::{CommandLine, RanCommand};
+use crate::environment;
+use crate::identity::Acting;
+use crate::output::captured;
+use crate::short_forms::written_out;
+
+/// The commands of `swarm`.
+pub(crate) struct TypedCommands;
+
+impl CommandLine for TypedCommands {
+    fn names(&self) -> Vec<String> {
+        let known = Args::command();
+        let known = known.get_subcommands().filter(|known| !known.is_hide_set());
+        known.map(|known| known.get_name().to_owned()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        Args::command().find_subcommand(name).is_some()
+    }
+
+    fn run(&self, line: &str, team: &dyn Fn() -> TeamName, acting: &Acting) -> RanCommand {
+        let mut args = match parse(line) {
+            Ok(args) => args,
+            Err(text) => return RanCommand::refused(text),
+        };
+        if let Command::Team(TeamCommand::Delete(_) | TeamCommand::Down(_)) = args.command {
+            return RanCommand::refused(
+                "the lead works in its team: ask it to delete the team, or end the session first",
+            );
+        }
+        if args.command.keeps_running() {
+            return RanCommand::refused("this command keeps running; run it in another terminal");
+        }
+        let names_team = args.global.team.is_some();
+        let (done, text) = captured(|| {
+            args.global.team.get_or_insert_with(|| team().to_string());
+            let env = environment::read()?;
+            let flags = args.command.flags();
+            let mut app = App::new(env, &args.global, &flags, Arc::new(Self))?;
+            app.acting = Some(acting.clone());
+            args.command.run(&app).map(drop)
+        });
+        RanCommand {
+            done,
+            text,
+            names_team,
+        }
+    }
+}
+
+/// Parses a line. The error is the text to show.
+fn parse(line: &str) -> Result<Args, String> {
+    let Some(words) = shlex::split(line) else {
+        return Err(format!("unclosed quotation mark: {line}"));
+    };
+    if words.iter().any(|word| word == "-") {
+        return Err("`-` would read this terminal; write the text into the command".to_owned());
+    }
+    let words = std::iter::once("swarm".to_owned()).chain(words);
+    let words = written_out(words.map(OsString::from).collect(), false);
+    Args::try_parse_from(&words).map_err(|error| {
+        let error = argument_tips::with_tip(error, words.into_iter());
+        error.render().to_string()
+    })
+}
+
+impl Command {
+    /// Returns whether the command needs a separate terminal: it runs until it is stopped, or is a
+    /// lead itself.
+    fn keeps_running(&self) -> bool {
+        match self {
+            Self::Run(_)
+            | Self::Lead(_)
+            | Self::Acp(_)
+            | Self::Mcp(_)
+            | Self::Resume(_)
+            | Self::Demo(_)
+            | Self::Attach(_) => true,
+            // The editor would take over the terminal.
+            Self::Approve(args) => args.edit,
+            Self::Status(args) => args.watch,
+            Self::Requests(args) => args.watch,
+            Self::Logs(args) => args.follow,
+            Self::Log(args) => args.follow,
+            Self::Inbox(args) => args.follow,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Short forms of command lines.
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::commands::Args;
+
+/// Common guesses and the commands they run.
+const SHORT: [(&str, &[&str]); 4] = [
+    ("ls", &["team", "list"]),
+    ("tasks", &["task", "list"]),
+    ("stop", &["shutdown"]),
+    ("-p", &["run"]),
+];
+
+/// Expands short forms. `lead` is the default command: in a terminal without arguments, and if the
+/// first argument is a prompt, which contains a space.
+pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<OsString> {
+    let Some(first) = words.get(1) else {
+        if has_terminal {
+            words.push(OsString::from("lead"));
+        }
+        return words;
+    };
+    let first = first.to_string_lossy().into_owned();
+    if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
+        words.splice(1..2, full.iter().map(OsString::from));
+    } else if !first.starts_with('-') && first.trim().contains(char::is_whitespace) {
+        words.insert(1, OsString::from("lead"));
+    }
+    words
+}
+
+/// Parses the arguments. `lead` is also the default command if its flags come first, as in
+/// `swarm --model sonnet "Fix it"`.
+pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
+    Args::try_parse_from(words).or_else(|error| {
+        let starts_with_flag = words
+            .get(1)
+            .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+        if error.kind() != ErrorKind::UnknownArgument || !starts_with_flag {
+            return Err(error);
+        }
+        let mut words = words.to_vec();
+        words.insert(1, OsString::from("lead"));
+        Args::try_parse_from(words)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_forms_are_expanded_and_a_single_word_is_not_a_prompt() {
+        let full = |words: &[&str], has_terminal| {
+            let words = std::iter::once("swarm").chain(words.iter().copied());
+            let words = written_out(words.map(OsString::from).collect(), has_terminal);
+            let words = words.into_iter().skip(1);
+            words
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(full(&[], true), ["lead"]);
+        assert_eq!(full(&[], false), [""; 0]);
+        assert_eq!(
+            full(&["fix it", "--json"], false),
+            ["lead", "fix it", "--json"]
+        );
+        assert_eq!(full(&["ls", "--json"], true), ["team", "list", "--json"]);
+        assert_eq!(full(&["tasks"], true), ["task", "list"]);
+        assert_eq!(full(&["stop", "bob"], true), ["shutdown", "bob"]);
+        assert_eq!(full(&["-p", "fix it"], true), ["run", "fix it"]);
+        for word in ["statsu", "--help", "--team a", ""] {
+            assert_eq!(full(&[word], true), [word]);
+        }
+    }
+
+    #[test]
+    fn flags_of_the_lead_need_no_command() {
+        let parsed = |words: &[&str]| {
+            let words = std::iter::once("swarm").chain(words.iter().copied());
+            parse(&words.map(OsString::from).collect::<Vec<_>>())
+        };
+        for words in [
+            &["--model", "sonnet", "fix it"][..],
+            &["-c"],
+            &["--mode", "plan", "--json"],
+        ] {
+            let args = parsed(words).unwrap();
+            let command = format!("{:?}", args.command);
+            assert!(command.starts_with("Lead("), "{command}");
+        }
+        let misspelled = parsed(&["--modle", "sonnet"]).unwrap_err().to_string();
+        assert!(misspelled.contains("swarm lead"), "{misspelled}");
+        let of_a_command = parsed(&["status", "--bogus"]).unwrap_err().to_string();
+        assert!(of_a_command.contains("swarm status"), "{of_a_command}");
+    }
+}
