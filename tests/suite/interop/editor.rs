@@ -298,6 +298,8 @@ fn a_members_question_names_it_and_a_client_that_goes_away_leaves_the_team_to_an
     let world = world().with_api(&api);
     let mut editor = Editor::start(&world, &["--team", "crew"]);
     let session = editor.open(&world.project());
+    let crew = world.team("crew").directory();
+    world.wait_until("the team", || crew.join("config.json").exists());
     world
         .swarm(&["task", "create", "tidy up", "--team", "crew"])
         .ok();
