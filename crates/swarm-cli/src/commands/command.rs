@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     acp, agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume, review,
-    rights, run, send, spawn, status, stop, task, team, trust, worktree,
+    interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume,
+    review, rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
