@@ -65,7 +65,8 @@ async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
             AgentEvent::TurnEnded {
                 text: "Hello".into(),
                 usage: COST,
-                error: None
+                error: None,
+                outcome: "finished".to_owned(),
             },
         ]
     );

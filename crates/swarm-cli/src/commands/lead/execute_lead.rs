@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use swarm_member::{LeadParts, RunReport, run_lead};
-use swarm_protocol::LEAD_NAME;
+use swarm_protocol::{ErrorKind, LEAD_NAME};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
