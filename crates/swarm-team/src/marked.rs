@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use swarm_os::process::{KnownProcesses, Process, Target, pid_space};
 use swarm_os::{Liveness, probe_and_read};
-use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
+use swarm_protocol::{
+    LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SANDBOX_HELPER, SPAWN_MARK, SpawnId,
+};
 use swarm_store::{BlockOn as _, Team};
 
 /// Identifies processes with the mark of a spawn of a team below a config directory. If the
@@ -56,6 +58,8 @@ fn marked(root: &Path, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
             .map(|spawn| (SPAWN_MARK.to_owned(), spawn.to_string()))
             .collect(),
         home: Some((ROOT_VARIABLE.to_owned(), root.to_owned())),
+        // It removes the placeholders of a sandbox.
+        cleans_up: Some(SANDBOX_HELPER),
         ..Target::default()
     }
 }

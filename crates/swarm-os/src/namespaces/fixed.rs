@@ -6,9 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
-use rustix::mount::{MountFlags, UnmountFlags, mount_bind_recursive, unmount};
-
-use super::bind::{MountError, at, bind_itself, lock};
 
 /// Content of a placeholder for `commondir`.
 pub(super) const ITSELF: &str = ".\n";
@@ -49,8 +46,7 @@ impl FixedEntry {
         )
     }
 
-    /// Whether this entry is reserved and a placeholder exists there. One that another agent left is
-    /// the same.
+    /// Whether this entry is reserved and a placeholder exists there, or something that looks like one.
     #[must_use]
     pub fn is_placeholder(&self) -> bool {
         match self.kind {
@@ -82,52 +78,18 @@ impl FixedEntry {
         })
     }
 
-    /// Removes the cover of a reserved directory, so that what was created in it outside is visible.
-    /// Until it is mounted again, processes inside can change it.
-    pub(super) fn uncover(&self) {
-        let path = self.path.as_path();
-        let is_covered = || {
-            is_same(
-                path.symlink_metadata(),
-                Path::new(RESERVED).symlink_metadata(),
-            )
-        };
-        while is_covered() && unmount(path, UnmountFlags::DETACH).is_ok() {}
+    /// Whether its cover is in place.
+    pub(super) fn is_covered(&self) -> bool {
+        is_same(
+            self.path.symlink_metadata(),
+            Path::new(RESERVED).symlink_metadata(),
+        )
     }
 
-    /// Mounts the entry. Call it with rights over the mount namespace; it applies to all processes in
-    /// it. What was created at a reserved path in the meantime becomes read-only. Never makes anything
-    /// writable, so a process inside that replaces a directory by a link gains nothing.
-    ///
-    /// # Errors
-    /// [`MountError`]; the entry may be changed.
-    pub fn mount(&self) -> Result<(), MountError> {
-        let path = self.path.as_path();
-        let Ok(found) = path.symlink_metadata() else {
-            return Ok(());
-        };
-        if found.is_symlink() {
-            // The link can be replaced, whatever is mounted at its target.
-            return Ok(());
-        }
-        match self.kind {
-            FixedKind::Pinned => bind_itself(path),
-            FixedKind::ReservedDirectory if is_empty_directory(path) => {
-                mount_bind_recursive(RESERVED, path).map_err(at("reserve", path))?;
-                lock_or_unmount(path)
-            }
-            _ => {
-                bind_itself(path)?;
-                lock_or_unmount(path)
-            }
-        }
+    /// Whether it is a reserved directory without content.
+    pub(super) fn needs_cover(&self) -> bool {
+        self.kind == FixedKind::ReservedDirectory && is_empty_directory(&self.path)
     }
-}
-
-fn lock_or_unmount(path: &Path) -> Result<(), MountError> {
-    lock(path, MountFlags::empty()).inspect_err(|_| {
-        unmount(path, UnmountFlags::DETACH).unwrap_or_default();
-    })
 }
 
 fn is_empty_directory(path: &Path) -> bool {

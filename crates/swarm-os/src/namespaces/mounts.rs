@@ -33,12 +33,14 @@ pub struct MountView {
     pub hidden: Vec<PathBuf>,
     /// Exceptions below hidden directories: readable, and writable if they are also in `writable`.
     pub shown: Vec<PathBuf>,
-    /// Entries of writable directories that cannot be changed, in the order in which they are mounted.
+    /// Entries of writable directories that cannot be changed, in the order in which
+    /// [`FixedMounts`](super::FixedMounts) mounts them.
     pub fixed: Vec<FixedEntry>,
 }
 
 impl MountView {
-    /// Changes the mounts of this process accordingly, with new `/proc` and `/dev`. Call it as the
+    /// Changes the mounts of this process accordingly, with new `/proc` and `/dev`, but without the
+    /// fixed entries. Call it as the
     /// first process of new namespaces ([`super::enter_new_namespaces`]).
     ///
     /// # Errors
@@ -57,7 +59,6 @@ impl MountView {
             }
         }
         lock_others(&writable)?;
-        self.fixed.iter().try_for_each(FixedEntry::mount)?;
         // Opened now, because they are not reachable once their directory is hidden.
         let exceptions = self.shown.iter().chain(&self.writable);
         let exceptions: Vec<(&Path, OwnedFd)> = exceptions

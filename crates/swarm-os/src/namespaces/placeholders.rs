@@ -1,12 +1,14 @@
-//! Files and directories that exist only so that something can be mounted on them.
+//! Files and directories that exist only so that something can be mounted on them. The sticky bit
+//! marks them: a user's own empty directory does not have it.
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdir, openat};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
@@ -15,6 +17,14 @@ use super::fixed::{FixedEntry, FixedKind, ITSELF, is_same};
 
 /// How often to try again if another process removes the placeholder or has locked it.
 const ATTEMPTS: usize = 10;
+
+/// Mode of a placeholder.
+const MARKED: Mode = Mode::SVTX
+    .union(Mode::RWXU)
+    .union(Mode::RGRP)
+    .union(Mode::XGRP)
+    .union(Mode::ROTH)
+    .union(Mode::XOTH);
 
 /// Time until the next attempt if it is locked. Its removal takes less.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,8 +37,9 @@ pub(super) struct Placeholders {
 }
 
 impl Placeholders {
-    /// Creates and locks the placeholder of a reserved entry, or adopts an existing one. Does nothing for other entries, if
-    /// something else exists there, and in a directory in which this user cannot create files.
+    /// Creates and locks the placeholder of a reserved entry, or adopts an existing one. Does nothing
+    /// for other entries, if something else exists there, and in a directory in which this user cannot
+    /// create files.
     ///
     /// # Errors
     /// [`MountError`] if it cannot be created for another reason.
@@ -46,7 +57,7 @@ impl Placeholders {
                     .held
                     .iter()
                     .any(|(_, known)| is_same(known.metadata(), file.metadata()));
-                if !is_known && entry.is_placeholder() {
+                if !is_known && is_marked(&file) {
                     self.held.push((entry.clone(), file));
                 }
                 return Ok(());
@@ -57,18 +68,18 @@ impl Placeholders {
         Err(at("reserve", &entry.path)(io::Error::other(busy)))
     }
 
-    /// Removes the placeholders that no other sandbox uses, unless something was created in them. Call
-    /// it in the mount namespace after every other process in it has ended.
+    /// Removes the placeholders that no other sandbox uses. One in which something was created only
+    /// loses its mark. Call it in the mount namespace after every other process in it has ended.
     pub(super) fn remove(self) {
         for (entry, file) in self.held {
             let path = entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
             let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            let is_unchanged = is_at(&file, path) && entry.is_placeholder();
-            if !alone || !is_unchanged {
+            if !alone || !is_at(&file, path) {
                 continue;
             }
             let removed = match entry.kind {
+                _ if !entry.is_placeholder() => unmark(path),
                 FixedKind::ReservedDirectory => fs::remove_dir(path),
                 _ => fs::remove_file(path),
             };
@@ -92,7 +103,7 @@ fn is_unwritable(error: &io::Error) -> bool {
 fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
     let path = entry.path.as_path();
     let created = match entry.kind {
-        FixedKind::ReservedDirectory => fs::create_dir(path),
+        FixedKind::ReservedDirectory => mkdir(path, MARKED).map_err(io::Error::from),
         _ => create_complete(path),
     };
     match created {
@@ -123,8 +134,20 @@ fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
 fn create_complete(path: &Path) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(ITSELF.as_bytes())?;
+    fchmod(&file, MARKED - Mode::XUSR - Mode::XGRP - Mode::XOTH)?;
     file.persist_noclobber(path)?;
     Ok(())
+}
+
+fn is_marked(file: &fs::File) -> bool {
+    let found = fstat(file);
+    found.is_ok_and(|found| Mode::from_raw_mode(found.st_mode).contains(Mode::SVTX))
+}
+
+/// By path: the file may have been opened through a read-only mount.
+fn unmark(path: &Path) -> io::Result<()> {
+    let mode = path.symlink_metadata()?.mode() & !Mode::SVTX.as_raw_mode();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 fn is_at(file: &fs::File, path: &Path) -> bool {
@@ -174,17 +197,39 @@ mod tests {
     fn what_was_created_in_the_meantime_is_kept() {
         let base = tempfile::tempdir().unwrap();
         let (own, file) = (base.path().join("own"), base.path().join("file"));
+        let empty = base.path().join("empty");
         fs::create_dir_all(own.join("inner")).unwrap();
+        fs::create_dir(&empty).unwrap();
         fs::File::create(&file).unwrap();
         let later = base.path().join("later");
         let mut placeholders = Placeholders::default();
-        for path in [&own, &file, &later] {
+        for path in [&own, &empty, &file, &later] {
             let reserved = entry(path, FixedKind::ReservedDirectory);
             placeholders.create(&reserved).unwrap();
         }
         fs::create_dir(later.join("inner")).unwrap();
         placeholders.remove();
-        assert!(own.is_dir() && file.is_file() && later.join("inner").is_dir());
+        assert!(own.is_dir() && empty.is_dir() && file.is_file());
+        assert!(later.join("inner").is_dir() && !is_marked(&fs::File::open(later).unwrap()));
+    }
+
+    #[test]
+    fn a_placeholder_that_a_dead_sandbox_left_is_removed() {
+        let base = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            (".claude", FixedKind::ReservedDirectory),
+            ("commondir", FixedKind::ReservedCommonDirectory),
+        ] {
+            let reserved = entry(&base.path().join(name), kind);
+            let mut dead = Placeholders::default();
+            dead.create(&reserved).unwrap();
+            drop(dead);
+            assert!(reserved.is_placeholder(), "{name}");
+            let mut next = Placeholders::default();
+            next.create(&reserved).unwrap();
+            next.remove();
+            assert!(!reserved.path.exists(), "{name}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
+use super::lookup::arguments;
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
@@ -20,6 +21,9 @@ use super::table;
 
 /// Default time between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
+
+/// Time between SIGTERM and SIGKILL for a process that cleans up after others.
+const CLEANUP: Duration = Duration::from_secs(1);
 
 /// Time after SIGKILL after which a process that still runs counts as remaining.
 const KILL_WAIT: Duration = Duration::from_secs(3);
@@ -42,6 +46,9 @@ pub struct Target {
     /// variable names another existing directory: a mark is copied together with the files that
     /// contain it, and then also marks processes of the copy.
     pub home: Option<(String, PathBuf)>,
+    /// First argument of programs that clean up after SIGTERM. They get [`CLEANUP`] for it, however
+    /// short the grace period is.
+    pub cleans_up: Option<&'static str>,
 }
 
 /// Processes that are found by other means than a mark. Evaluated at every scan, after the marks
@@ -82,6 +89,16 @@ pub struct Ended {
     pub killed: usize,
     /// Number of processes that are still running.
     pub left: usize,
+}
+
+impl Target {
+    fn cleans_up(&self, process: Process) -> bool {
+        let Some(argument) = self.cleans_up else {
+            return false;
+        };
+        let words = arguments(process.pid.cast_unsigned()).unwrap_or_default();
+        words.split(|byte| *byte == 0).nth(1) == Some(argument.as_bytes())
+    }
 }
 
 /// Terminates every process marked with `name=value` and its descendants: SIGTERM, and SIGKILL
@@ -132,11 +149,15 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     let first = find_running(target, &BTreeSet::new());
     let mut seen: BTreeSet<Process> = first.keys().copied().collect();
     signal(target, &first, Signal::TERM);
-    wait_for(&first, Instant::now() + grace);
+    let began = Instant::now();
+    wait_for(&first, began + grace);
+    let cleaning = first.into_iter();
+    let cleaning = cleaning.filter(|(process, _)| target.cleans_up(*process));
+    wait_for(&cleaning.collect(), began + CLEANUP);
 
     let deadline = Instant::now() + KILL_WAIT;
     let mut killed = BTreeSet::new();
-    let mut empty_scans = usize::from(first.is_empty());
+    let mut empty_scans = usize::from(seen.is_empty());
     let mut left = 0;
     while empty_scans < 2 {
         let found = find_running(target, &seen);

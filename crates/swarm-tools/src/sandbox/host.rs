@@ -18,7 +18,7 @@ use swarm_protocol::SandboxNetwork;
 use tokio::task::JoinHandle;
 
 use super::arguments::{HelperArguments, HelperTask};
-use super::init::{FAILED, PID, READY, send_request};
+use super::init::{FAILED, READY, send_request};
 use super::proxy::{NetworkAccess, serve};
 
 /// How long the start may take, for a machine under load.
@@ -158,19 +158,13 @@ impl SandboxHost {
     }
 
     fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
-        let (mut pid, mut line) = (None, String::new());
-        // Two processes write these lines, in any order.
-        let mut is_ready = false;
-        while !is_ready || pid.is_none() {
-            line.clear();
-            let output = &mut self.answers;
-            if !is_readable(output)? || output.read_line(&mut line).unwrap_or_default() == 0 {
-                return Err(self.reason());
-            }
-            is_ready |= line.trim_end() == READY;
-            let number = line.strip_prefix(PID).map(str::trim);
-            pid = pid.or_else(|| number?.parse().ok());
+        let mut line = String::new();
+        let output = &mut self.answers;
+        if !is_readable(output)? || output.read_line(&mut line).unwrap_or_default() == 0 {
+            return Err(self.reason());
         }
+        let pid = line.strip_prefix(READY).map(str::trim);
+        let pid = pid.and_then(|pid| pid.parse().ok());
         let pid = pid.ok_or("the first process was not reported")?;
         let first = NamespaceMember::of(pid);
         first.map_err(|error| format!("cannot inspect the first process: {error}"))

@@ -1,12 +1,12 @@
 //! The namespaces of one agent: the process that creates them and their first process.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, wait,
@@ -24,11 +24,11 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
 
-/// Line on standard output before the pid of the first process.
-pub(super) const PID: &str = "pid ";
+/// Line on standard output once commands can join, followed by the pid of the first process.
+pub(super) const READY: &str = "ready ";
 
-/// Line on standard output once commands can join.
-pub(super) const READY: &str = "ready";
+/// Line on standard output once requested entries are mounted.
+pub(super) const DONE: &str = "done";
 
 /// Line on standard output before the reason why entries could not be mounted.
 pub(super) const FAILED: &str = "failed ";
@@ -46,10 +46,7 @@ pub(super) fn host_namespaces(arguments: HelperArguments) -> Result<ExitCode, Sa
         .block_on(async { StopSignals::new() })
         .map_err(error)?;
     let mut mounts = FixedMounts::default();
-    let served = mounts
-        .reserve(&arguments.view.fixed)
-        .map_err(SandboxError::from)
-        .and_then(|()| serve_agent(arguments, &mut mounts, &runtime, &mut stop));
+    let served = serve_agent(arguments, &mut mounts, &runtime, &mut stop);
     mounts.remove();
     served
 }
@@ -84,7 +81,7 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 fn serve_agent(
-    arguments: HelperArguments,
+    mut arguments: HelperArguments,
     mounts: &mut FixedMounts,
     runtime: &Runtime,
     stop: &mut StopSignals,
@@ -92,7 +89,14 @@ fn serve_agent(
     let error = SandboxError::Namespaces;
     let channel = io::stdin().lock();
     let channel = UnixStream::from(rustix::io::dup(&channel).map_err(|e| error(e.into()))?);
+    let fixed = std::mem::take(&mut arguments.view.fixed);
     let mut first = start_first(arguments, &channel)?;
+    if let Some(status) = await_first(&mut first).map_err(error)? {
+        // It has written the reason to standard error.
+        return Ok(ExitCode::from(u8::from(!status.success())));
+    }
+    mounts.update(&fixed)?;
+    tell(&format!("{READY}{}", first.id())).map_err(error)?;
     let served = runtime.block_on(async {
         tokio::select! {
             () = stop.received() => Ok(()),
@@ -132,10 +136,23 @@ fn start_first(
         .args(arguments.words())
         // Its end is the end of this process.
         .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .map_err(error)?;
-    tell(&format!("{PID}{}", first.id())).map_err(error)?;
     Ok(first)
+}
+
+/// Waits until the first process has set up its mounts. Returns how it ended if it could not.
+fn await_first(first: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let read = match &mut first.stdout {
+        Some(output) => output.read(&mut [0])?,
+        None => 0,
+    };
+    if read == 0 {
+        first.wait().map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// Mounts what the agent requests, until it closes the channel or the first process ends.
@@ -161,7 +178,7 @@ async fn serve_requests(
             return Ok(());
         };
         match mounts.update(&fixed) {
-            Ok(()) => tell(READY)?,
+            Ok(()) => tell(DONE)?,
             Err(error) => tell(&format!("{FAILED}{error}").replace('\n', " "))?,
         }
     }
@@ -217,7 +234,7 @@ async fn attend() -> io::Result<()> {
     let mut children = signal(SignalKind::child())?;
     let input: OwnedFd = rustix::io::dup(io::stdin())?;
     let mut input = pipe::Receiver::from_owned_fd(input)?;
-    tell(READY)?;
+    tell(DONE)?;
     let mut byte = [0];
     loop {
         tokio::select! {
