@@ -9,11 +9,15 @@ mod backend;
 mod entry;
 mod error;
 mod fixed;
+mod fixed_entry;
+mod fixed_git;
 mod host;
 mod init;
 mod landlock;
 mod plan;
 mod proxy;
+#[cfg(any(test, target_os = "macos"))]
+mod seatbelt;
 mod system_calls;
 mod words;
 
