@@ -1,12 +1,10 @@
 //! The sandbox of shell commands: attempts to get out of it, and what works inside.
 
-use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
+use swarm_protocol::{SandboxKind, SandboxUse};
 use swarm_tests::escapes::{disagreements, stated_rows, try_escapes, working_backends};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::{DEADLINE, wait_until};
@@ -78,6 +76,15 @@ fn reserved_in(project: &Path) -> [PathBuf; 3] {
 
 #[test]
 fn no_placeholder_remains_after_a_shutdown() {
+    no_placeholder_remains_after("shutdown");
+}
+
+#[test]
+fn no_placeholder_remains_after_a_kill() {
+    no_placeholder_remains_after("kill");
+}
+
+fn no_placeholder_remains_after(end: &str) {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.result_of("a").is_none() {
             let command = "sleep 999 > /dev/null 2>&1 & true";
@@ -98,27 +105,83 @@ fn no_placeholder_remains_after_a_shutdown() {
     spawn_with(&world, "bob", &more);
     wait_for_state(&world, "bob", "idle");
     assert!(reserved.iter().all(|path| path.exists()));
-    world.swarm(&["shutdown", "bob"]).ok();
-    world.wait_until("the checkout is clean", || {
-        !reserved.iter().any(|path| path.exists())
-    });
+    world.swarm(&[end, "bob"]).ok();
+    let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[tokio::test]
-async fn placeholders_that_another_agent_left_are_removed() {
+async fn an_empty_directory_of_the_user_stays() {
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {
         return;
     };
     let reserved = reserved_in(&ctx.cwd);
-    std::fs::remove_dir_all(&reserved[0]).unwrap();
-    std::fs::create_dir(&reserved[0]).unwrap();
-    std::fs::create_dir(&reserved[1]).unwrap();
-    std::fs::write(&reserved[2], ".\n").unwrap();
-    assert!(bash("touch .claude/x", &ctx).await.is_error);
+    let own = [ctx.cwd.join(".claude"), ctx.cwd.join(".git/hooks")];
+    for directory in &own {
+        std::fs::remove_dir_all(directory).unwrap();
+        std::fs::create_dir(directory).unwrap();
+    }
+    let write = "echo x > .claude/x || echo x > .git/hooks/x";
+    assert!(bash(write, &ctx).await.is_error);
     drop(ctx);
-    let left: Vec<_> = reserved.iter().filter(|path| path.exists()).collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert!(own.iter().all(|path| path.is_dir()));
+    assert!(!reserved[1].exists() && !reserved[2].exists());
+}
+
+#[tokio::test]
+async fn settings_that_appear_outside_are_never_writable() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    std::fs::remove_dir_all(ctx.cwd.join(".claude")).unwrap();
+    // It tries all the time, also while the entries are mounted anew.
+    let attack = "(while :; do { : > .claude/forged && : > forged; } 2> /dev/null; done) > /dev/null 2>&1 & true";
+    assert!(!bash(attack, &ctx).await.is_error);
+    let settings = ctx.cwd.join(".claude/settings.json");
+    for _ in 0..20 {
+        std::fs::write(&settings, "{}").unwrap();
+        let seen = bash("cat .claude/settings.json", &ctx).await;
+        assert_eq!(seen.content, "{}");
+        std::fs::remove_file(&settings).unwrap();
+        assert!(!bash("true", &ctx).await.is_error);
+    }
+    assert!(!ctx.cwd.join("forged").exists());
+}
+
+#[tokio::test]
+async fn an_agent_in_the_main_checkout_cannot_redirect_the_git_of_worktrees() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    let tree = ".claude/worktrees/one";
+    for attempt in [
+        "echo x > .git/worktrees/one/commondir",
+        "echo x > .git/worktrees/one/gitdir",
+        "rm .git/worktrees/one/commondir",
+        "mv .git/worktrees/one .git/worktrees/old",
+        "mv .git/worktrees .git/old",
+        &format!("echo x > {tree}/.git"),
+        &format!("rm {tree}/.git"),
+        &format!("mv {tree} moved"),
+        "mv .claude/worktrees moved",
+        "git worktree remove .claude/worktrees/two",
+    ] {
+        let tried = bash(attempt, &ctx).await;
+        assert!(tried.is_error, "{attempt}");
+    }
+    let work = format!(
+        "echo y > {tree}/b && git -C {tree} add b && git -C {tree} commit -qm b \
+         && git worktree add -q own && git worktree prune && git worktree remove own && git worktree list"
+    );
+    let worked = bash(&work, &ctx).await;
+    assert!(!worked.is_error, "{}", worked.content);
+    // Without its file, the configuration of a worktree could be created.
+    repository.git(&["config", "extensions.worktreeConfig", "true"]);
+    let created = bash("touch .git/worktrees/one/config.worktree", &ctx).await;
+    assert!(created.is_error);
 }
 
 #[tokio::test]
@@ -254,133 +317,41 @@ async fn an_agent_that_moves_to_a_worktree_writes_only_there() {
 }
 
 #[tokio::test]
-async fn commands_of_one_agent_reach_its_servers_and_no_others() {
+async fn an_agent_in_a_worktree_cannot_damage_packed_objects_and_branches_of_others() {
     let repository = Repository::new();
-    let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
-        return;
-    }
-    // The port is in use outside, and free inside.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
     let mut ctx = repository.context("one");
-    Arc::make_mut(&mut ctx.guards).network = SandboxNetwork::None;
-    let serve = format!(
-        "mkfifo ready; python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", {port})); \
-         open(\"ready\", \"w\").close(); s.accept()[0].send(b\"from inside\")' > /dev/null 2>&1 & cat ready"
-    );
-    let served = bash(&serve, &ctx).await;
-    assert!(!served.is_error, "{}", served.content);
-    let read = format!("exec 3<> /dev/tcp/127.0.0.1/{port} && cat <&3");
-    let read = bash(&read, &ctx).await;
-    assert!(read.content.starts_with("from inside"), "{}", read.content);
-}
-
-#[tokio::test]
-async fn the_proxy_connects_only_to_permitted_hosts() {
-    let repository = Repository::new();
-    let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+    if ctx.guards.backend != Some(SandboxKind::Namespaces) {
         return;
     }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\noutside";
-            client.unwrap().write_all(answer.as_bytes()).unwrap();
-        }
-    });
-    let mut ctx = repository.context("one");
-    let guards = Arc::make_mut(&mut ctx.guards);
-    guards.network = SandboxNetwork::Proxy;
-    guards.hosts = vec![format!("127.0.0.1:{port}"), "*.local.example".to_owned()];
-    let get = |proxy: &str, host: &str| {
-        format!(
-            "curl -s --max-time 20 --noproxy '' -x \"{proxy}\" http://{host}:{port} || echo failed $?"
-        )
-    };
-    for proxy in ["$HTTP_PROXY", "$ALL_PROXY"] {
-        let got = bash(&get(proxy, "127.0.0.1"), &ctx).await;
-        assert_eq!(got.content, "outside", "{proxy}");
-        // Spellings of the same address are other hosts.
-        for host in ["localhost", "[::ffff:127.0.0.1]", "evil.example"] {
-            let got = bash(&get(proxy, host), &ctx).await.content;
-            assert!(!got.starts_with("outside"), "{proxy} {host}: {got}");
-            assert!(got.contains("were denied"), "{proxy} {host}: {got}");
-        }
+    repository.git(&["branch", "-m", "one", "group/one"]);
+    repository.git(&["branch", "-m", "two", "group/two"]);
+    repository.git(&["repack", "-adq"]);
+    let main = repository.git(&["symbolic-ref", "--short", "HEAD"]);
+    let git = repository.git(&["rev-parse", "--absolute-git-dir"]);
+    let (main, git) = (main.trim(), git.trim());
+    for attempt in [
+        "rm -f objects/pack/*.pack",
+        "truncate -s 0 objects/pack/*.idx",
+        "mv objects/pack/*.pack objects/",
+        "mv objects/pack objects/old",
+        "mv objects old",
+        "echo /tmp > objects/info/alternates",
+        &format!("echo 0 > refs/heads/{main}"),
+        &format!("rm -f refs/heads/{main}"),
+        "echo 0 > refs/heads/group/two",
+        "mv refs/heads/group refs/heads/old",
+        "mv refs/heads refs/old",
+    ] {
+        let tried = bash(&format!("cd {git} && {attempt}"), &ctx).await;
+        assert!(tried.is_error, "{attempt}");
     }
-    let direct = bash(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"), &ctx).await;
-    assert!(direct.is_error, "{}", direct.content);
-}
-
-#[test]
-fn a_person_answers_for_hosts_and_questions_end_with_their_command() {
-    let api = FakeApi::start(|ask: &Ask| {
-        let get = |host: &str| format!("curl -s --max-time 60 http://{host}/");
-        let bash =
-            |id: &str, command: String| Reply::tool(id, "Bash", json!({ "command": command }));
-        let both = format!(
-            "{} > a & {} > b & wait; cat a b",
-            get("allowed.invalid"),
-            get("denied.invalid")
-        );
-        if ask.result_of("ask").is_none() {
-            bash("ask", both)
-        } else if ask.result_of("again").is_none() {
-            bash(
-                "again",
-                format!("{}; {}", get("allowed.invalid"), get("denied.invalid")),
-            )
-        } else if ask.result_of("short").is_none() {
-            bash(
-                "short",
-                "timeout 1 curl -s http://late.invalid/; true".to_owned(),
-            )
-        } else {
-            Reply::text("done")
-        }
-    });
-    let world = world_over(&api);
-    if !working_backends(&world.program("swarm-teammate")).contains(&SandboxKind::Namespaces) {
-        return;
-    }
-    world.write(
-        "root/swarm.toml",
-        "[sandbox]\nbash = \"always\"\nnetwork = \"proxy\"\n",
+    let work = format!(
+        "set -e; echo x > x && git add x; git commit -qm x; git branch other HEAD~1; git tag t; git switch -q other; \
+         echo y > y && git add y; git commit -qm y; git rebase -q {main}; git cherry-pick group/one > /dev/null; \
+         echo z > y; test -n \"$(git stash create)\"; git commit -qam z; git merge -q group/one; git switch -q group/one; \
+         git reset -q --keep HEAD~1; git fsck --no-progress --no-dangling"
     );
-    spawn_with(
-        &world,
-        "bob",
-        &["--mode", "bypassPermissions", "--prompt", "go"],
-    );
-    // Both questions wait at the same time.
-    let asked = |count: usize| {
-        let requests = world.team("demo").requests();
-        (requests.len() == count).then_some(requests)
-    };
-    let requests = wait_until("two questions", DEADLINE, || asked(2)).unwrap();
-    let id_of = |host: &str| {
-        let mut found = requests.iter().filter(|request| request["host"] == host);
-        let request = found.next().expect("a request");
-        assert_eq!(request["kind"], "sandbox");
-        request["id"].as_str().unwrap().to_owned()
-    };
-    let listed = world.swarm(&["requests"]).ok().stdout.clone();
-    assert!(listed.contains("network allowed.invalid"), "{listed}");
-    world.swarm(&["deny", &id_of("denied.invalid")]).ok();
-    world.swarm(&["approve", &id_of("allowed.invalid")]).ok();
-    wait_for_state(&world, "bob", "idle");
-    assert!(world.team("demo").requests().is_empty());
-    let last = api.requests().pop().expect("a request").ask;
-    for call in ["ask", "again"] {
-        let (told, _) = last.result_of(call).expect("a result");
-        for words in [
-            "denied.invalid:80: it is not permitted",
-            "cannot resolve allowed.invalid",
-        ] {
-            assert!(told.contains(words), "{call}: {told}");
-        }
-    }
-    world.swarm(&["shutdown", "bob"]).ok();
+    let worked = bash(&work, &ctx).await;
+    assert!(!worked.is_error, "{}", worked.content);
+    repository.git(&["fsck", "--connectivity-only"]);
 }

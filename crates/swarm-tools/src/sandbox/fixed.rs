@@ -3,58 +3,38 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::WORKTREES_DIRECTORY;
 use swarm_os::namespaces::{FixedEntry, FixedKind};
 
+use super::fixed_entry::{entry, existing_or_reserved, exists};
+use super::fixed_git::{own_worktree_entries, repository_entries, worktree_entries};
 use crate::Confinement;
-
-/// Files of a repository that make git run programs, besides `hooks`.
-const GIT_CONFIGURATION: [&str; 2] = ["config", "config.worktree"];
-
-/// Files of a worktree's git directory that name other directories and their configuration.
-const WORKTREE_CONFIGURATION: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
 
 /// Files and directories of a project that make swarm or Claude Code run programs.
 const PROJECT_CONFIGURATION: [&str; 2] = [".mcp.json", ".claude"];
 
-/// What stays writable below `.claude`: worktrees of other agents, which this one may merge or remove,
-/// and notes of agents.
-const WRITABLE: [&str; 3] = [
-    WORKTREES_DIRECTORY,
-    ".claude/agent-memory",
-    ".claude/agent-memory-local",
-];
+/// What stays writable below `.claude`, besides worktrees of agents: their notes.
+const WRITABLE: [&str; 2] = [".claude/agent-memory", ".claude/agent-memory-local"];
 
 /// Returns the entries as they are needed now. A pinned one precedes read-only ones above it, so that
 /// it stays writable.
-pub(super) fn fixed_entries(confine: &Confinement) -> Vec<FixedEntry> {
+pub(super) fn fixed_entries(confine: &Confinement, writable: &[PathBuf]) -> Vec<FixedEntry> {
     let root = confine.root();
-    let mut entries = project_entries(root);
     let dot_git = root.join(".git");
+    let (mut entries, in_git) = worktree_entries(root, &dot_git, writable);
+    entries.extend(project_entries(root));
     match dot_git.symlink_metadata() {
-        Ok(found) if found.is_dir() => entries.extend(repository_entries(&dot_git)),
+        Ok(found) if found.is_dir() => {
+            entries.extend(repository_entries(&dot_git, writable));
+            entries.extend(in_git);
+        }
         // Names the git directory.
         Ok(_) => entries.push(entry(dot_git, FixedKind::ReadOnly)),
         Err(_) => {}
     }
     if let Some(git) = confine.git() {
-        entries.extend(read_only(&git.own, &WORKTREE_CONFIGURATION));
+        entries.extend(own_worktree_entries(git, writable));
     }
     entries
-}
-
-fn entry(path: PathBuf, kind: FixedKind) -> FixedEntry {
-    FixedEntry { path, kind }
-}
-
-fn read_only(directory: &Path, names: &[&str]) -> impl Iterator<Item = FixedEntry> {
-    let paths = names.iter().map(|name| directory.join(name));
-    let existing = paths.filter(|path| exists(path));
-    existing.map(|path| entry(path, FixedKind::ReadOnly))
-}
-
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }
 
 /// An empty directory is left alone, so that a repository can be cloned into it.
@@ -71,44 +51,6 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
     writable.chain(configuration).collect()
 }
 
-/// Entries of the git directory of a main checkout. As a mount it cannot be renamed and replaced.
-fn repository_entries(git: &Path) -> Vec<FixedEntry> {
-    let mut entries = vec![entry(git.to_owned(), FixedKind::Pinned)];
-    entries.extend(read_only(git, &GIT_CONFIGURATION));
-    entries.push(existing_or_reserved(
-        git.join("hooks"),
-        FixedKind::ReservedDirectory,
-    ));
-    let common = git.join("commondir");
-    if exists(&common) || !has_own_worktree(git) {
-        let kind = FixedKind::ReservedCommonDirectory;
-        entries.push(existing_or_reserved(common, kind));
-    }
-    entries
-}
-
-/// Returns a reserved entry if nothing exists there or only a placeholder, which another agent uses or
-/// has left; otherwise a read-only one.
-fn existing_or_reserved(path: PathBuf, kind: FixedKind) -> FixedEntry {
-    let is_missing = !exists(&path);
-    let reserved = entry(path, kind);
-    if is_missing || reserved.is_placeholder() {
-        return reserved;
-    }
-    entry(reserved.path, FixedKind::ReadOnly)
-}
-
-/// Whether the configuration may name a worktree, which git ignores if there is a `commondir`.
-fn has_own_worktree(git: &Path) -> bool {
-    let config = std::fs::read(git.join("config")).unwrap_or_default();
-    let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
-    let mut keys = config.lines().filter_map(|line| {
-        let (key, _) = line.split_once('=')?;
-        key.rsplit(']').next().map(str::trim)
-    });
-    keys.any(|key| key == "worktree")
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -116,7 +58,7 @@ mod tests {
     use super::*;
 
     fn kinds(root: &Path) -> Vec<(String, FixedKind)> {
-        let entries = fixed_entries(&Confinement::new(root));
+        let entries = fixed_entries(&Confinement::new(root), &[root.to_owned()]);
         let named = entries.into_iter().map(|entry| {
             let path = entry.path.strip_prefix(root).unwrap();
             (path.display().to_string(), entry.kind)
