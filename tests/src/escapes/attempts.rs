@@ -16,7 +16,8 @@ pub(super) const SIGNAL: &str = "signal other processes";
 pub(super) const UNIX: &str = "use Unix sockets";
 pub(super) const TERMINAL: &str = "write to your terminals";
 pub(super) const SYSTEM: &str = "mount, open disks, change kernel settings, use the kernel's keys";
-pub(super) const NETWORK: &str = "reach the network, if `sandbox.network` is `none`";
+pub(super) const NETWORK: &str =
+    "reach hosts that are not permitted, unless `sandbox.network` is `open`";
 pub(super) const OUTLIVE: &str = "outlive the agent";
 
 /// One attempt: its row and its script. Variables: `OUT`, a directory outside with `file` (which

@@ -11,6 +11,7 @@ pub(crate) mod guards;
 mod holds;
 mod life;
 mod mail;
+mod network;
 mod no_room;
 mod own_server;
 mod panes;

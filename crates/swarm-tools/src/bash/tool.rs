@@ -8,8 +8,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use swarm_protocol::ToolKind;
+use swarm_protocol::{ShellGuards, ToolKind};
 
+use super::denial::denial;
 use super::run::{CommandResult, run, run_in_background};
 use super::running::{Outcome, sentence};
 use crate::detail::output_lines;
@@ -89,7 +90,7 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     }
     let timeout = time_limit(input.timeout, &ctx.limits)?;
     let result = run(command, timeout, ctx).await?;
-    Ok(report(&result, timeout))
+    Ok(report(&result, timeout, &ctx.guards))
 }
 
 /// Starts a background command.
@@ -126,7 +127,7 @@ fn time_limit(asked: Option<usize>, limits: &ToolLimits) -> Result<Duration, Str
     }
 }
 
-fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
+fn report(result: &CommandResult, timeout: Duration, guards: &ShellGuards) -> ToolOutput {
     let lines = counted(result.lines, "line");
     let (first, short, is_error) = match &result.outcome {
         Outcome::Exited(status) if status.success() => (None, "ok".to_owned(), false),
@@ -162,14 +163,9 @@ fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
     if let Some(whole) = &result.whole {
         parts.push(format!("[full output, {lines}: {}]", whole.display()));
     }
-    if is_error && result.sandboxed {
-        parts.extend(sandbox_hint(output).map(str::to_owned));
-    }
-    if !result.denied.is_empty() {
-        parts.push(format!(
-            "[Sandbox: connections to {} were denied. If the task needs them, ask the user to add the hosts to `sandbox.hosts`.]",
-            result.denied.join(", ")
-        ));
+    if result.sandboxed {
+        let failed = is_error.then_some(output);
+        parts.extend(denial(failed, &result.denied, guards));
     }
     if !result.background.is_empty() {
         let pids: Vec<String> = result
@@ -191,22 +187,6 @@ fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
         attachments: Vec::new(),
         detail: output_lines(output),
         response: Some(response(output, interrupted)),
-    }
-}
-
-/// Returns what the sandbox denies, if an error message looks like it, and how to ask for more.
-fn sandbox_hint(output: &str) -> Option<&'static str> {
-    let has = |text: &str| output.contains(text);
-    if has("ermission denied") || has("Read-only file system") {
-        Some(
-            "[Sandbox: commands can write only in your worktree or working directory and in temporary directories, and cannot read credentials. If the task needs more, ask the user to add the path to `sandbox.write` or remove it from `sandbox.hide`.]",
-        )
-    } else if has("Operation not permitted") {
-        Some(
-            "[Sandbox: commands cannot use Unix sockets (tmux, Docker, ssh-agent, D-Bus), the kernel's keys or other processes. If the task needs such sockets, ask the user to set `sandbox.unix_sockets`.]",
-        )
-    } else {
-        None
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of the shell sandbox: what works on this machine, and the settings.
 
 use swarm_config::Settings;
-use swarm_protocol::{SandboxKind, SandboxUse};
+use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
 use swarm_tools::sandbox::SandboxProbe;
 
 use super::finding::Finding;
@@ -10,10 +10,20 @@ use crate::shell_guards::{find_sandbox, missing_backends};
 const NAME: &str = "sandbox";
 
 pub(super) fn check(settings: &Settings) -> Finding {
-    judge(&find_sandbox(), settings.sandbox, settings.sandbox_required)
+    judge(
+        &find_sandbox(),
+        settings.sandbox,
+        settings.sandbox_required,
+        settings.sandbox_network,
+    )
 }
 
-fn judge(probe: &SandboxProbe, used: SandboxUse, required: bool) -> Finding {
+fn judge(
+    probe: &SandboxProbe,
+    used: SandboxUse,
+    required: bool,
+    network: SandboxNetwork,
+) -> Finding {
     let whose = match used {
         SandboxUse::Always | SandboxUse::Auto => "it applies to the commands of every agent",
         SandboxUse::Worktree => "it applies to the commands of agents with their own worktree",
@@ -26,18 +36,30 @@ fn judge(probe: &SandboxProbe, used: SandboxUse, required: bool) -> Finding {
     };
     let missing = missing_backends(probe);
     match probe.backend {
-        Some(SandboxKind::Namespaces) => Finding::ok(NAME, format!("namespaces; {whose}")),
+        Some(SandboxKind::Namespaces) => {
+            let network = match network {
+                SandboxNetwork::Open => "the network is open",
+                SandboxNetwork::Proxy => "of the network they reach permitted hosts",
+                SandboxNetwork::None => "they have no network",
+            };
+            Finding::ok(NAME, format!("namespaces; {whose}; {network}"))
+        }
         Some(SandboxKind::Landlock) => {
             let lacks = probe
                 .lacks
                 .as_deref()
                 .unwrap_or("all of its rules are in force");
+            let network = match network {
+                SandboxNetwork::Open => "the network is open",
+                SandboxNetwork::Proxy | SandboxNetwork::None => "they have no network",
+            };
             Finding::warning(
                 NAME,
                 format!(
-                    "landlock, the weaker sandbox ({lacks}); {whose}; not available: {missing}"
+                    "landlock, the weaker sandbox ({lacks}); {whose}; {network}; not available: {missing}"
                 ),
-                "permit unprivileged user namespaces for the stronger one; the guide's table says what each sandbox stops",
+                "permit unprivileged user namespaces for the stronger one, or set `sandbox.network` to open if commands need \
+                 the network; the guide's table says what each sandbox stops",
             )
         }
         None if required || used == SandboxUse::Always => Finding::missing(
@@ -76,7 +98,7 @@ mod tests {
                 SandboxUse::Auto,
                 false,
                 State::Ok,
-                "every agent",
+                "permitted hosts",
             ),
             (
                 namespaces,
@@ -90,7 +112,7 @@ mod tests {
                 SandboxUse::Auto,
                 true,
                 State::Warning,
-                "not permitted",
+                "no network; not available: namespaces (not permitted)",
             ),
             (
                 None,
@@ -109,7 +131,7 @@ mod tests {
             ),
             (None, SandboxUse::Off, true, State::Ok, "disabled"),
         ] {
-            let finding = judge(&probe(backend), used, required);
+            let finding = judge(&probe(backend), used, required, SandboxNetwork::Proxy);
             assert_eq!(finding.state, state, "{finding:?}");
             assert!(finding.found.contains(words), "{finding:?}");
         }

@@ -75,7 +75,7 @@ async fn read_socks(client: &mut TcpStream) -> io::Result<Option<ProxyRequest>> 
     }))
 }
 
-/// A SOCKS5 reply without an address: 0 for success, 2 for "not allowed".
+/// A SOCKS5 reply without an address: 0 for success.
 pub(super) fn socks_answer(code: u8) -> [u8; 10] {
     [5, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::access::NetworkAccess;
+use super::access::{ConnectError, NetworkAccess};
 use super::request::{ProxyProtocol, read_request, socks_answer};
 
 /// Accepts connections until the task is aborted.
@@ -50,14 +50,23 @@ async fn closed(client: &TcpStream) {
     }
 }
 
-async fn refuse(mut client: TcpStream, protocol: &ProxyProtocol, why: &str) -> io::Result<()> {
+async fn refuse(
+    mut client: TcpStream,
+    protocol: &ProxyProtocol,
+    why: &ConnectError,
+) -> io::Result<()> {
+    // RFC 1928: connection not allowed, host unreachable.
+    let (code, status) = match why {
+        ConnectError::Denied(_) => (2, "403 Forbidden"),
+        ConnectError::Failed(_) => (4, "502 Bad Gateway"),
+    };
     if *protocol == ProxyProtocol::Socks {
-        client.write_all(&socks_answer(2)).await?;
+        client.write_all(&socks_answer(code)).await?;
     } else {
         let body = format!("{why}\n");
         let length = body.len();
         let answer = format!(
-            "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         );
         client.write_all(answer.as_bytes()).await?;
     }
