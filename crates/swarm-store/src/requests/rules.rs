@@ -10,7 +10,7 @@ use crate::error::answered;
 use crate::{Result, StoreError, VerifyKey};
 
 /// Maximum length in bytes of a call's input and of a reason in the journal.
-const EXCERPT: usize = 1024;
+const LONGEST: usize = 64 * 1024;
 
 /// Returns the event of a new request.
 pub(crate) fn opened(request: &RequestRecord) -> Event {
@@ -168,11 +168,11 @@ fn updated_digest_of(asked: &RequestKind, answer: &Answer) -> Option<String> {
     }
 }
 
-/// Returns the beginning of a text, with a mark if it is cut.
+/// Returns a text, or its beginning and how much of it that is.
 fn excerpt(text: &str) -> String {
-    let end = text.floor_char_boundary(EXCERPT);
+    let end = text.floor_char_boundary(LONGEST);
     match &text[..end] {
         all if end == text.len() => all.to_owned(),
-        cut => format!("{cut}…"),
+        cut => format!("{cut}… [{end} of {} bytes]", text.len()),
     }
 }
