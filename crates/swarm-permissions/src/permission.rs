@@ -61,3 +61,18 @@ impl PermissionOutcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_tells_whether_somebody_answered() {
+        let answered = |outcome| match outcome {
+            PermissionOutcome::Deny { answered, .. } => answered,
+            PermissionOutcome::Allow { .. } => unreachable!(),
+        };
+        assert!(answered(PermissionOutcome::deny("no")));
+        assert!(!answered(PermissionOutcome::unanswered("late")));
+    }
+}

@@ -264,6 +264,7 @@ fn a_compound_command_needs_every_part_allowed() {
         ("npm run \"$(rm x)\"", ASK),
         ("npm run ${x:-$(rm x)}", ASK),
         ("npm run a > out.txt", ASK),
+        ("npm run a && npm run a > out.txt", ASK),
         ("npm run a <(rm x)", ASK),
         ("npm run a <<E\nx\nE", ASK),
         ("(npm test)", ASK),
@@ -521,45 +522,16 @@ fn the_reason_names_the_rule_and_its_origin() {
 }
 
 #[test]
-fn suggestions_have_the_format_of_messages() {
-    let none = RuleSet::default();
-    let suggestions = |tool: &str, input: Value| match ask(Default, &none, tool, &input) {
-        Decision::Ask { suggestions, .. } => serde_json::to_value(suggestions).unwrap(),
-        other => panic!("{other:?}"),
-    };
-    let bash_rule = |content: &str| {
-        json!([{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": content}],
-                "behavior": "allow", "destination": "session"}])
-    };
-    assert_eq!(
-        suggestions("Bash", json!({"command": "git push -f"})),
-        bash_rule("git push:*")
-    );
-    assert_eq!(
-        suggestions("Bash", json!({"command": "npm run build x"})),
-        bash_rule("npm run build:*")
-    );
-    assert_eq!(
-        suggestions("Bash", json!({"command": "rm -rf a*"})),
-        bash_rule(r"rm -rf a\*")
-    );
-    assert_eq!(
-        suggestions("Bash", json!({"command": "echo $(x)"})),
-        bash_rule("echo $(x)")
-    );
-    assert_eq!(
-        suggestions("Bash", json!({"command": "git -C x push"})),
-        bash_rule("git -C x push")
-    );
-    assert_eq!(
-        suggestions("Write", json!({"file_path": "/home/dev/proj/x"})),
-        json!([{"type": "addRules", "rules": [{"toolName": "Edit", "ruleContent": "//home/dev/proj/**"}],
-                "behavior": "allow", "destination": "session"}])
-    );
-    assert_eq!(
-        suggestions("WebSearch", json!({})),
-        json!([{"type": "addRules", "rules": [{"toolName": "WebSearch"}], "behavior": "allow", "destination": "session"}])
-    );
+fn a_rule_for_a_parameter_does_not_match_a_call_without_it() {
+    let set = rules(&json!({"deny": ["Agent(Explore)"]}));
+    for (input, expected) in [
+        (json!({"subagent_type": "Explore"}), DENY),
+        (json!({"subagent_type": "Plan"}), ASK),
+        (json!({}), ASK),
+    ] {
+        let decision = ask(Default, &set, "Agent", &input);
+        assert_eq!(word(&decision), expected, "{input}");
+    }
 }
 
 #[test]

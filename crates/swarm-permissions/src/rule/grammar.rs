@@ -259,6 +259,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_tools_of_a_family_are_known() {
+        for tool in READ_FAMILY.iter().chain(&EDIT_FAMILY) {
+            assert_eq!(suggest_tool(tool), None, "{tool}");
+        }
+        assert_eq!(suggest_tool("Raed"), Some("Read"));
+    }
+
     use Behavior::{Allow, Deny};
 
     #[test]
