@@ -84,7 +84,10 @@ impl KeyHelper {
 
     async fn run(&self) -> Result<Secret, String> {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", &self.command]).stderr(Stdio::piped());
+        command
+            .args(["-c", &self.command])
+            .process_group(0)
+            .stderr(Stdio::piped());
         let output = output_within(command, b"", TIMEOUT).await;
         let output = output
             .map_err(|error| format!("could not be run: {error}"))?

@@ -8,7 +8,7 @@ use swarm_os::process::{Target, kill_now};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-/// Runs a command with `input` and captures its output. Returns `None` if it has not exited in time.
+/// Runs a command with its own process group, with `input`, and captures its output. Returns `None` if it has not exited in time.
 /// Then, and if this future is dropped, every process of its group is killed.
 pub(crate) async fn output_within(
     mut command: Command,
@@ -16,7 +16,6 @@ pub(crate) async fn output_within(
     limit: Duration,
 ) -> io::Result<Option<Output>> {
     command
-        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
@@ -62,7 +61,7 @@ mod tests {
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", script]);
+        command.args(["-c", script]).process_group(0);
         command
     }
 

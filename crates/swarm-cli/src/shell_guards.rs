@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use swarm_config::Settings;
+use swarm_config::{Environment, Settings};
 use swarm_protocol::{ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
@@ -26,9 +26,7 @@ const SHOWN: [&str; 8] = [
 
 /// Returns the shell restrictions that apply.
 pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
-    let settings = &app.settings;
-    let helper = sandbox_helper(program);
-    let backend = match settings.sandbox {
+    let backend = match app.settings.sandbox {
         SandboxUse::Off => None,
         _ => sandbox_backend(app)?,
     };
@@ -40,28 +38,46 @@ pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Fai
         );
         Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
     })?;
-    let home = app.env.home();
+    Ok(ShellGuards {
+        backend,
+        helper: sandbox_helper(program),
+        shims: Some(shims),
+        ..written_guards(&app.env, &app.settings, &app.root)
+    })
+}
+
+/// Returns the restrictions for programs that `swarm doctor` tries.
+pub(crate) fn guards_here(env: &Environment, settings: &Settings, root: &Path) -> ShellGuards {
+    let own = std::env::current_exe().unwrap_or_default();
+    ShellGuards {
+        backend: find_sandbox().backend,
+        helper: sandbox_helper(&own),
+        ..written_guards(env, settings, root)
+    }
+}
+
+/// Returns the restrictions as the settings have them, without a backend.
+fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellGuards {
+    let home = env.home();
     let path = |text: &String| match (text.strip_prefix("~/"), &home) {
         (Some(rest), Some(home)) => Some(home.join(rest)),
         (Some(_), None) => None,
-        (None, _) => Some(app.env.cwd.join(text)),
+        (None, _) => Some(env.cwd.join(text)),
     };
     let paths = |texts: &[String]| texts.iter().filter_map(path).collect::<Vec<PathBuf>>();
     let mut hide = paths(&settings.sandbox_hide);
-    hide.push(app.root.clone());
-    Ok(ShellGuards {
+    hide.push(root.to_owned());
+    ShellGuards {
         sandbox: settings.sandbox,
-        backend,
         required: settings.sandbox_required,
-        helper,
-        shims: Some(shims),
         write: paths(&settings.sandbox_write),
         hide,
-        show: SHOWN.iter().map(|name| app.root.join(name)).collect(),
+        show: SHOWN.iter().map(|name| root.join(name)).collect(),
         unix_sockets: settings.sandbox_unix_sockets,
         network: settings.sandbox_network,
         hosts: hosts(settings),
-    })
+        ..ShellGuards::default()
+    }
 }
 
 /// Package registries that sandboxed commands reach by default.

@@ -151,6 +151,7 @@ impl HookSource {
             project: project_top(&self.root, cwd),
             notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
             services: Some(Arc::new(HookClients::default())),
+            sandbox: None,
         }))
     }
 }

@@ -196,6 +196,7 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
         // Callers that wait for the directory receive the error.
         notice: Arc::new(|line| tracing::info!(line)),
         services: Some(Arc::new(HookClients::default())),
+        sandbox: None,
     };
     let maker = HookDirectories::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());

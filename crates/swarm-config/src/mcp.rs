@@ -81,7 +81,7 @@ impl ServerSources<'_> {
         found.refused = found.problems.get(before).cloned();
         for path in self.project_files() {
             if self.trusted {
-                found.add_file(&path, self.env);
+                found.add_repository_file(&path, self.env);
             } else {
                 found.untrusted.push(format!(
                     "{}: its MCP servers are disabled because the repository is not trusted; review the file, then run `swarm trust`",
@@ -106,6 +106,20 @@ impl ServerSources<'_> {
 }
 
 impl FoundServers {
+    /// Adds the servers of a repository, which run in the sandbox.
+    fn add_repository_file(&mut self, path: &Path, env: &Environment) {
+        let mut found = Self {
+            settings: self.settings.clone(),
+            ..Self::default()
+        };
+        found.add_file(path, env);
+        for (name, mut server) in found.settings.servers {
+            server.config.run_in_sandbox();
+            self.settings.servers.entry(name).or_insert(server);
+        }
+        self.problems.extend(found.problems);
+    }
+
     /// Adds the servers in a file; `false` if it does not exist.
     fn add_file(&mut self, path: &Path, env: &Environment) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};

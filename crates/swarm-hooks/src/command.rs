@@ -10,6 +10,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use swarm_os::process::{Target, end, kill_now};
+use swarm_tools::ProgramLaunch;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -23,6 +24,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The environment of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandContext<'a> {
+    /// Starts the shell with restrictions.
+    pub(crate) launch: Option<&'a ProgramLaunch>,
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) cwd: &'a Path,
     /// Maximum bytes retained of each output stream.
@@ -89,16 +92,22 @@ struct Running {
 fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
     let (stdout, out) = io::pipe()?;
     let (stderr, err) = io::pipe()?;
-    let child = Command::new(swarm_os::find_shell(context.env))
+    let shell = swarm_os::find_shell(context.env);
+    let mut starting = match context.launch {
+        Some(launch) => launch.command(shell.as_os_str(), context.env),
+        None => {
+            let mut starting = Command::new(shell);
+            starting.env_clear().envs(context.env).process_group(0);
+            starting
+        }
+    };
+    let child = starting
         .arg("-c")
         .arg(line)
         .current_dir(context.cwd)
-        .env_clear()
-        .envs(context.env)
         .stdin(Stdio::piped())
         .stdout(Stdio::from(OwnedFd::from(out)))
         .stderr(Stdio::from(OwnedFd::from(err)))
-        .process_group(0)
         .spawn()?;
     let group = child.id().and_then(|pid| i32::try_from(pid).ok());
     Ok(Running {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::{Map, Value};
 use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
+use swarm_tools::{ProgramLaunch, ToolContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, answer};
@@ -38,6 +39,9 @@ pub struct HooksParts {
     pub notice: Arc<HookNotice>,
     /// The clients of `http` and `prompt` hooks; without them, those hooks fail.
     pub services: Option<Arc<dyn HookServices>>,
+    /// The agent whose sandbox confines the commands that are marked for it; `None` runs them without
+    /// one.
+    pub sandbox: Option<ToolContext>,
 }
 
 /// Runs the user's hooks.
@@ -152,7 +156,15 @@ impl HooksParts {
         let unavailable = || Answer::Failed("cannot run in this command".to_owned());
         match &hook.action {
             HookAction::Command { command } => {
+                let launch = match &self.sandbox {
+                    Some(agent) if hook.sandboxed => match ProgramLaunch::prepare(agent).await {
+                        Ok(launch) => Some(launch),
+                        Err(why) => return Answer::Failed(why),
+                    },
+                    _ => None,
+                };
                 let context = CommandContext {
+                    launch: launch.as_ref(),
                     env: &self.env,
                     cwd: &self.project,
                     output_limit: MAX_OUTPUT_BYTES,

@@ -65,6 +65,7 @@ async fn run(fake: &Arc<FakeServices>, event: HookEvent, hook: &Value) -> HookOu
         project: PathBuf::from("/"),
         notice: Arc::new(|_| {}),
         services: Some(Arc::clone(fake) as Arc<dyn HookServices>),
+        sandbox: None,
     });
     let fields = json!({"tool_name": "Bash"});
     let fields = fields.as_object().unwrap();

@@ -46,6 +46,7 @@ impl Fixture {
             project: self.directory.path().to_owned(),
             notice: Arc::new(move |line| notices.lock().push(line)),
             services: None,
+            sandbox: None,
         })
     }
 

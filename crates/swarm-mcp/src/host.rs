@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use swarm_permissions::McpBounds;
+use swarm_tools::ToolContext;
 
 /// The environment of one owner's servers.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct McpHost {
     pub logs: Option<PathBuf>,
     /// Limits.
     pub limits: McpLimits,
+    /// The agent whose sandbox confines the programs of repositories; `None` runs them without one.
+    pub sandbox: Option<ToolContext>,
 }
 
 impl fmt::Debug for McpHost {

@@ -2,11 +2,13 @@
 //! descendants.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use swarm_os::process::{self, Target};
+use swarm_tools::ProgramLaunch;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use uuid::Uuid;
 
@@ -33,12 +35,14 @@ pub(crate) struct Launched {
     pub(crate) stderr: StderrTail,
 }
 
-/// Starts a program with the host's environment and `env` only.
+/// Starts a program with the host's environment and `env` only, and with the restrictions of a
+/// sandbox, if there is one.
 pub(crate) fn launch(
     command: &str,
     args: &[String],
     env: &BTreeMap<String, String>,
     host: &McpHost,
+    sandbox: Option<&ProgramLaunch>,
     log: Option<PathBuf>,
 ) -> Result<Launched, McpError> {
     let failed = |why: String| McpError::Program {
@@ -53,11 +57,17 @@ pub(crate) fn launch(
         return Err(failed(why));
     }
     let id = Uuid::new_v4().to_string();
-    let mut child = Command::new(command)
+    let mut starting = match sandbox {
+        Some(sandbox) => sandbox.command(OsStr::new(command), &host.env),
+        None => {
+            let mut starting = Command::new(command);
+            starting.env_clear().envs(&host.env).process_group(0);
+            starting
+        }
+    };
+    let mut child = starting
         .args(args)
         .current_dir(&host.cwd)
-        .env_clear()
-        .envs(&host.env)
         .envs(env)
         // A server's configuration must not override the owner's process markers.
         .envs(
@@ -69,7 +79,6 @@ pub(crate) fn launch(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());

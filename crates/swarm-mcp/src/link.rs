@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_permissions::{McpServerConfig, McpToolSpec};
+use swarm_tools::ProgramLaunch;
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
@@ -29,10 +30,23 @@ pub(crate) async fn connect(
     stop: &CancellationToken,
 ) -> Result<(Link, Vec<McpToolSpec>), McpError> {
     match config {
-        McpServerConfig::Stdio { command, args, env } => {
+        McpServerConfig::Stdio {
+            command,
+            args,
+            env,
+            sandboxed,
+        } => {
+            let sandbox = match &host.sandbox {
+                Some(context) if *sandboxed => {
+                    let command = command.clone();
+                    let prepared = ProgramLaunch::prepare(context).await;
+                    Some(prepared.map_err(|why| McpError::Program { command, why })?)
+                }
+                _ => None,
+            };
             let log = host.logs.as_ref();
             let log = log.map(|directory| directory.join(format!("mcp-{server}.log")));
-            let start = || launch(command, args, env, host, log.clone());
+            let start = || launch(command, args, env, host, sandbox.as_ref(), log.clone());
             let connected = match handshake(start()?, Protocol::Either, host, stop).await {
                 Err(ConnectFailure {
                     other_protocol: Some(protocol),

@@ -163,10 +163,10 @@ impl MemberSetup {
         context.scan_handoffs(self.agent_config.handoff);
         self.spending
             .attach(&context, &self.watcher, &self.reporter);
-        let hooks = self.hooks();
-        let hook_watch = self.hook_watch(&hooks);
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
+        let hooks = self.hooks(&tool_context);
+        let hook_watch = self.hook_watch(&hooks);
         let instructions = self.instructions();
         let brief = Arc::new(TeamBrief {
             context: Arc::clone(&context),
@@ -269,7 +269,7 @@ impl MemberSetup {
 
     /// The hooks of the settings and of the member's own definition. It is not a sub-agent, so the
     /// end of its turn is `Stop`.
-    fn hooks(&self) -> AgentHooks {
+    fn hooks(&self, sandbox: &ToolContext) -> AgentHooks {
         let (reporter, rights) = (Arc::clone(&self.reporter), Arc::clone(&self.rights));
         let project = self.agent_config.project.as_ref().unwrap_or(&self.cwd);
         let hooks = Hooks::new(HooksParts {
@@ -280,6 +280,7 @@ impl MemberSetup {
             services: Some(Arc::new(HookClients {
                 models: Some(self.hook_models()),
             })),
+            sandbox: Some(sandbox.clone()),
         });
         let definition = self.definition.as_ref();
         let own = definition.map(|definition| definition.hooks.clone());

@@ -1,29 +1,30 @@
 //! The MCP servers of a member's process.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use swarm_mcp::{McpHost, ProcessServers};
 use swarm_permissions::{AgentDefinition, McpSettings, servers_without_tools};
+use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::teammate::TeammateError;
 
-/// Starts the servers and waits for their tools. A server whose tools the lead has listed is
+/// Starts the servers and waits for their tools, with the directory, environment and sandbox of a
+/// member. A server whose tools the lead has listed is
 /// started at its first call.
 pub(crate) async fn start_servers(
     settings: &McpSettings,
     definition: Option<&AgentDefinition>,
-    cwd: &Path,
-    env: BTreeMap<String, String>,
+    sandbox: ToolContext,
     logs: Option<PathBuf>,
     stop: &CancellationToken,
 ) -> ProcessServers {
     let host = McpHost {
-        cwd: cwd.to_owned(),
-        env,
+        cwd: sandbox.cwd.clone(),
+        env: (*sandbox.env).clone(),
         logs,
         limits: settings.bounds.into(),
+        sandbox: Some(sandbox),
     };
     let uses = definition.map_or(&[][..], |definition| &definition.mcp_servers);
     let origin = definition.map_or_else(String::new, |definition| {

@@ -33,7 +33,7 @@ mod write;
 pub use background::BackgroundAgents;
 pub use bash::{
     AgentShell, BackgroundCommand, BackgroundCommands, Bash, CheckedCommand, CommandState,
-    run_check,
+    ProgramLaunch, run_check,
 };
 pub use builtin::builtin;
 pub use call_host::{CallHost, MemberCall, PersonAnswer};

@@ -1,6 +1,7 @@
 //! Settings that people have from Claude Code.
 
 use serde_json::json;
+use swarm_tests::escapes::working_backends;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use super::typing::RunInPane;
@@ -76,7 +77,10 @@ fn an_output_style_instructs_the_lead_and_a_missing_one_is_reported() {
 fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
     let run = RunInPane::shell("sh", |_: &Ask| Reply::text("understood"));
     let line = |text: &str| {
-        let command = format!("echo {text} $(grep -o '\"display_name\":\"[a-z0-9-]*\"')");
+        // A repository's command runs in the sandbox.
+        let command = format!(
+            "touch ../out/{text} 2> /dev/null; echo {text} $(grep -o '\"display_name\":\"[a-z0-9-]*\"')"
+        );
         json!({"statusLine": {"type": "command", "command": command}}).to_string()
     };
     run.world.write("root/settings.json", &line("mine"));
@@ -92,4 +96,7 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
     run.shows("theirs \"display_name\"");
     run.press("C-d");
     run.shows("code 0");
+    let touched = |text: &str| run.world.directory().join("out").join(text).exists();
+    let sandboxed = !working_backends(&run.world.program("swarm")).is_empty();
+    assert_eq!((touched("mine"), touched("theirs")), (true, !sandboxed));
 }

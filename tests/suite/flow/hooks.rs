@@ -330,6 +330,10 @@ fn a_member_that_changes_a_hook_in_its_worktree_changes_nothing() {
         }
     });
     let world = world_over(&api);
+    // The script runs in the sandbox.
+    let out = world.directory().join("out");
+    let settings = format!("[sandbox]\nwrite = [\"{}\"]\n", out.display());
+    world.write("root/swarm.toml", &settings);
     let original = "#!/bin/sh\necho original >> \"$CLAUDE_PROJECT_DIR/../out/ran\"\n";
     let script = world.write("project/guard.sh", original);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

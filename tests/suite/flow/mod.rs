@@ -22,6 +22,7 @@ mod peers;
 mod pictures;
 mod places;
 mod prompts;
+mod repository_programs;
 mod requests;
 mod scratchpad;
 mod screen;

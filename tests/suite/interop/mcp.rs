@@ -35,6 +35,7 @@ impl Client {
             command: world.program("swarm").display().to_string(),
             args: arguments.map(|word| (*word).to_owned()).collect(),
             env: BTreeMap::new(),
+            sandboxed: false,
         };
         let server = McpServer {
             config,
@@ -51,6 +52,7 @@ impl Client {
             env,
             logs: None,
             limits: McpLimits::from(McpBounds::default()),
+            sandbox: None,
         };
         let runtime = Runtime::new().expect("a runtime");
         let servers = McpServers::new(settings, host);

@@ -68,6 +68,7 @@ impl Bench {
                 .map(str::to_owned)
                 .to_vec(),
             env: BTreeMap::new(),
+            sandboxed: false,
         }
     }
 
@@ -84,6 +85,7 @@ impl Bench {
                 env: BTreeMap::from([("PATH".to_owned(), path)]),
                 logs: Some(self.directory.path().to_owned()),
                 limits: self.limits,
+                sandbox: None,
             },
         )
     }

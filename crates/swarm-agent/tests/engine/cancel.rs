@@ -142,6 +142,7 @@ async fn a_call_is_not_run_if_its_hook_is_interrupted() {
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
         services: None,
+        sandbox: None,
     });
     world.hooks = AgentHooks::new(hooks, HookInput::default);
     world

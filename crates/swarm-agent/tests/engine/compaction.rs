@@ -468,6 +468,7 @@ async fn hooks_extend_the_summary_request_and_receive_the_summary() {
         project: talk.world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
         services: None,
+        sandbox: None,
     });
     talk.hooks = AgentHooks::new(hooks, HookInput::default);
     let mut session = talk.open();

@@ -41,6 +41,7 @@ fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) 
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
         services: None,
+        sandbox: None,
     });
     world.hooks = AgentHooks::new(hooks, HookInput::default);
     world

@@ -167,6 +167,7 @@ fn with_prompt_hook(world: &World, directory: &tempfile::TempDir, line: &str) ->
         project: directory.path().to_owned(),
         notice: Arc::new(|_| {}),
         services: None,
+        sandbox: None,
     });
     let mut parts = world.parts();
     parts.hooks = AgentHooks::new(hooks, HookInput::default);

@@ -29,6 +29,7 @@ fn family() -> (Family, std::path::PathBuf) {
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
         services: None,
+        sandbox: None,
     });
     world.hooks = AgentHooks::new(hooks, HookInput::default);
     let limits = AgentLimits {

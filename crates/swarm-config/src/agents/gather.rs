@@ -211,7 +211,16 @@ fn restrict(
         };
         restriction = (!left_out.is_empty()).then(what);
     }
-    if source_directory.source == AgentSource::Project && !trusted {
+    let of_repository = source_directory.source == AgentSource::Project;
+    definition.hooks = std::mem::take(&mut definition.hooks).sandboxed(of_repository);
+    if of_repository {
+        for server in &mut definition.mcp_servers {
+            if let McpUse::Own(_, config) = server {
+                config.run_in_sandbox();
+            }
+        }
+    }
+    if of_repository && !trusted {
         let own = |server: &McpUse| matches!(server, McpUse::Own(..));
         let has_own = definition.mcp_servers.iter().any(own);
         if has_own || !definition.hooks.events.is_empty() {

@@ -37,6 +37,11 @@ impl ValueBySource {
         }
     }
 
+    /// Whether the effective value is that of the repository.
+    pub(super) fn is_of_repository(&self, trusted: bool) -> bool {
+        trusted && self.managed.is_none() && self.project.is_some()
+    }
+
     /// Returns the effective value: managed policy wins over a trusted repository, and that over the
     /// user.
     pub(super) fn effective(&self, trusted: bool) -> Option<&Value> {

@@ -46,13 +46,14 @@ impl FoundHooks {
     }
 
     /// Returns the effective hooks: managed ones first, then the user's, then the repository's if
-    /// it is trusted. A hook without a timeout gets `limit` seconds.
+    /// it is trusted. Its hooks, and the user's that run files of the project, are marked for the
+    /// sandbox. A hook without a timeout gets `limit` seconds.
     pub fn effective(&self, trusted: bool, limit: u64) -> HookSettings {
         let mut hooks = self.managed.clone();
         if !self.disabled && !self.managed_only {
-            hooks.extend(self.user.clone());
+            hooks.extend(self.user.clone().sandboxed(false));
             if trusted {
-                hooks.extend(self.project.clone());
+                hooks.extend(self.project.clone().sandboxed(true));
             }
         }
         hooks.with_time_limit(limit)

@@ -152,6 +152,11 @@ impl ClaudeSettings {
         status_command(self.status_line.effective(trusted)?)
     }
 
+    /// Whether that command is the repository's, so that agents may have written it.
+    pub fn has_repository_status_line(&self, trusted: bool) -> bool {
+        self.status_line.is_of_repository(trusted)
+    }
+
     /// Returns the name of the output style, if it is not the default one. `trusted` says whether the
     /// repository may choose it.
     pub fn output_style(&self, trusted: bool) -> Option<&str> {

@@ -15,7 +15,9 @@ use swarm_protocol::{AgentEvent, MemberName};
 use swarm_store::TeamStore;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
-use swarm_tools::{Confinement, StructuredOutput, Tool};
+use swarm_tools::{
+    Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext,
+};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 
@@ -41,8 +43,18 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let has_logs =
         |logs: &PathBuf| !settings.servers.is_empty() && ensure_private_dir(logs).is_ok();
     let logs = logs.filter(has_logs);
-    let env = shell_env(parts);
-    let servers = start_servers(settings, None, &dep.cwd, env, logs, &parts.stop).await;
+    let sandbox = ToolContext {
+        env: Arc::new(shell_env(parts)),
+        guards: Arc::new(dep.agent_config.shell.clone()),
+        protected: Arc::new(ProtectedPaths::new(&dep.root)),
+        confine: parts
+            .worktree
+            .as_deref()
+            .map(Confinement::new)
+            .map(Arc::new),
+        ..ToolContext::new(dep.cwd.clone(), Caller::new(MemberName::lead()))
+    };
+    let servers = start_servers(settings, None, sandbox, logs, &parts.stop).await;
     let agent_config = AgentConfig {
         mcp: servers.pool().listed().await,
         ..(*dep.agent_config).clone()

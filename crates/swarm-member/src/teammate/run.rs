@@ -10,6 +10,7 @@ use swarm_protocol::{
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
 use swarm_team::SpawnOrder;
+use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -60,8 +61,16 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let files = store.team(team);
     let logs = files.member_dir(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
-    let (env, stop) = (order.env.clone(), termination.token());
-    let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
+    let confine = order.worktree.as_ref();
+    let sandbox = ToolContext {
+        env: Arc::new(order.env.clone()),
+        guards: Arc::new(order.agent_config.shell.clone()),
+        protected: Arc::new(ProtectedPaths::new(&parts.root)),
+        confine: confine.map(|tree| Arc::new(Confinement::new(&tree.toplevel))),
+        ..ToolContext::new(order.cwd.clone(), Caller::new(name.clone()))
+    };
+    let stop = termination.token();
+    let servers = start_servers(mcp, definition, sandbox, Some(logs), stop).await;
     // Its inbox is watched before hello is written.
     let Teammate {
         mut member,

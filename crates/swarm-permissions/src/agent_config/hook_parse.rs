@@ -150,6 +150,7 @@ fn command(hook: &Value, event: &str) -> Result<HookCommand, String> {
         action: action(hook, event)?,
         timeout: timeout(&hook["timeout"], event)?,
         failure_blocks: failure_blocks(&hook["onFailure"], event)?,
+        sandboxed: false,
     })
 }
 

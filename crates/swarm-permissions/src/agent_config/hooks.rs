@@ -10,6 +10,36 @@ use super::hook_matcher::matches;
 /// Default timeout of a `prompt` hook in seconds, as in Claude Code.
 const PROMPT_TIMEOUT_SECS: u64 = 30;
 
+/// Programs that run what the files in the working directory say.
+const RUNNERS: [&str; 26] = [
+    "npm",
+    "npx",
+    "pnpm",
+    "pnpx",
+    "yarn",
+    "bun",
+    "bunx",
+    "deno",
+    "make",
+    "just",
+    "task",
+    "rake",
+    "bundle",
+    "composer",
+    "gradle",
+    "mvn",
+    "cargo",
+    "go",
+    "tox",
+    "nox",
+    "poetry",
+    "uv",
+    "pre-commit",
+    "lefthook",
+    "eslint",
+    "prettier",
+];
+
 /// Hooks by event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -88,6 +118,10 @@ pub struct HookCommand {
     /// Whether a failure of the hook blocks like its refusal. Otherwise a failure has no effect.
     #[serde(default)]
     pub failure_blocks: bool,
+    /// Whether a command runs in the sandbox of the agent's shell commands, because agents may have
+    /// written what it runs.
+    #[serde(default)]
+    pub sandboxed: bool,
 }
 
 impl HookSettings {
@@ -110,6 +144,18 @@ impl HookSettings {
         if let Some(groups) = self.events.remove(&HookEvent::Stop) {
             let end = self.events.entry(HookEvent::SubagentStop).or_default();
             end.splice(0..0, groups);
+        }
+        self
+    }
+
+    /// Marks the hooks that run in the sandbox: all of a repository, and others that run files of the
+    /// project.
+    #[must_use]
+    pub fn sandboxed(mut self, of_repository: bool) -> Self {
+        for group in self.events.values_mut().flatten() {
+            for hook in &mut group.hooks {
+                hook.sandboxed |= of_repository || runs_project_files(hook.action.text());
+            }
         }
         self
     }
@@ -153,5 +199,44 @@ impl HookSettings {
             }
         }
         found
+    }
+}
+
+/// Whether a command line names a path relative to the project, or a program that runs its files.
+fn runs_project_files(line: &str) -> bool {
+    let is_separator = |c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c);
+    let mut words = line.split(is_separator);
+    let runs = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let is_relative = word.contains('/') && !word.starts_with(['/', '~', '$']);
+        let is_url = word.contains("://");
+        is_relative && !is_url || RUNNERS.contains(&name) || word.contains("CLAUDE_PROJECT_DIR")
+    };
+    words.any(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_that_run_files_of_the_project_are_recognized() {
+        for (line, expected) in [
+            ("notify-send done", false),
+            ("~/.claude/hooks/log.sh", false),
+            ("/usr/local/bin/check --all", false),
+            ("$HOME/bin/check", false),
+            ("curl -s https://example.com/hook", false),
+            ("jq -r .tool_name >> /tmp/log", false),
+            ("./scripts/check.sh", true),
+            ("scripts/check.sh", true),
+            ("sh \"$CLAUDE_PROJECT_DIR\"/check.sh", true),
+            ("bash \"${CLAUDE_PROJECT_DIR}/check.sh\"", true),
+            ("cd x && npm run lint", true),
+            ("/usr/bin/make -s", true),
+            ("FORCE=1 npx prettier", true),
+        ] {
+            assert_eq!(runs_project_files(line), expected, "{line}");
+        }
     }
 }

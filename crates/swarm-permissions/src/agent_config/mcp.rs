@@ -88,6 +88,10 @@ pub enum McpServerConfig {
         args: Vec<String>,
         /// Additional environment variables.
         env: BTreeMap<String, String>,
+        /// Whether it runs in the sandbox of the agent's shell commands, because a repository
+        /// configures it.
+        #[serde(default)]
+        sandboxed: bool,
     },
     /// A running server, over streamable HTTP.
     Http {
@@ -96,6 +100,15 @@ pub enum McpServerConfig {
         /// Additional headers of each request.
         headers: BTreeMap<String, String>,
     },
+}
+
+impl McpServerConfig {
+    /// Makes a program run in the sandbox.
+    pub fn run_in_sandbox(&mut self) {
+        if let Self::Stdio { sandboxed, .. } = self {
+            *sandboxed = true;
+        }
+    }
 }
 
 impl fmt::Debug for McpServerConfig {

@@ -37,6 +37,7 @@ impl McpServerConfig {
                     command: text(fields, "command")?,
                     args: list(fields.get("args"))?,
                     env: texts(fields, "env")?,
+                    sandboxed: false,
                 })
             }
             (None | Some("http" | "streamable-http"), true) => {
@@ -130,6 +131,7 @@ mod tests {
                 command: "npx".into(),
                 args: vec!["-y".into(), "1".into()],
                 env: BTreeMap::from([("A".into(), "b".into()), ("N".into(), "2".into())]),
+                sandboxed: false,
             }
         );
         for entry in [

@@ -363,6 +363,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
             project: directory.path().to_owned(),
             notice: Arc::new(move |line| notes.lock().push(line)),
             services: None,
+            sandbox: None,
         });
         member_hooks(context, hooks, HookInput::default(), || {
             PermissionMode::Default

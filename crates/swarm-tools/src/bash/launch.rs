@@ -1,41 +1,37 @@
-//! Launch of a shell: the sandbox, the search path and environment variables.
+//! Launch of a program with the restrictions of an agent's commands: the sandbox, the search path and
+//! environment variables.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+
+use tokio::process::Command;
 
 use crate::ToolContext;
 use crate::sandbox::{Plan, plan};
 
-/// How to start a shell with the restrictions of its agent.
+/// How to start programs with the restrictions of an agent's shell commands.
 #[derive(Debug)]
-pub(super) struct ShellLaunch {
-    /// The shell.
-    pub(super) shell: PathBuf,
-    /// The program: the shell, or a helper that executes it.
-    pub(super) program: OsString,
-    /// The first arguments.
-    pub(super) words: Vec<OsString>,
-    /// Variables in addition to those of the context.
-    pub(super) env: BTreeMap<String, OsString>,
-    /// Whether the program sets up a sandbox.
+pub struct ProgramLaunch {
+    /// A helper that executes the program, with its first arguments; empty if there is none.
+    helper: Vec<OsString>,
+    /// Variables in addition to those of the program.
+    env: BTreeMap<String, OsString>,
+    /// Whether the helper sets up a sandbox.
     pub(super) sandboxed: bool,
-    /// Whether the program creates its own session and process group.
-    pub(super) own_session: bool,
 }
 
-impl ShellLaunch {
+impl ProgramLaunch {
     /// Plans the start outside the runtime's threads: it creates the agent's sandbox if there is none.
-    /// The error is a message for the model.
-    pub(super) async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// A sentence for the model if a sandbox is required or does not work.
+    pub async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
         let ctx = ctx.clone();
-        let planned =
-            tokio::task::spawn_blocking(move || Self::new(swarm_os::find_shell(&ctx.env), &ctx));
-        let planned = planned.await;
+        let planned = tokio::task::spawn_blocking(move || Self::new(&ctx)).await;
         planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
 
-    fn new(shell: PathBuf, ctx: &ToolContext) -> Result<Self, String> {
+    fn new(ctx: &ToolContext) -> Result<Self, String> {
         let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
@@ -45,12 +41,9 @@ impl ShellLaunch {
         }) = plan(ctx)?
         else {
             return Ok(Self {
-                program: shell.clone().into(),
-                shell,
-                words: Vec::new(),
+                helper: Vec::new(),
                 env,
                 sandboxed: false,
-                own_session: false,
             });
         };
         if let Some(directory) = temporary {
@@ -60,28 +53,42 @@ impl ShellLaunch {
             env.insert("SWARM_SANDBOX".to_owned(), "1".into());
         }
         env.extend(proxy.map(proxy_variables).into_iter().flatten());
-        let mut words = words.into_iter();
-        // The first word of a plan is the helper program.
-        let program = words.next().unwrap_or_default();
         Ok(Self {
-            program,
-            words: words.chain([shell.clone().into()]).collect(),
-            shell,
+            helper: words,
             env,
             sandboxed,
-            own_session: true,
         })
+    }
+
+    /// Returns the command that starts a program with these variables, in a process group of its own.
+    pub fn command(&self, program: &OsStr, env: &BTreeMap<String, String>) -> Command {
+        let mut command = if let [helper, words @ ..] = self.helper.as_slice() {
+            // It creates a session.
+            let mut command = Command::new(helper);
+            command.args(words).arg(program);
+            command
+        } else {
+            let mut command = Command::new(program);
+            command.process_group(0);
+            command
+        };
+        command.env_clear().envs(env).envs(&self.env);
+        command
     }
 }
 
 /// Returns the variables by which programs find the proxy. Their own servers are reached directly.
+/// `all_proxy` does not name SOCKS, because many Python programs fail if they lack a package for it.
 fn proxy_variables(port: u16) -> impl Iterator<Item = (String, OsString)> {
     let http = format!("http://127.0.0.1:{port}");
     let variables = [
         ("http_proxy", http.clone()),
-        ("https_proxy", http),
-        ("all_proxy", format!("socks5h://127.0.0.1:{port}")),
-        ("no_proxy", "localhost,127.0.0.1,::1".to_owned()),
+        ("https_proxy", http.clone()),
+        ("all_proxy", http),
+        (
+            "no_proxy",
+            "localhost,.localhost,127.0.0.1,0.0.0.0,::1".to_owned(),
+        ),
     ];
     let both = variables.into_iter().flat_map(|(name, value)| {
         [

@@ -3,6 +3,7 @@
 mod background;
 mod capture;
 mod check;
+mod denial;
 mod launch;
 mod output;
 mod run;
@@ -13,5 +14,6 @@ mod tool;
 
 pub use background::{BackgroundCommand, BackgroundCommands, CommandState};
 pub use check::{CheckedCommand, run_check};
+pub use launch::ProgramLaunch;
 pub use shell::AgentShell;
 pub use tool::Bash;

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::process::{self, Process};
-use tokio::process::Command;
 use uuid::Uuid;
 
 use super::background::{BackgroundCommand, BackgroundCommands};
 use super::capture::output_file;
-use super::launch::ShellLaunch;
+use super::launch::ProgramLaunch;
 use super::output::Output;
 use super::running::{CALL_ID_VARIABLE, Outcome, Running};
 use super::spill::Spill;
@@ -71,7 +70,7 @@ pub(super) async fn run_in(
         .scratch
         .as_ref()
         .map(|dir| output_file(dir, &ctx.tool_use_id));
-    let launch = ShellLaunch::prepare(ctx).await?;
+    let launch = ProgramLaunch::prepare(ctx).await?;
     let (mut running, output) = start(command, directory, ctx, &launch, file, false)?;
     let outcome = running
         .until(Some(timeout), &ctx.cancel, ctx.limits.kill_grace)
@@ -110,7 +109,7 @@ pub(super) async fn run_in_background(
     commands: &Arc<BackgroundCommands>,
     ctx: &ToolContext,
 ) -> Result<Arc<BackgroundCommand>, String> {
-    let launch = ShellLaunch::prepare(ctx).await?;
+    let launch = ProgramLaunch::prepare(ctx).await?;
     commands.start(&ctx.limits, |id| {
         let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
         let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
@@ -126,7 +125,7 @@ pub(super) fn start(
     command: &str,
     directory: &Path,
     ctx: &ToolContext,
-    launch: &ShellLaunch,
+    launch: &ProgramLaunch,
     file: Option<PathBuf>,
     live: bool,
 ) -> Result<(Running, Output), String> {
@@ -152,7 +151,7 @@ fn start_shell(
     output: std::io::PipeWriter,
     call_id: String,
     ctx: &ToolContext,
-    launch: &ShellLaunch,
+    launch: &ProgramLaunch,
 ) -> Result<Running, String> {
     let cannot = |error: std::io::Error| {
         if directory.is_dir() {
@@ -165,13 +164,14 @@ fn start_shell(
         }
     };
     let errors = output.try_clone().map_err(cannot)?;
-    let mut starting = Command::new(&launch.program);
-    starting.args(&launch.words).arg("-c");
-    let report = if reports && launch.shell.ends_with("bash") {
+    let shell = swarm_os::find_shell(&ctx.env);
+    let mut starting = launch.command(shell.as_os_str(), &ctx.env);
+    starting.arg("-c");
+    let report = if reports && shell.ends_with("bash") {
         let (report, writer) = pipe()?;
         starting
             .arg(REPORT_DIRECTORY_SCRIPT)
-            .arg(&launch.shell)
+            .arg(&shell)
             .arg(command)
             .stdin(Stdio::from(OwnedFd::from(writer)));
         Some(report)
@@ -181,15 +181,9 @@ fn start_shell(
     };
     starting
         .current_dir(directory)
-        .env_clear()
-        .envs(ctx.env.iter())
-        .envs(&launch.env)
         .env(CALL_ID_VARIABLE, &call_id)
         .stdout(Stdio::from(OwnedFd::from(output)))
         .stderr(Stdio::from(OwnedFd::from(errors)));
-    if !launch.own_session {
-        starting.process_group(0);
-    }
     let child = starting.spawn().map_err(cannot)?;
     let group = child.id().and_then(|pid| i32::try_from(pid).ok());
     Ok(Running {

@@ -117,7 +117,10 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
         }),
         SandboxKind::Namespaces => {
             let access = ctx.shell.sandbox().access(&guards.hosts);
-            access.set_call(ctx.host.clone());
+            // A hook has none, and runs beside a call.
+            if ctx.host.is_some() {
+                access.set_call(ctx.host.clone());
+            }
             let joined = ctx.shell.sandbox().join(&guards.helper, arguments, access);
             joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
         }
@@ -187,10 +190,10 @@ impl WritablePaths {
     fn view(self, confine: &Confinement, ctx: &ToolContext) -> MountView {
         let guards = &ctx.guards;
         let mut view = MountView {
+            fixed: fixed_entries(confine, &self.writable),
             writable: self.writable,
             hidden: guards.hide.clone(),
             shown: guards.show.clone(),
-            fixed: fixed_entries(confine),
         };
         view.shown
             .extend(ctx.scratch.as_deref().map(Path::to_owned));

@@ -1,14 +1,18 @@
 //! Checks of MCP servers: connects to each server and lists its tools.
 
+use std::sync::Arc;
+
 use swarm_config::{ClaudeSettings, Environment, ServerSources, Settings, is_trusted, mcp_bounds};
 use swarm_mcp::{McpHost, McpServers, ServerReport};
-use swarm_protocol::{ErrorKind, SpawnId};
+use swarm_protocol::{ErrorKind, MemberName, SpawnId};
 use swarm_supervisor::lead_marks;
+use swarm_tools::{Caller, ProtectedPaths, ToolContext};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::failure::Failure;
+use crate::shell_guards::guards_here;
 use crate::spawn_context::identity;
 
 const NAME: &str = "mcp server";
@@ -43,11 +47,18 @@ pub(super) fn check(env: &Environment, settings: &Settings) -> Result<Vec<Findin
     let mut variables = env.shell_with(&settings.pass, &claude.env);
     // Marked so that `swarm reap` can stop the servers if this process is killed.
     variables.extend(lead_marks(&root, SpawnId::random(), &identity()));
+    let sandbox = ToolContext {
+        env: Arc::new(variables.clone()),
+        guards: Arc::new(guards_here(env, settings, &root)),
+        protected: Arc::new(ProtectedPaths::new(&root)),
+        ..ToolContext::new(env.cwd.clone(), Caller::new(MemberName::lead()))
+    };
     let host = McpHost {
         cwd: env.cwd.clone(),
         env: variables,
         logs: None,
         limits: found.settings.bounds.into(),
+        sandbox: Some(sandbox),
     };
     let servers = McpServers::new(found.settings, host);
     let reports = runtime()?.block_on(async {

@@ -1,5 +1,6 @@
 //! The user's own status line: the command of `statusLine` in Claude Code's settings.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use swarm_agent::transcript_path;
 use swarm_member::LeadParts;
 use swarm_protocol::SessionId;
+use swarm_tools::{ProgramLaunch, ToolContext};
 use swarm_ui::SessionStatus;
 use tokio::process::Command;
 use tokio::sync::Notify;
@@ -30,6 +32,8 @@ const MOST_LINES: usize = 3;
 #[derive(Debug)]
 pub(super) struct StatusCommand {
     command: String,
+    /// The sandbox in which it runs, if it is a repository's.
+    sandbox: Option<ToolContext>,
     session: SessionId,
     transcript: PathBuf,
     cwd: PathBuf,
@@ -41,13 +45,14 @@ pub(super) struct StatusCommand {
 }
 
 impl StatusCommand {
-    pub(super) fn new(command: &str, parts: &LeadParts) -> Self {
+    pub(super) fn new(command: &str, parts: &LeadParts, sandbox: Option<ToolContext>) -> Self {
         let dep = &parts.spawn_context;
         let changed = Notify::new();
         // For the first lines.
         changed.notify_one();
         Self {
             command: command.to_owned(),
+            sandbox,
             session: parts.session,
             transcript: transcript_path(&dep.root, &dep.cwd, parts.session),
             cwd: dep.cwd.clone(),
@@ -113,7 +118,14 @@ impl StatusCommand {
     }
 
     async fn run(&self, input: &Value) -> Result<Vec<String>, String> {
-        let mut command = Command::new("/bin/sh");
+        let mut command = if let Some(agent) = &self.sandbox {
+            let launch = ProgramLaunch::prepare(agent).await?;
+            launch.command(OsStr::new("/bin/sh"), &agent.env)
+        } else {
+            let mut command = Command::new("/bin/sh");
+            command.process_group(0);
+            command
+        };
         command
             .args(["-c", &self.command])
             .current_dir(&self.cwd)

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_config::ClaudeSettings;
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, SessionId, TeamName};
+use swarm_protocol::{AgentEvent, MemberName, SessionId, TeamName};
+use swarm_tools::{Caller, ProtectedPaths, ToolContext};
 use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -158,6 +159,17 @@ pub(super) fn read_terminal(
     Ok(Some(typist))
 }
 
+/// The sandbox of the lead's commands, for a status line command of the repository.
+fn status_sandbox(app: &App, parts: &LeadParts) -> ToolContext {
+    let dep = &parts.spawn_context;
+    ToolContext {
+        env: Arc::new(app.env.shell(&app.settings.pass)),
+        guards: Arc::new(dep.agent_config.shell.clone()),
+        protected: Arc::new(ProtectedPaths::new(&dep.root)),
+        ..ToolContext::new(dep.cwd.clone(), Caller::new(MemberName::lead()))
+    }
+}
+
 /// Creates the status line and the notifications of the session.
 pub(super) fn status_line(
     app: &App,
@@ -177,7 +189,10 @@ pub(super) fn status_line(
     let spawn_context = &parts.spawn_context;
     let model = spawn_context.model.rsplit('/').next();
     let own = claude.status_line(app.is_trusted()?);
-    let own = own.map(|command| StatusCommand::new(command, parts));
+    let sandbox = claude
+        .has_repository_status_line(app.is_trusted()?)
+        .then(|| status_sandbox(app, parts));
+    let own = own.map(|command| StatusCommand::new(command, parts, sandbox));
     let status = StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),

@@ -1,0 +1,59 @@
+//! Programs that a repository configures run in the sandbox; those of the user do not.
+
+use serde_json::json;
+use swarm_tests::escapes::working_backends;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+
+use crate::scene::{spawn_over, world_over};
+
+#[test]
+fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    if working_backends(&world.program("swarm-teammate")).is_empty() {
+        return;
+    }
+    world.commit_project();
+    let outside = world.directory().join("out");
+    let touch = |name: &str| format!("touch {}/{name}; touch {name}", outside.display());
+    let hook = |line: &str| json!({"UserPromptSubmit": [{"hooks": [{"type": "command", "command": line}]}]});
+    let hooks = |line: String| json!({"hooks": hook(&line)}).to_string();
+    let servers =
+        |line: String| json!({"mcpServers": {"own": {"command": "sh", "args": ["-c", line]}}});
+    world.write("root/settings.json", &hooks(touch("hook-of-user")));
+    world.write(
+        "project/.claude/settings.json",
+        &hooks(touch("hook-of-repository")),
+    );
+    let mine = servers(touch("server-of-user")).to_string();
+    world.write("root/.mcp.json", &mine.replace("own", "mine"));
+    let theirs = servers(touch("server-of-repository")).to_string();
+    world.write("project/.mcp.json", &theirs);
+    // A line that runs files of the project is the repository's, wherever it is configured.
+    let stop = json!({"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}]}]});
+    let mut user = json!({"hooks": hook(&touch("hook-of-user"))});
+    user["hooks"]["Stop"] = stop["Stop"].clone();
+    world.write("root/settings.json", &user.to_string());
+    let script = world.write(
+        "project/stop.sh",
+        &format!("#!/bin/sh\n{}\n", touch("script")),
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(script, mode).unwrap();
+    world.swarm(&["trust"]).ok();
+    spawn_over(&world, "bob");
+    world.swarm(&["send", "bob", "go"]).ok();
+    let names = [
+        "hook-of-user",
+        "server-of-user",
+        "hook-of-repository",
+        "server-of-repository",
+        "script",
+    ];
+    world.wait_until("all have run", || {
+        names.iter().all(|name| world.project().join(name).exists())
+    });
+    let escaped = names.map(|name| outside.join(name).exists());
+    assert_eq!(escaped, [true, true, false, false, false], "{names:?}");
+    world.swarm(&["kill", "bob"]).ok();
+}
