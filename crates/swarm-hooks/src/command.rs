@@ -93,13 +93,12 @@ fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
     let (stdout, out) = io::pipe()?;
     let (stderr, err) = io::pipe()?;
     let shell = swarm_os::find_shell(context.env);
-    let mut starting = match context.launch {
-        Some(launch) => launch.command(shell.as_os_str(), context.env),
-        None => {
-            let mut starting = Command::new(shell);
-            starting.env_clear().envs(context.env).process_group(0);
-            starting
-        }
+    let mut starting = if let Some(launch) = context.launch {
+        launch.command(shell.as_os_str(), context.env)
+    } else {
+        let mut starting = Command::new(shell);
+        starting.env_clear().envs(context.env).process_group(0);
+        starting
     };
     let child = starting
         .arg("-c")

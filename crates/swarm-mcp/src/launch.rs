@@ -57,13 +57,12 @@ pub(crate) fn launch(
         return Err(failed(why));
     }
     let id = Uuid::new_v4().to_string();
-    let mut starting = match sandbox {
-        Some(sandbox) => sandbox.command(OsStr::new(command), &host.env),
-        None => {
-            let mut starting = Command::new(command);
-            starting.env_clear().envs(&host.env).process_group(0);
-            starting
-        }
+    let mut starting = if let Some(sandbox) = sandbox {
+        sandbox.command(OsStr::new(command), &host.env)
+    } else {
+        let mut starting = Command::new(command);
+        starting.env_clear().envs(&host.env).process_group(0);
+        starting
     };
     let mut child = starting
         .args(args)
