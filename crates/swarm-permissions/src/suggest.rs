@@ -71,9 +71,7 @@ fn for_part(part: &str) -> Option<String> {
 /// Returns the rule content that matches exactly this text.
 fn exact(text: &str) -> Option<String> {
     let fits = text.chars().count() <= LONGEST_EXACT && !text.contains('\n') && !text.is_empty();
-    let escaped = text.replace('\\', r"\\").replace('*', r"\*");
-    // A text that ends like a prefix rule cannot be written as an exact rule.
-    (fits && !escaped.ends_with(":*")).then_some(escaped)
+    fits.then(|| text.replace('\\', r"\\").replace('*', r"\*"))
 }
 
 /// Suggests a change that allows this and similar edits: mode acceptEdits for files in the working
