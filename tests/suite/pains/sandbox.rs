@@ -319,7 +319,7 @@ async fn an_agent_that_moves_to_a_worktree_writes_only_there() {
 #[tokio::test]
 async fn an_agent_in_a_worktree_cannot_damage_packed_objects_and_branches_of_others() {
     let repository = Repository::new();
-    let mut ctx = repository.context("one");
+    let ctx = repository.context("one");
     if ctx.guards.backend != Some(SandboxKind::Namespaces) {
         return;
     }
