@@ -15,9 +15,7 @@ use swarm_protocol::{AgentEvent, MemberName};
 use swarm_store::TeamStore;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
-use swarm_tools::{
-    Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext,
-};
+use swarm_tools::{Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 

@@ -167,7 +167,11 @@ pub(crate) fn the_journal_has_the_request_its_answer_and_who_answered(world: &Wo
     let (description, input) = opened.unwrap();
     assert_eq!(description, "run make");
     assert!(input.starts_with("{\"command\":\"ää"));
-    assert!(input.ends_with("… [65536 of 80014 bytes]"), "{}", &input[65_500..]);
+    assert!(
+        input.ends_with("… [65536 of 80014 bytes]"),
+        "{}",
+        &input[65_500..]
+    );
     let make = json!({"command": "make"});
     let answered = |id: &RequestId, answer: &str, always, why, by| Event::RequestAnswered {
         request: id.clone(),
