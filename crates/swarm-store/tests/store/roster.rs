@@ -107,6 +107,10 @@ fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "Claude Code writes over its files"
+)]
 fn the_end_of_a_longer_roster_that_was_not_cut_off_yet_is_ignored() {
     let world = World::with_member("alice");
     let path = world.handle().team_directory().join("config.json");
