@@ -135,7 +135,7 @@ impl Screen {
             drawn,
             pid: 0,
         };
-        screen.wait_until_idle()?;
+        screen.drawn.wait_for("team-lead > ")?;
         screen.pid = std::fs::read_to_string(pid)?.trim().parse()?;
         Ok(screen)
     }
