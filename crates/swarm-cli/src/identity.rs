@@ -6,7 +6,7 @@
 //! lead, so the nearest member among the ancestors is used.
 
 use swarm_config::Environment;
-use swarm_os::{Liveness, probe};
+use swarm_os::Liveness;
 use swarm_protocol::{
     ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
@@ -191,9 +191,9 @@ fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName
 fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option<String> {
     let own = PidSpace::own();
     let found = lives.iter().find(|life| {
-        let path = || store.team(&life.team).life_path(&life.name);
+        let lease = || store.team(&life.team).lease(&life.name).block_on();
         own.differs(&life.record.pid_space, on_any_host)
-            && probe(&path()).is_ok_and(|found| found == Liveness::Alive)
+            && lease().is_ok_and(|found| found == Liveness::Alive)
     })?;
     Some(format!("{} of the team {}", found.name, found.team))
 }

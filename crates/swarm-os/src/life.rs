@@ -6,11 +6,10 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
-use tokio::sync::oneshot;
 
 use crate::OsError;
 use crate::contained::{identity, open_known, open_own, read_whole};
@@ -167,17 +166,6 @@ pub fn wait_for_death(path: &Path) -> Result<(), OsError> {
             return Ok(());
         }
     }
-}
-
-/// Returns a future for [`wait_for_death`]. Each call starts a thread that blocks in the kernel
-/// until the owner is dead.
-pub fn death(path: PathBuf) -> oneshot::Receiver<Result<(), OsError>> {
-    let (sender, receiver) = oneshot::channel();
-    std::thread::spawn(move || {
-        // The receiver may have been dropped.
-        drop(sender.send(wait_for_death(&path)));
-    });
-    receiver
 }
 
 /// Releases a lock before its descriptor is closed. A child that another thread has just forked

@@ -2,6 +2,10 @@
 
 use std::fmt::Debug;
 
+use tokio::sync::oneshot;
+
+use crate::Result;
+
 /// A member's lease, such as the lock on its life file. Keep it until the process exits: dropping
 /// it releases the lease, and the member counts as dead.
 #[derive(Debug)]
@@ -21,3 +25,6 @@ impl Lease {
         }
     }
 }
+
+/// Resolves when a lease is released.
+pub type LeaseEnd = oneshot::Receiver<Result<()>>;

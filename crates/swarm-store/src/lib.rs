@@ -31,7 +31,7 @@ pub use error::{Result, StoreError};
 pub use file::FileStore;
 pub use journal::{BrokenJournalLine, Cursor, Events, JournalLines};
 pub use keys::VerifyKey;
-pub use lease::Lease;
+pub use lease::{Lease, LeaseEnd};
 pub use limits::StoreLimits;
 pub use mailbox::{Draft, Inbox, Posted};
 pub use memory::{Hold, MemoryStore};

@@ -22,7 +22,7 @@ macro_rules! asynchronous_team {
         use crate::roster::Place;
         use crate::{
             Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, Journal,
-            JournalLines, Lease, Mailbox, NewMember, Posted, Presence, ReconcileReport,
+            JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Posted, Presence, ReconcileReport,
             RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard, TaskChange,
             TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, VerifyKey,
         };
@@ -483,6 +483,15 @@ macro_rules! asynchronous_team {
             async fn liveness(&self, name: &MemberName) -> Result<Liveness> {
                 let name = name.to_owned();
                 self.run(move |team| team.liveness(&name)).await
+            }
+
+            async fn lease(&self, name: &MemberName) -> Result<Liveness> {
+                let name = name.to_owned();
+                self.run(move |team| team.lease(&name)).await
+            }
+
+            fn lease_end(&self, name: &MemberName) -> LeaseEnd {
+                self.end_of_lease(name)
             }
 
             async fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {

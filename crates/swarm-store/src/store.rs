@@ -15,9 +15,9 @@ use swarm_protocol::{
 };
 
 use crate::{
-    Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, Leftover,
-    MemberView, NewMember, NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result,
-    TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
+    Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd,
+    Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport, RemovedMember, RequestList,
+    Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -497,6 +497,17 @@ pub trait Presence: Send + Sync {
 
     /// Returns whether the member's current spawn is alive, according to its lease.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
+
+    /// Returns the state of a member's lease, whoever holds it and whether or not the roster can be
+    /// read.
+    async fn lease(&self, name: &MemberName) -> Result<Liveness>;
+
+    /// Returns what resolves when a member's lease is released, and immediately if nobody holds it. A
+    /// successor may take the lease first; look at [`Self::lease`] afterwards.
+    ///
+    /// # Errors
+    /// If the record of the lease is gone or cannot be read.
+    fn lease_end(&self, name: &MemberName) -> LeaseEnd;
 
     /// Returns the record of the last holder of a member's lease, if readable. It does not show whether the
     /// process is alive.

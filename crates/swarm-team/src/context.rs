@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
-use swarm_os::{Liveness, probe};
+use swarm_os::Liveness;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
@@ -298,6 +298,5 @@ impl MemberContext {
 async fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
     let config = team.config().await?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
-    let life = team.life_path(&MemberName::lead());
-    Ok(is_led && probe(&life)? == Liveness::Foreign)
+    Ok(is_led && team.lease(&MemberName::lead()).await? == Liveness::Foreign)
 }

@@ -1,17 +1,16 @@
 //! Waiting for files to change.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::select_all;
-use swarm_os::{DirectoryWatcher, NameFilter, OsError, Subscription};
-use swarm_protocol::TeamName;
-use swarm_store::{Changes, Team, Topic};
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_protocol::{MemberName, TeamName};
+use swarm_store::{Changes, LeaseEnd, Team, Topic};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::oneshot::Receiver;
 
 use crate::failure::Failure;
 
@@ -21,8 +20,8 @@ pub(super) struct Watch {
     watcher: DirectoryWatcher,
     topics: BTreeMap<(TeamName, Topic), Changes>,
     files: Vec<Subscription>,
-    /// Life files of members that were running at the last read.
-    deaths: BTreeMap<PathBuf, Receiver<Result<(), OsError>>>,
+    /// Leases of members that were running at the last read.
+    leases: BTreeMap<(TeamName, MemberName), LeaseEnd>,
     runtime: Runtime,
     /// Set if Ctrl-C ends a wait.
     ctrl_c: Option<Signal>,
@@ -35,7 +34,7 @@ impl Watch {
             watcher: DirectoryWatcher::new(),
             topics: BTreeMap::new(),
             files: Vec::new(),
-            deaths: BTreeMap::new(),
+            leases: BTreeMap::new(),
             runtime: Builder::new_current_thread().enable_all().build()?,
             ctrl_c: None,
             interrupted: false,
@@ -70,11 +69,11 @@ impl Watch {
         }
     }
 
-    /// Also wakes when the lock on this life file is released. Only for members that were running
-    /// at the last read; otherwise it wakes immediately.
-    pub(super) fn death(&mut self, life: PathBuf) {
-        let wait = self.deaths.entry(life);
-        wait.or_insert_with_key(|life| swarm_os::death(life.clone()));
+    /// Also wakes when the lease of a member is released. Only for members that were running at the
+    /// last read; otherwise it wakes immediately.
+    pub(super) fn lease_end(&mut self, team: &dyn Team, name: &MemberName) {
+        let wait = self.leases.entry((team.name().clone(), name.clone()));
+        wait.or_insert_with(|| team.lease_end(name));
     }
 
     /// Waits for a possible change until the deadline; returns `false` at the deadline.
@@ -85,14 +84,14 @@ impl Watch {
             .map(|topic| topic.changed().boxed());
         let files = self.files.iter_mut().map(|file| file.changed().boxed());
         let changed = select_all(topics.chain(files));
-        let deaths = &mut self.deaths;
-        let died = async {
-            if deaths.is_empty() {
+        let leases = &mut self.leases;
+        let ended = async {
+            if leases.is_empty() {
                 return std::future::pending().await;
             }
-            let (_, index, _) = select_all(deaths.values_mut()).await;
-            let life = deaths.keys().nth(index).cloned();
-            life.and_then(|life| deaths.remove(&life));
+            let (_, index, _) = select_all(leases.values_mut()).await;
+            let ended = leases.keys().nth(index).cloned();
+            ended.and_then(|ended| leases.remove(&ended));
         };
         let (ctrl_c, interrupted) = (&mut self.ctrl_c, &mut self.interrupted);
         let ctrl_c = async {
@@ -104,7 +103,7 @@ impl Watch {
         let woken = async {
             tokio::select! {
                 _ = changed => {}
-                () = died => {}
+                () = ended => {}
                 _ = ctrl_c => *interrupted = true,
             }
         };
@@ -126,28 +125,48 @@ pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
 
 #[cfg(test)]
 mod tests {
-    use swarm_os::LifeHolder;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use swarm_protocol::{LifeKind, LifeRecord, SpawnId, SystemClock};
+    use swarm_store::{BlockOn as _, MemoryStore, NewTeam, TeamStore as _};
 
     use super::*;
 
     #[test]
-    fn released_life_lock_wakes_a_wait_once() {
+    fn a_released_lease_wakes_a_wait_once() {
         let directory = tempfile::tempdir().unwrap();
-        let life = directory.path().join("life");
-        let holder = LifeHolder::take(&life, b"{}").unwrap();
+        let clock = Arc::new(SystemClock);
+        let store = MemoryStore::new(directory.path().to_owned(), clock);
+        let new = NewTeam {
+            name: TeamName::parse("crew").unwrap(),
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: PathBuf::from("/work"),
+            lead_model: None,
+            created_by: "a test".to_owned(),
+        };
+        let team = store.team(&new.name);
+        store.create_team(new).block_on().unwrap();
+        let record = LifeRecord {
+            kind: LifeKind::Task,
+            pid: 1,
+            proc_start: String::new(),
+            spawn_id: SpawnId::random(),
+            host: String::new(),
+            pid_space: String::new(),
+            confined: false,
+        };
+        let lead = MemberName::lead();
+        let lease = team.take_life(&lead, &record).block_on().unwrap();
         let mut watch = Watch::new().unwrap();
-        watch.file(&directory.path().join("nothing"));
-        watch.death(life.clone());
-        watch.death(life);
-        assert_eq!(watch.deaths.len(), 1);
-        drop(holder);
-        // The fallback poll may also wake it.
-        let deadline = deadline(Some(60));
-        while !watch.deaths.is_empty() {
-            assert!(
-                watch.wait(deadline),
-                "the released lock did not wake the wait"
-            );
-        }
+        watch.topic(&*team, Topic::Tasks);
+        watch.lease_end(&*team, &lead);
+        watch.lease_end(&*team, &lead);
+        assert_eq!(watch.leases.len(), 1);
+        drop(lease);
+        assert!(watch.wait(deadline(Some(60))));
+        assert!(watch.leases.is_empty());
     }
 }

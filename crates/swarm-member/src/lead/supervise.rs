@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_os::NameFilter;
 use swarm_protocol::{Member, SpawnId, TeamName};
+use swarm_store::Topic;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -52,9 +52,9 @@ impl Supervisor {
 
     fn watch(&self, team: &TeamName, member: &Member) {
         let mut death = member_death(&self.spawn_context, team, &member.name);
-        let directory = self.spawn_context.store.team(team).member_dir(&member.name);
-        let filter = NameFilter::Exact(vec!["state.json".into()]);
-        let mut state = self.spawn_context.watcher.subscribe(&directory, filter);
+        let topic = Topic::State(member.name.clone());
+        let team = self.spawn_context.store.team(team);
+        let mut state = team.watch(&self.spawn_context.watcher, &topic);
         let (woken, done) = (Arc::clone(&self.woken), self.done.clone());
         tokio::spawn(async move {
             loop {
@@ -62,7 +62,7 @@ impl Supervisor {
                     () = state.changed() => woken.notify_one(),
                     ended = &mut death => {
                         if let Ok(Err(error)) = ended {
-                            tracing::warn!(%error, "cannot watch the life lock");
+                            tracing::warn!(%error, "cannot watch the lease");
                         }
                         woken.notify_one();
                         return;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use swarm_os::{DirectoryWatcher, Liveness, probe, wait_for_death};
+use swarm_os::{DirectoryWatcher, Liveness};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::{BlockOn as _, Changes, StoreError, Team, Topic, process};
-use tokio::sync::oneshot;
+use swarm_store::{BlockOn as _, Changes, LeaseEnd, StoreError, Team, Topic, process};
 
 use crate::teammate::suspension::loss;
 
@@ -19,8 +18,8 @@ pub(crate) struct LeadWatch {
     team: Arc<dyn Team>,
     /// What the member does without a lead.
     pub(crate) on_lost: OnLost,
-    /// Resolves when the life lock that a thread waits on is released.
-    release: Option<oneshot::Receiver<()>>,
+    /// Resolves when the lead's lease is released.
+    release: Option<LeaseEnd>,
     /// Watches for a new lead; set once the lead is lost.
     change: Option<LeadChange>,
     /// Result of the last check.
@@ -90,7 +89,7 @@ impl LeadWatch {
         let Some(lead) = lead else {
             return Ok(None);
         };
-        let is_lost = match probe(&self.team.life_path(&MemberName::lead()))? {
+        let is_lost = match self.team.lease(&MemberName::lead()).block_on()? {
             Liveness::Alive => {
                 self.await_release();
                 false
@@ -104,25 +103,9 @@ impl LeadWatch {
 
     /// Makes the kernel wake us when the lead dies, even right after the check.
     fn await_release(&mut self) {
-        if self.release.is_some() {
-            return;
-        }
-        let path = self.team.life_path(&MemberName::lead());
-        let (tell, release) = oneshot::channel();
-        let waiter = std::thread::Builder::new().name("waits for the lead".to_owned());
-        let spawned = waiter.spawn(move || {
-            if let Err(error) = wait_for_death(&path) {
-                tracing::debug!(%error, "the lead's life lock is gone");
-            }
-            // The receiver is dropped if the member has stopped first.
-            tell.send(()).ok();
-        });
-        match spawned {
-            Ok(_detached) => self.release = Some(release),
-            Err(error) => {
-                tracing::warn!(%error, "cannot start a thread that waits for the lead: only the sweep detects its death");
-            }
-        }
+        let team = &self.team;
+        self.release
+            .get_or_insert_with(|| team.lease_end(&MemberName::lead()));
     }
 
     /// Watches for a new lead. Returns `false` if it was already watching; otherwise the caller
@@ -204,8 +187,8 @@ impl LeadWatch {
     }
 }
 
-/// Resolves when the life lock that a thread waits for is released.
-async fn released(release: &mut Option<oneshot::Receiver<()>>) {
+/// Resolves when the lease is released.
+async fn released(release: &mut Option<LeaseEnd>) {
     match release {
         Some(receiver) => {
             // An error means that the thread has exited, which has the same effect.

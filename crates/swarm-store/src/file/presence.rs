@@ -1,7 +1,7 @@
 //! Files that members write about themselves, and the view of a member derived from them.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{fs, io, thread};
 
 use serde::Serialize;
 use swarm_os::{LifeHolder, Liveness, OsError};
@@ -9,12 +9,13 @@ use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, PauseMark, RightsReport, SpawnId, StateReport,
     TeamConfig,
 };
+use tokio::sync::oneshot;
 
 use crate::file::record;
 use crate::file::team::{FileTeam, refuse_linked_directory};
 use crate::roster::refuse_if_led;
 use crate::view::{MemberFacts, life_in, life_of};
-use crate::{Lease, MemberView, Result, StoreError};
+use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
 
 impl FileTeam {
     pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
@@ -70,6 +71,28 @@ impl FileTeam {
         let config = self.config()?;
         let member = self.member_of(&config, name)?;
         Ok(self.life_in(&config, member)?.0)
+    }
+
+    pub(crate) fn lease(&self, name: &MemberName) -> Result<Liveness> {
+        Ok(swarm_os::probe(&self.at.life(name))?)
+    }
+
+    /// A thread waits in the kernel.
+    pub(crate) fn end_of_lease(&self, name: &MemberName) -> LeaseEnd {
+        let path = self.at.life(name);
+        let (tell, ended) = oneshot::channel();
+        let waiter = thread::Builder::new().name("waits for a lease".to_owned());
+        let spawned = waiter.spawn(move || {
+            // The receiver may have been dropped.
+            drop(tell.send(swarm_os::wait_for_death(&path).map_err(StoreError::from)));
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "cannot start a thread that waits for a lease: only sweeps notice its end");
+            let (silent, never) = oneshot::channel();
+            std::mem::forget(silent);
+            return never;
+        }
+        ended
     }
 
     pub(crate) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {

@@ -8,12 +8,13 @@ use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, PauseMark, RightsReport, SpawnId, StateReport,
     TeamConfig,
 };
+use tokio::sync::oneshot;
 
 use super::team::MemoryTeam;
 use super::values::{MemberRecords, Reports};
 use crate::roster::member_of;
 use crate::view::{MemberFacts, life_in, life_of};
-use crate::{Lease, MemberView, Result, StoreError};
+use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
 
 impl MemoryTeam {
     pub(super) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
@@ -72,6 +73,27 @@ impl MemoryTeam {
         Ok(self.life_in(&config, member)?.0)
     }
 
+    pub(super) fn lease(&self, name: &MemberName) -> Result<Liveness> {
+        Ok(self.lease_of(name)?.0)
+    }
+
+    pub(super) fn end_of_lease(&self, name: &MemberName) -> LeaseEnd {
+        let (tell, ended) = oneshot::channel();
+        match self.records() {
+            Ok(records) => {
+                let records = records.known(name);
+                let mut lease = records.lease.lock();
+                if lease.is_held {
+                    lease.waiting.push(tell);
+                } else {
+                    drop(tell.send(Ok(())));
+                }
+            }
+            Err(error) => drop(tell.send(Err(error))),
+        }
+        ended
+    }
+
     pub(super) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
         let records = self.records().ok()?.known(name);
         let lease = records.lease.lock();
@@ -112,7 +134,15 @@ struct HeldLease(Arc<MemberRecords>);
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
-        self.0.lease.lock().is_held = false;
+        let waiting = {
+            let mut lease = self.0.lease.lock();
+            lease.is_held = false;
+            std::mem::take(&mut lease.waiting)
+        };
+        for one in waiting {
+            // The receiver may have been dropped.
+            drop(one.send(Ok(())));
+        }
     }
 }
 

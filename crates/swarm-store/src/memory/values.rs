@@ -9,13 +9,14 @@ use swarm_protocol::{
     MessageId, PauseMark, RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId,
     TeamConfig,
 };
+use tokio::sync::oneshot;
 
 use super::bell::Bell;
 use super::record::{Log, Record};
-use crate::TaskList;
 use crate::keys::SigningKey;
 use crate::roster::Undo;
 use crate::tasks::Writes;
+use crate::{Result, TaskList};
 
 /// One team.
 #[derive(Debug)]
@@ -103,6 +104,8 @@ pub(super) struct LeaseValue {
     pub(super) is_held: bool,
     /// The last holder.
     pub(super) record: Option<LifeRecord>,
+    /// Those who wait for its release.
+    pub(super) waiting: Vec<oneshot::Sender<Result<()>>>,
 }
 
 impl MemberRecords {

@@ -81,7 +81,10 @@ pub(crate) fn a_lease_is_held_by_one_and_free_again_when_it_is_dropped(world: &W
     assert!(matches!(error, StoreError::LeaseHeld { .. }), "{error}");
     let record = team.life_record(&alice).block_on();
     assert_eq!(record.unwrap().spawn_id, spawn);
+    assert_eq!(team.lease(&alice).block_on().unwrap(), Liveness::Alive);
+    let end = team.lease_end(&alice);
     drop(lease);
+    end.block_on().unwrap().unwrap();
     assert_eq!(liveness(), Liveness::Dead);
     drop(world.live("alice", spawn));
 }

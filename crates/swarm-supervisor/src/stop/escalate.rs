@@ -2,21 +2,17 @@
 
 use std::time::Duration;
 
-use swarm_os::{Liveness, OsError};
+use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team};
 
 use super::StopOutcome;
 use crate::process_list::end_member;
 use crate::{LeadError, SpawnContext};
 
-/// Returns a future that resolves when the member's life lock is released.
-pub fn member_death(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    name: &MemberName,
-) -> tokio::sync::oneshot::Receiver<Result<(), OsError>> {
-    swarm_os::death(spawn_context.store.team(team).life_path(name))
+/// Returns a future that resolves when the member's lease is released.
+pub fn member_death(spawn_context: &SpawnContext, team: &TeamName, name: &MemberName) -> LeaseEnd {
+    spawn_context.store.team(team).lease_end(name)
 }
 
 /// Returns whether a member runs. A member that is not in the roster any more has stopped: several processes may remove

@@ -126,7 +126,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
                     .block_on()
                     .is_some()
             {
-                watch.death(store.team(team).life_path(&view.member.name));
+                watch.lease_end(&*store.team(team), &view.member.name);
             }
         }
         if draws {

@@ -113,10 +113,12 @@ fn delete_damaged(
     let Some(team) = team else {
         return Err(damage);
     };
-    if swarm_os::probe(&app.store.team(&team).life_path(&MemberName::lead()))
-        .map_err(anyhow::Error::from)?
-        == Liveness::Alive
-    {
+    let lease = app
+        .store
+        .team(&team)
+        .lease(&MemberName::lead())
+        .block_on()?;
+    if lease == Liveness::Alive {
         return Err(damage.with_hint("its lead is running: stop it first"));
     }
     app.out
