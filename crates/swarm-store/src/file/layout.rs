@@ -33,6 +33,11 @@ impl Layout {
         self.root.join("tasks")
     }
 
+    /// The scratchpad of a team that no process leads.
+    pub(crate) fn scratchpad(&self, team: &TeamName) -> PathBuf {
+        self.root.join("scratchpad").join(team.as_str())
+    }
+
     /// The plan file of one spawn of a member; a later plan replaces it.
     pub(crate) fn plan(&self, team: &TeamName, member: &MemberName, spawn: SpawnId) -> PathBuf {
         let spawn = spawn.to_string();

@@ -138,9 +138,11 @@ fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
 }
 
 #[test]
-fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
+fn a_deleted_team_leaves_its_tasks_journal_and_notes_in_the_archive() {
     let world = World::new();
     world.create("work", &[]);
+    let scratchpad = world.root.join("scratchpad/crew");
+    fs::create_dir_all(scratchpad.join("notes")).unwrap();
     let archive = world
         .handle()
         .delete(false, false)
@@ -160,7 +162,9 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     assert!(archive.join("tasks/1.json").is_file());
     let journal = fs::read_to_string(archive.join("journal.jsonl")).unwrap();
     assert!(journal.contains("task_created") && journal.contains("team_deleted"));
+    assert!(archive.join("scratchpad/notes").is_dir() && !scratchpad.exists());
 
+    fs::create_dir_all(scratchpad.join("notes")).unwrap();
     world
         .store
         .create_team(new_team("crew"))
@@ -169,6 +173,7 @@ fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
     assert!(world.handle().tasks().block_on().unwrap().is_empty());
     let purged = world.handle().delete(true, false).block_on().unwrap();
     assert_eq!(purged, None);
+    assert!(!scratchpad.exists());
     assert_eq!(fs::read_dir(world.root.join("tasks")).unwrap().count(), 0);
     let archives = fs::read_dir(world.root.join("swarm/archive")).unwrap();
     assert_eq!(archives.count(), 1);

@@ -41,6 +41,7 @@ fn may_change(below: &Path) -> bool {
         "root/teams",
         "root/tasks",
         "root/projects",
+        "root/scratchpad",
     ];
     places.iter().any(|place| below.starts_with(place))
 }
@@ -55,7 +56,7 @@ pub(super) fn assert_names_are_names(world: &World, teams: &[&str]) {
             .filter(|name| !name.starts_with('.'))
             .collect::<Vec<_>>()
     };
-    for place in ["teams", "tasks"] {
+    for place in ["teams", "tasks", "scratchpad"] {
         for name in entries(world.root().join(place)) {
             assert!(teams.contains(&name.as_str()), "{place} has {name:?}");
         }

@@ -27,11 +27,29 @@ impl FileTeam {
             drop_if_empty(&archive.join("tasks").join(".lock.lock"));
             keep_all(&removed.at, archive)?;
         }
+        self.take_scratchpad(archive.as_deref())?;
         swarm_os::remove_tree(removed.at.directory())?;
         if purge {
             swarm_os::remove_tree(removed.at.tasks())?;
         }
         Ok(archive)
+    }
+
+    /// Archives or removes the scratchpad: a later team of this name does not get its notes.
+    fn take_scratchpad(&self, archive: Option<&Path>) -> Result<()> {
+        let scratchpad = self.store.layout.scratchpad(&self.team);
+        if !is_surely_there(&scratchpad)? {
+            return Ok(());
+        }
+        match archive {
+            Some(archive) => {
+                let kept = archive.join("scratchpad");
+                swarm_os::rename_no_replace(&scratchpad, &kept)?;
+                drop_if_empty(&kept);
+            }
+            None => swarm_os::remove_tree(&scratchpad)?,
+        }
+        Ok(())
     }
 
     /// Takes only the sidecar locks if they provide exclusion: the lock directory of a data file
@@ -189,8 +207,8 @@ pub(super) fn keep_all(at: &TeamLayout, archive: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes an empty directory: the archive of a team that was not deleted, or a moved lock
-/// directory.
+/// Removes an empty directory: the archive of a team that was not deleted, a moved lock directory,
+/// or a scratchpad.
 fn drop_if_empty(directory: &Path) {
     if let Err(error) = std::fs::remove_dir(directory) {
         tracing::debug!(path = %directory.display(), %error, "directory kept");
