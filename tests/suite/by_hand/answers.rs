@@ -224,7 +224,10 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     assert!(world.project().join("one.txt").is_file());
     assert!(world.project().join("below/two.txt").is_file());
     let rights = world.swarm(&["permissions", "bob", "--json"]).json();
-    assert_eq!(column(&rights["allow"], "origin"), ["session"]);
+    assert_eq!(
+        column(&rights["allow"], "origin"),
+        ["scratchpad", "session"]
+    );
     let log = world.swarm(&["log", "--type", "request"]).stdout;
     assert_eq!(log.lines().count(), 2, "one question: {log}");
     assert!(

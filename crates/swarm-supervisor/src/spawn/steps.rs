@@ -7,7 +7,7 @@ use std::time::Duration;
 use swarm_agent::{find_transcript, share_scratchpad};
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_permissions::AgentConfig;
-use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
+use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamConfig, TeamName, UnixMs};
 use swarm_store::NewMember;
 use tokio::sync::OwnedMutexGuard;
 
@@ -142,15 +142,9 @@ async fn begin<'a>(
     let timeout = timeout.saturating_add(wait_for_servers(spawn_context, &options));
     let spawn_id = SpawnId::random();
     // If the name is taken, fail before anything is created.
-    let is_taken = former.is_none()
-        && spawn_context
-            .store
-            .team(team)
-            .config()
-            .await?
-            .member(&options.name)
-            .is_some();
-    let agent_config = shared_config(spawn_context, team)?;
+    let config = spawn_context.store.team(team).config().await?;
+    let is_taken = former.is_none() && config.member(&options.name).is_some();
+    let agent_config = shared_config(spawn_context, team, &config)?;
     let worktree = if is_taken {
         None
     } else {
@@ -238,12 +232,19 @@ fn has_conversation(
     find_transcript(&spawn_context.root, &former.cwd, session).is_file()
 }
 
-/// Returns the configuration of a member, with the scratchpad of its team.
-fn shared_config(spawn_context: &SpawnContext, team: &TeamName) -> Result<AgentConfig, LeadError> {
+/// Returns the configuration of a new member with the scratchpad of its team: that of the session
+/// that leads it, or that of a team without a lead process.
+fn shared_config(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    config: &TeamConfig,
+) -> Result<AgentConfig, LeadError> {
     let mut agent_config = (*spawn_context.agent_config).clone();
-    // The members of a lead share that of its session.
     if agent_config.scratchpad.is_none() {
-        share_scratchpad(&mut agent_config, &spawn_context.root, team.as_str())?;
+        let session = config.lead_session_id.as_deref();
+        let session = session.and_then(|id| id.parse::<SessionId>().ok());
+        let name = session.map_or_else(|| team.to_string(), |id| id.to_string());
+        share_scratchpad(&mut agent_config, &spawn_context.root, &name)?;
     }
     Ok(agent_config)
 }
