@@ -124,11 +124,10 @@ impl MemberLoop<LeadRole> {
             duration_ms: 0,
         };
         let team = report.team.clone();
+        let leaves_team = self.leaves_team(&report.outcome);
         let ending = async {
             match team {
-                Some(team) if self.leaves_team(&report.outcome) => {
-                    self.leave(&team, &mut report).await
-                }
+                Some(team) if leaves_team => self.leave(&team, &mut report).await,
                 Some(team) => self.close(&team, early, &mut report).await,
                 None => {
                     self.add_cost(&mut report);
@@ -141,7 +140,9 @@ impl MemberLoop<LeadRole> {
         let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.spawn_context;
         end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
-        self.remove_empty_scratchpad();
+        if !leaves_team {
+            self.remove_empty_scratchpad();
+        }
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         match closed {
             // The team's next program records it.

@@ -119,6 +119,17 @@ impl ProtectedPaths {
         })
     }
 
+    /// Returns whether this resolved path is a team's log of decisions, which only grows.
+    pub(crate) fn is_decision_log(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| {
+            let below = real.strip_prefix(root.join(SCRATCHPAD)).ok();
+            below.is_some_and(|below| {
+                let mut parts = below.components().skip(1).map(name);
+                parts.next() == Some(DECISIONS) && parts.next().is_none()
+            })
+        })
+    }
+
     /// Returns the reason why a change of a resolved path is refused, or `None` if it is not: lines
     /// of a team's log of decisions stay as they are.
     pub(crate) fn change_refusal(
@@ -127,14 +138,7 @@ impl ProtectedPaths {
         before: &[u8],
         after: &[u8],
     ) -> Option<String> {
-        let is_log = self.roots.iter().any(|root| {
-            let below = real.strip_prefix(root.join(SCRATCHPAD)).ok();
-            below.is_some_and(|below| {
-                let mut parts = below.components().skip(1).map(name);
-                parts.next() == Some(DECISIONS) && parts.next().is_none()
-            })
-        });
-        (is_log && !after.starts_with(before)).then(|| {
+        (self.is_decision_log(real) && !after.starts_with(before)).then(|| {
             format!(
                 "{} is the team's log of decisions: only add lines at its end. To change a decision, add a new one that names it.",
                 real.display()

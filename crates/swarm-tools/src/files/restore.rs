@@ -133,7 +133,9 @@ fn present(path: &Path, ctx: &ToolContext) -> Result<Option<String>, String> {
 /// Returns the target of a recorded path, if file tools may still write there.
 fn restorable(path: &Path, ctx: &ToolContext) -> Result<Target, String> {
     let target = Target::to_write(&path.to_string_lossy(), ctx)?;
-    if target.real == path {
+    if ctx.protected.is_decision_log(path) {
+        Err("other members may have read these decisions".to_owned())
+    } else if target.real == path {
         Ok(target)
     } else {
         Err("its path now leads through a symbolic link".to_owned())

@@ -16,7 +16,8 @@ mod init;
 mod landlock;
 mod plan;
 mod proxy;
-#[cfg(any(test, target_os = "macos"))]
+// Not used yet: no macOS machine has tried it.
+#[cfg(test)]
 mod seatbelt;
 mod system_calls;
 mod words;
