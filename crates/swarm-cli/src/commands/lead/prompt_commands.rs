@@ -20,7 +20,7 @@ const LONGEST_FILE: u64 = 100_000;
 pub(super) struct PromptCommands {
     env: Environment,
     lines: Arc<ShellLines>,
-    /// Command directories by precedence, and whether their `!` lines may run.
+    /// Command directories by precedence, and whether they are trusted.
     directories: Vec<(PathBuf, bool)>,
     cwd: PathBuf,
     /// Deny rules for files that the lead must not read.
@@ -29,20 +29,18 @@ pub(super) struct PromptCommands {
 
 impl PromptCommands {
     /// Returns the commands of the project at `top` and of the user in the config directory `root`.
-    /// The project's `!` lines only run if it is trusted, and none run in a terminal that agents
-    /// can type into.
     pub(super) fn new(
         (env, lines): (&Environment, &Arc<ShellLines>),
         (root, top): (&Path, &Path),
-        (is_trusted, may_run): (bool, bool),
+        is_trusted: bool,
         unreadable: ReadFilter,
     ) -> Self {
         Self {
             env: env.clone(),
             lines: Arc::clone(lines),
             directories: vec![
-                (top.join(".claude").join("commands"), may_run && is_trusted),
-                (root.join("commands"), may_run),
+                (top.join(".claude").join("commands"), is_trusted),
+                (root.join("commands"), true),
             ],
             cwd: env.cwd.clone(),
             unreadable,
@@ -59,19 +57,28 @@ impl PromptCommands {
         names.into_keys().collect()
     }
 
-    /// Returns the prompt of a command, with the tools that it allows if its commands may run;
-    /// `None` if the command does not exist.
+    /// Returns the prompt of a command; `None` if the command does not exist. Its `!` lines run, and
+    /// the tools that it names are allowed, if its directory is trusted and only a person can type
+    /// here at present.
     ///
     /// # Errors
     /// Returns an error if its file cannot be read.
-    pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<PaneInput, String>> {
-        let (file, may_run) = self.directories.iter().find_map(|(directory, may_run)| {
-            let found = files(directory);
-            let last = |full: &str| full.rsplit(':').next() == Some(name);
-            let file = found.iter().find(|(full, _)| full == name);
-            let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
-            Some((file.1.clone(), *may_run))
-        })?;
+    pub(super) fn expand(
+        &self,
+        name: &str,
+        arguments: &str,
+        is_person: bool,
+    ) -> Option<Result<PaneInput, String>> {
+        let (file, may_run) = self
+            .directories
+            .iter()
+            .find_map(|(directory, is_trusted)| {
+                let found = files(directory);
+                let last = |full: &str| full.rsplit(':').next() == Some(name);
+                let file = found.iter().find(|(full, _)| full == name);
+                let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
+                Some((file.1.clone(), is_person && *is_trusted))
+            })?;
         let Some(text) = self.content(&file) else {
             return Some(Err(format!("{} cannot be read", file.display())));
         };
@@ -239,7 +246,7 @@ mod tests {
         PromptCommands::new(
             (&env, &Arc::default()),
             (&root, directory),
-            (is_trusted, true),
+            is_trusted,
             unreadable,
         )
     }
@@ -260,7 +267,7 @@ mod tests {
         let trusted = commands(&directory, true);
         assert_eq!(trusted.names(), ["fix", "git:fix", "say"]);
         assert_eq!(
-            prompt(trusted.expand("git:fix", "a 'b c'")),
+            prompt(trusted.expand("git:fix", "a 'b c'", true)),
             (
                 "Fix a of a 'b c'.\non b c\nSee @notes.txt, @secret\n\nContents of notes.txt:\nnote $1"
                     .to_owned(),
@@ -268,12 +275,12 @@ mod tests {
             )
         );
         assert_eq!(
-            prompt(trusted.expand("say", "now")),
+            prompt(trusted.expand("say", "now", true)),
             ("Say it.\n\nARGUMENTS: now".to_owned(), Vec::new())
         );
-        assert!(trusted.expand("none", "").is_none());
+        assert!(trusted.expand("none", "", true).is_none());
         let untrusted = commands(&directory, false);
-        let (text, allowed) = prompt(untrusted.expand("fix", "a b"));
+        let (text, allowed) = prompt(untrusted.expand("fix", "a b", true));
         assert!(
             text.contains("[not run") && !text.contains("on b") && allowed.is_empty(),
             "{text}"

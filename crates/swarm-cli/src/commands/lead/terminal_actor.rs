@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use swarm_config::AnswerInPlace;
 use swarm_os::Liveness;
-use swarm_protocol::{ShellGuards, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, MemberView, TeamStore};
+use swarm_protocol::{MemberName, ShellGuards, TeamName};
+use swarm_store::{BlockOn as _, MemberView, TeamStore, TeamView};
 
 use crate::app::App;
 use crate::identity::Acting;
@@ -22,8 +22,7 @@ const SHARED_TERMINALS: [(&str, &str); 6] = [
 ];
 
 /// The caller of the commands that are typed into a terminal. In a terminal that other programs can
-/// type into, it is only a person for certain while the sandbox keeps every agent of the team away
-/// from it.
+/// type into, it is only a person for certain while the sandbox keeps every agent away from it.
 pub(super) struct TerminalActor {
     acting: Acting,
     policy: AnswerInPlace,
@@ -71,28 +70,45 @@ impl TerminalActor {
         }
     }
 
-    /// Returns an agent whose shell can type into a terminal of this user.
-    fn who_reaches(&self, team: Option<&TeamName>) -> Option<String> {
+    /// Returns an agent whose shell can type into a terminal of this user, in any team.
+    fn who_reaches(&self, own: Option<&TeamName>) -> Option<String> {
         if self.lead_reaches {
             return Some("the lead's shell".to_owned());
         }
-        let team = self.store.team(team?);
-        match team.view().block_on() {
-            Ok(view) => unconfined(&view.config, &view.members),
-            Err(_) => Some("an agent's shell".to_owned()),
-        }
+        let unknown = || Some("an agent's shell".to_owned());
+        let Ok(teams) = self.store.teams().block_on() else {
+            return unknown();
+        };
+        teams.iter().find_map(|team| {
+            let is_own = own == Some(team);
+            match self.store.team(team).view().block_on() {
+                Ok(view) => {
+                    let name = unconfined(&view, is_own)?;
+                    let of = if is_own {
+                        String::new()
+                    } else {
+                        format!(" of the team {team}")
+                    };
+                    Some(format!("the shell of {name}{of}"))
+                }
+                Err(_) if is_own => unknown(),
+                Err(_) => None,
+            }
+        })
     }
 }
 
-/// Returns a running member whose shell is not confined, or that belongs to another program.
-fn unconfined(config: &TeamConfig, members: &[MemberView]) -> Option<String> {
-    let reaches = |view: &&MemberView| match view.liveness {
-        Liveness::Alive => !view.process.as_ref().is_some_and(|life| life.confined),
+/// Returns a running member whose shell is not confined. Members of other programs count in the own
+/// team only, because nothing shows whether those of other teams still run.
+fn unconfined(view: &TeamView, is_own: bool) -> Option<&MemberName> {
+    let reaches = |member: &&MemberView| match member.liveness {
+        Liveness::Alive => !member.process.as_ref().is_some_and(|life| life.confined),
         Liveness::Dead => false,
+        Liveness::Foreign if !is_own => false,
         // A person leads, or a teammate of swarm has not started yet.
-        Liveness::Foreign if view.member.name.is_lead() => config.lead_process.is_some(),
-        Liveness::Foreign => view.member.swarm.is_none(),
+        Liveness::Foreign if member.member.name.is_lead() => view.config.lead_process.is_some(),
+        Liveness::Foreign => member.member.swarm.is_none(),
     };
-    let found = members.iter().find(reaches)?;
-    Some(format!("the shell of {}", found.member.name))
+    let found = view.members.iter().find(reaches)?;
+    Some(&found.member.name)
 }
