@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::commands::Args;
 
@@ -33,20 +33,38 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
     words
 }
 
-/// Parses the arguments. `lead` is also the default command if its flags come first, as in
-/// `swarm --model sonnet "Fix it"`.
+/// Parses the arguments. `lead` is also the default command if options come first and no command
+/// follows, as in `swarm --model sonnet "Fix it"`.
 pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
     Args::try_parse_from(words).or_else(|error| {
-        let starts_with_flag = words
+        let starts_with_option = words
             .get(1)
             .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-        if error.kind() != ErrorKind::UnknownArgument || !starts_with_flag {
+        let leads = match error.kind() {
+            ErrorKind::UnknownArgument => !words.iter().any(|word| is_command(word)),
+            ErrorKind::InvalidSubcommand => is_prompt(&error),
+            _ => false,
+        };
+        if !leads || !starts_with_option {
             return Err(error);
         }
         let mut words = words.to_vec();
         words.insert(1, OsString::from("lead"));
         Args::try_parse_from(words)
     })
+}
+
+fn is_command(word: &OsString) -> bool {
+    let name = word.to_str();
+    name.is_some_and(|name| Args::command().find_subcommand(name).is_some())
+}
+
+/// Whether a text of several words stands where a command was expected.
+fn is_prompt(error: &clap::Error) -> bool {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(given)) => given.trim().contains(char::is_whitespace),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +106,7 @@ mod tests {
             &["--model", "sonnet", "fix it"][..],
             &["-c"],
             &["--mode", "plan", "--json"],
+            &["-t", "parser", "fix it"],
         ] {
             let args = parsed(words).unwrap();
             let command = format!("{:?}", args.command);
@@ -95,6 +114,13 @@ mod tests {
         }
         let misspelled = parsed(&["--modle", "sonnet"]).unwrap_err().to_string();
         assert!(misspelled.contains("swarm lead"), "{misspelled}");
+        for command in [
+            &["--team", "a", "shutdown", "--worktree", "b"][..],
+            &["--json", "status", "--model", "sonnet"],
+        ] {
+            let error = parsed(command).unwrap_err().to_string();
+            assert!(!error.contains("swarm lead"), "{error}");
+        }
         let of_a_command = parsed(&["status", "--bogus"]).unwrap_err().to_string();
         assert!(of_a_command.contains("swarm status"), "{of_a_command}");
     }
