@@ -16,7 +16,8 @@ pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
 }
 
 fn starts_file(world: &World, name: &str) -> String {
-    let path = world.directory().join("out").join(format!("{name}.starts"));
+    // Where a server in the sandbox can write, too.
+    let path = world.project().join(format!("{name}.starts"));
     path.display().to_string()
 }
 

@@ -429,7 +429,8 @@ async fn concurrent_stops_record_one_exit() {
         }
     }
     assert_eq!(released, [task]);
-    assert_eq!(world.stops(), ["approved"]);
+    // The other stop may find the member gone before this one has recorded its answer.
+    assert_eq!(world.stops().len(), 1, "{:?}", world.stops());
 }
 
 #[tokio::test]

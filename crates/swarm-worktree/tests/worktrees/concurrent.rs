@@ -148,10 +148,10 @@ fn a_merge_that_waited_for_the_lock_reads_the_record_again() {
     let repo = fixture.repo();
     let path = records(&fixture).join("a.json");
     let kept = record(&fixture, "a");
-    let lock = InheritableLock::take(&repo.join(".git/swarm/lock"), LONG).unwrap();
+    let lock = InheritableLock::take(&repo.join(".git/swarm/merge.lock"), LONG).unwrap();
     let merged = thread::scope(|scope| {
         let merging = scope.spawn(|| fixture.worktrees().merge(&repo, &slug("a")));
-        while !is_waited_for(&repo.join(".git/swarm/lock")) {
+        while !is_waited_for(&repo.join(".git/swarm/merge.lock")) {
             assert!(!merging.is_finished(), "it did not wait for the lock");
             thread::yield_now();
         }
