@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_os::{InheritableLock, LockInterrupt, remove_tree};
+use swarm_os::{InheritableLock, LockInterrupt, OsError, remove_tree};
 
 use crate::merge::Prepared;
 use crate::merge_tree::{Merging, not_merged};
@@ -12,6 +12,9 @@ use crate::{Merged, Record, Slug, WorktreeError, WorktreeSettings, carry, place}
 
 /// Timeout of the wait for other merges, whose checks may take minutes each.
 const QUEUE_WAIT: Duration = Duration::from_hours(1);
+
+/// Wait for other merges after which the caller is told.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Directory of the scratch checkout next to the worktrees. No slug has this name.
 const SCRATCH: &str = "@merge";
@@ -31,12 +34,14 @@ pub struct MergeCandidate {
 }
 
 impl MergeCandidate {
-    /// Waits for its turn and prepares the merge of a worktree.
+    /// Waits for its turn and prepares the merge of a worktree. `on_wait` is called if another
+    /// merge is in progress.
     pub(crate) fn prepare(
         repository: Repository,
         settings: WorktreeSettings,
         slug: &Slug,
         interrupt: &LockInterrupt,
+        on_wait: &dyn Fn(),
     ) -> Result<Self, WorktreeError> {
         let find = || {
             Record::load(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
@@ -46,8 +51,7 @@ impl MergeCandidate {
         };
         // Fails before waiting for the lock if there is none.
         find()?;
-        let path = repository.merge_lock_path();
-        let queue = InheritableLock::take_unless(&path, QUEUE_WAIT, interrupt)?;
+        let queue = take_turn(&repository.merge_lock_path(), interrupt, on_wait)?;
         let record = find()?;
         let target = record.target.clone().ok_or_else(|| {
             let why = "it was created from a checkout without a branch; merge it manually";
@@ -180,6 +184,21 @@ impl MergeCandidate {
             head: self.prepared.new.clone(),
             outcome: self.prepared.outcome,
         })
+    }
+}
+
+/// Takes the lock of the merge queue. Calls `on_wait` once if it is not free soon.
+fn take_turn(
+    path: &Path,
+    interrupt: &LockInterrupt,
+    on_wait: &dyn Fn(),
+) -> Result<InheritableLock, OsError> {
+    match InheritableLock::take_unless(path, REPORT_AFTER, interrupt) {
+        Err(OsError::LockTimeout { .. }) if !interrupt.is_set() => {
+            on_wait();
+            InheritableLock::take_unless(path, QUEUE_WAIT, interrupt)
+        }
+        taken => taken,
     }
 }
 

@@ -133,22 +133,33 @@ impl FileCopier<'_> {
 
     /// Creates the parent directories of a path. Returns `false` if one of them is not a directory.
     fn create_parents(&self, file: &Path) -> Result<bool, WorktreeError> {
-        let Some(outer) = file.parent() else {
-            return Ok(true);
-        };
-        let mut directory = self.to.clone();
-        for part in outer.components() {
-            directory.push(part);
-            match directory.symlink_metadata() {
-                Ok(found) if !found.is_dir() => return Ok(false),
-                Ok(_) => {}
-                Err(_) => fs::create_dir(&directory).map_err(|source| WorktreeError::Read {
+        for directory in self.parents(file) {
+            match is_directory(&directory) {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => fs::create_dir(&directory).map_err(|source| WorktreeError::Read {
                     path: directory.clone(),
                     source,
                 })?,
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether all parent directories of a path exist. A commit of an agent may contain a
+    /// symbolic link in place of one, which must not be followed.
+    fn has_parents(&self, path: &Path) -> bool {
+        self.parents(path)
+            .all(|directory| is_directory(&directory) == Some(true))
+    }
+
+    /// Returns the parent directories of a path that are below the worktree, outermost first.
+    fn parents(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        let outer = path.parent().unwrap_or_else(|| Path::new(""));
+        outer.components().scan(self.to.clone(), |directory, part| {
+            directory.push(part);
+            Some(directory.clone())
+        })
     }
 
     fn note(&mut self, path: &Path, how: &str) {
@@ -169,8 +180,7 @@ impl FileCopier<'_> {
         }
         for directory in self.dependency_directories(&settings.dependency_directories)? {
             let (from, to) = (self.from.join(&directory), self.to.join(&directory));
-            let outer = to.parent().unwrap_or(&self.to);
-            if !outer.is_dir() || to.symlink_metadata().is_ok() {
+            if !self.has_parents(&directory) || to.symlink_metadata().is_ok() {
                 continue;
             }
             match settings.dependencies {
@@ -264,6 +274,12 @@ impl FileCopier<'_> {
         let there = self.from.join(&named);
         Ok(there.is_dir().then_some(there))
     }
+}
+
+/// Returns whether a path is a directory, without following a symbolic link. `None` if it does not
+/// exist.
+fn is_directory(path: &Path) -> Option<bool> {
+    path.symlink_metadata().ok().map(|found| found.is_dir())
 }
 
 /// Returns any regular file in a directory tree.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use swarm_os::{read_optional, replace_alone};
 
 use crate::git::text;
+use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees};
@@ -29,6 +30,13 @@ pub struct Collision {
     pub worktrees: [Colliding; 2],
     /// The conflicting files.
     pub files: Vec<String>,
+}
+
+impl Collision {
+    /// Lists the first conflicting files and the number of the others, for messages.
+    pub fn file_list(&self) -> String {
+        named(&self.files)
+    }
 }
 
 /// The result for two commits, which never changes.

@@ -410,12 +410,12 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files. The target is unchanged after any error.
     pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
-        self.merge_candidate(directory, slug, &LockInterrupt::default())?
+        self.merge_candidate(directory, slug, &LockInterrupt::default(), &|| ())?
             .apply()
     }
 
     /// Prepares the merge of a worktree after those that are in progress. An interrupt ends the
-    /// wait for them.
+    /// wait for them. `on_wait` is called once if the wait takes longer than a second.
     ///
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files, [`WorktreeError::TargetChanged`] if the target
@@ -425,6 +425,7 @@ impl Worktrees {
         directory: &Path,
         slug: &Slug,
         interrupt: &LockInterrupt,
+        on_wait: &dyn Fn(),
     ) -> Result<MergeCandidate, WorktreeError> {
         let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
@@ -435,7 +436,7 @@ impl Worktrees {
             });
         }
         let repository = Repository::find(&self.git, &self.registry, directory)?;
-        MergeCandidate::prepare(repository, self.settings.clone(), slug, interrupt)
+        MergeCandidate::prepare(repository, self.settings.clone(), slug, interrupt, on_wait)
     }
 }
 

@@ -1,6 +1,11 @@
 //! Merges of members' work with real programs: checks on the merge, forecasts of conflicts, and reviews.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::json;
+use swarm_os::InheritableLock;
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
 use swarm_tests::stage::World;
 
@@ -53,6 +58,30 @@ fn checks_run_on_the_merge_and_nothing_is_merged_while_one_fails() {
         git(&world, &world.project(), &["status", "--porcelain"]),
         ""
     );
+    world.swarm(&["shutdown", "alice"]).ok();
+}
+
+#[test]
+fn a_merge_by_hand_reports_that_it_waits_for_another_one() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = idle_apart(&api, &["alice"]);
+    let path = world.project().join(".claude/worktrees/alice");
+    commit(&world, &path, "mine.txt", "mine\n");
+    let queue = world.project().join(".git/swarm/merge.lock");
+    let queue = InheritableLock::take(&queue, Duration::from_mins(1)).expect("the lock");
+    let mut merge = world
+        .command("swarm")
+        .args(["worktree", "merge", "alice"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("swarm runs");
+    let mut lines = BufReader::new(merge.stderr.take().expect("a pipe")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    assert_eq!(line, "waiting for another merge of this repository");
+    drop(queue);
+    assert!(merge.wait().expect("its status").success());
+    assert!(world.project().join("mine.txt").exists());
     world.swarm(&["shutdown", "alice"]).ok();
 }
 

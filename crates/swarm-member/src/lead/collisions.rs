@@ -36,17 +36,20 @@ impl CollisionWatch {
             return;
         }
         let any = heads.keys().next().cloned();
-        let has_pair = heads.len() > 1;
-        self.heads = heads;
-        let Some(directory) = any.filter(|_| has_pair) else {
+        let Some(directory) = any.filter(|_| heads.len() > 1) else {
+            self.heads = heads;
             return;
         };
         let worktrees = worktrees.clone();
-        let forecast = blocking(move || worktrees.forecast(&directory)).await;
-        let collisions = forecast.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no forecast of conflicts");
-            Vec::new()
-        });
+        let collisions = match blocking(move || worktrees.forecast(&directory)).await {
+            Ok(collisions) => collisions,
+            Err(error) => {
+                // The heads are not updated, so the next check repeats the forecast.
+                tracing::warn!(%error, "no forecast of conflicts");
+                return;
+            }
+        };
+        self.heads = heads;
         for collision in collisions {
             let [one, other] = &collision.worktrees;
             let key = [one.slug.clone(), other.slug.clone()];
@@ -77,7 +80,7 @@ fn members_of(
 }
 
 async fn tell(team: &dyn Team, collision: &Collision, pair: &[MemberName; 2]) {
-    let files = collision.files.join(", ");
+    let files = collision.file_list();
     for (at, name) in pair.iter().enumerate() {
         let (own, other) = (&collision.worktrees[at], &collision.worktrees[1 - at]);
         let peer = &pair[1 - at];

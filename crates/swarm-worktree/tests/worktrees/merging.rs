@@ -1,10 +1,15 @@
 //! Merges of worktrees.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use swarm_os::LockInterrupt;
-use swarm_worktree::{MergeCandidate, MergeOutcome, Pruned, Uncommitted, WorktreeError};
+use swarm_worktree::{
+    Dependencies, MergeCandidate, MergeOutcome, Pruned, Uncommitted, WorktreeError,
+};
 
 use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
@@ -128,7 +133,69 @@ fn prepare(fixture: &RepositoryFixture, name: &str) -> Result<MergeCandidate, Wo
     // A wait for another merge would be a deadlock of the test.
     interrupt.interrupt();
     let worktrees = fixture.worktrees();
-    worktrees.merge_candidate(&fixture.repo(), &slug(name), &interrupt)
+    worktrees.merge_candidate(&fixture.repo(), &slug(name), &interrupt, &|| ())
+}
+
+#[test]
+fn a_merge_that_waits_for_another_one_reports_it() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    for name in ["a", "b"] {
+        work(&fixture, name, &format!("{name}.new"), "new\n");
+    }
+    let first = prepare(&fixture, "a").unwrap();
+    let (reports, reported) = mpsc::channel();
+    thread::scope(|scope| {
+        let second = scope.spawn(|| {
+            let interrupt = LockInterrupt::default();
+            let on_wait = || reports.send(()).unwrap();
+            let worktrees = fixture.worktrees();
+            let candidate = worktrees.merge_candidate(&repo, &slug("b"), &interrupt, &on_wait);
+            candidate.unwrap().apply().unwrap()
+        });
+        let waited = reported.recv_timeout(Duration::from_mins(1));
+        first.apply().unwrap();
+        waited.unwrap();
+        second.join().unwrap();
+    });
+    assert!(reported.try_recv().is_err(), "reported once");
+    assert!(repo.join("b.new").exists());
+}
+
+#[test]
+fn a_committed_link_does_not_lead_a_merge_outside_of_the_repository() {
+    let mut fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", "node_modules/\n");
+    fixture.write(&repo, "packages/web/package.json", "{}\n");
+    fixture.commit(&repo, "project");
+    for at in ["node_modules", "packages/web/node_modules"] {
+        fixture.write(&repo, &format!("{at}/left/index.js"), "left\n");
+    }
+    fixture.settings.dependencies = Dependencies::None;
+    let tree = fixture.left("a").record.path;
+    let outside = fixture.path("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::remove_dir_all(tree.join("packages/web")).unwrap();
+    symlink(&outside, tree.join("packages/web")).unwrap();
+    fixture.commit(&tree, "link");
+    // The merge is no fast-forward, so it has a scratch checkout.
+    fixture.write(&repo, "c.txt", "c\n");
+    fixture.commit(&repo, "c");
+    for dependencies in [
+        Dependencies::Auto,
+        Dependencies::Copy,
+        Dependencies::Symlink,
+    ] {
+        fixture.settings.dependencies = dependencies;
+        let mut candidate = prepare(&fixture, "a").unwrap();
+        let scratch = candidate.check_out().unwrap();
+        assert_ne!(scratch, tree);
+        assert!(scratch.join("packages/web").is_symlink());
+        assert!(scratch.join("node_modules/left/index.js").exists());
+        let planted = fs::read_dir(&outside).unwrap().count();
+        assert_eq!(planted, 0, "{}", dependencies.name());
+    }
 }
 
 #[test]

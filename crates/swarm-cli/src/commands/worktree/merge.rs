@@ -108,7 +108,10 @@ fn merged(
     no_checks: bool,
 ) -> Result<Merged, NotMerged> {
     let interrupt = LockInterrupt::default();
-    let mut candidate = worktrees.merge_candidate(&app.env.cwd, slug, &interrupt)?;
+    let on_wait = || {
+        app.out.say("waiting for another merge of this repository");
+    };
+    let mut candidate = worktrees.merge_candidate(&app.env.cwd, slug, &interrupt, &on_wait)?;
     if !no_checks {
         run_checks(app, &mut candidate).map_err(|failure| NotMerged {
             failure,

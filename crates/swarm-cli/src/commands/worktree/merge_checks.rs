@@ -27,6 +27,8 @@ pub(super) fn run_checks(app: &App, candidate: &mut MergeCandidate) -> Result<()
     let is_open = |task: &&swarm_protocol::Task| {
         task.is_owned_by(&owner) && task.status != TaskStatus::Completed
     };
+    // One for all checks: a task's shell keeps its sandbox, whose proxy runs on this runtime.
+    let runtime = runtime()?;
     for task in tasks.tasks.iter().filter(is_open) {
         let Some(shell) = check_shell(app, &*files, task.id)? else {
             continue;
@@ -34,7 +36,7 @@ pub(super) fn run_checks(app: &App, candidate: &mut MergeCandidate) -> Result<()
         let merge = candidate.check_out()?;
         let shell = shell_in_merge(&shell, &worktree, &merge);
         for check in &task.swarm().checks {
-            let ran = runtime()?.block_on(run_check(&check.command, &shell));
+            let ran = runtime.block_on(run_check(&check.command, &shell));
             let why = match ran {
                 Ok(ran) if ran.exit_code == Some(0) => continue,
                 Ok(ran) => format!("failed:\n{}", ran.output),
