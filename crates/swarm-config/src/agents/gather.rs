@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_permissions::{
     AgentCatalog, AgentDefinition, AgentSource, DefinitionProblem, HookSettings, McpUse,
-    ModelCandidates, ModelSource, choose_model, read_definition_file, read_definitions_json,
+    ModelCandidates, ModelSource, ProjectPaths, choose_model, read_definition_file,
+    read_definitions_json,
 };
 
 use super::EnabledPlugins;
@@ -13,6 +14,7 @@ use super::places::AgentDirectory;
 use super::{built_in, directory, places};
 use crate::error::ConfigError;
 use crate::models::resolve_model;
+use crate::trust::project_paths;
 
 /// The agent definitions of all sources.
 #[derive(Debug, Default)]
@@ -56,6 +58,8 @@ pub struct AgentSearch<'a> {
     pub root: &'a Path,
     /// The working directory.
     pub cwd: &'a Path,
+    /// The home directory, if known.
+    pub home: Option<&'a Path>,
     /// The value of `--agents`.
     pub flag: Option<&'a str>,
     /// Whether the repository's hooks and servers may run.
@@ -84,6 +88,7 @@ pub(super) fn find_agents_in(
     let mut all = Vec::new();
     let mut problems = Vec::new();
     let mut awaiting_trust = Vec::new();
+    let paths = project_paths(search.root, search.cwd, search.home);
     if let Some(given) = search.flag {
         let definitions =
             read_definitions_json(given, "--agents").map_err(ConfigError::AgentsFlag)?;
@@ -95,6 +100,7 @@ pub(super) fn find_agents_in(
         }
         all.extend(definitions.into_iter().map(|definition| AgentDefinition {
             source: AgentSource::Flag,
+            hooks: definition.hooks.sandboxed_in(&paths),
             ..definition
         }));
     }
@@ -128,7 +134,7 @@ pub(super) fn find_agents_in(
                     continue;
                 }
                 let (definition, restriction) =
-                    restrict(definition, &source_directory, path, search.trusted);
+                    restrict(definition, &source_directory, path, &paths, search.trusted);
                 if restriction.is_some() && source_directory.source == AgentSource::Project {
                     awaiting_trust.push((definition.name.clone(), definition.path.clone()));
                 }
@@ -181,6 +187,7 @@ fn restrict(
     definition: AgentDefinition,
     source_directory: &AgentDirectory,
     path: PathBuf,
+    project: &ProjectPaths,
     trusted: bool,
 ) -> (AgentDefinition, Option<String>) {
     let mut definition = AgentDefinition {
@@ -212,7 +219,12 @@ fn restrict(
         restriction = (!left_out.is_empty()).then(what);
     }
     let of_repository = source_directory.source == AgentSource::Project;
-    definition.hooks = std::mem::take(&mut definition.hooks).sandboxed(of_repository);
+    let hooks = std::mem::take(&mut definition.hooks);
+    definition.hooks = if of_repository {
+        hooks.sandboxed()
+    } else {
+        hooks.sandboxed_in(project)
+    };
     if of_repository {
         for server in &mut definition.mcp_servers {
             if let McpUse::Own(_, config) = server {

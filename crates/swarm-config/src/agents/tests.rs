@@ -55,6 +55,7 @@ impl Machine {
         let search = AgentSearch {
             root: &root,
             cwd: &cwd,
+            home: None,
             flag,
             trusted,
             plugins: &plugins,
@@ -174,6 +175,7 @@ fn c1_an_unknown_model_rejects_the_definition() {
     let search = AgentSearch {
         root: &root,
         cwd: &cwd,
+        home: None,
         flag: Some(json),
         trusted: true,
         plugins: &EnabledPlugins::default(),
@@ -254,6 +256,7 @@ fn an_error_in_the_flag_has_a_valid_example_as_hint() {
         let search = AgentSearch {
             root,
             cwd,
+            home: None,
             flag: Some(flag),
             trusted: true,
             plugins: &EnabledPlugins::default(),
@@ -388,6 +391,7 @@ fn an_invalid_flag_is_an_error() {
     let search = AgentSearch {
         root: Path::new("/nowhere"),
         cwd: Path::new("/nowhere"),
+        home: None,
         flag: Some("{\"a\": {}}"),
         trusted: false,
         plugins: &EnabledPlugins::default(),

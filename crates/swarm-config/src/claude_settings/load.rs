@@ -14,7 +14,7 @@ use crate::agents::EnabledPlugins;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::settings::{Layer, SettingValue, ValueLocation, repository_directories};
-use crate::trust::project_directory;
+use crate::trust::{project_directory, project_paths};
 
 /// Claude Code's managed settings.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -67,7 +67,10 @@ impl ClaudeSettings {
         cwd: &Path,
         home: Option<&Path>,
     ) -> (Self, Vec<ConfigError>) {
-        let mut settings = Self::default();
+        let mut settings = Self {
+            hooks: FoundHooks::in_project(project_paths(root, cwd, home)),
+            ..Self::default()
+        };
         let mut refused = Vec::new();
         let mut read = |path: &Path, layer, base: &Path| {
             File::read(path, layer, base, home).unwrap_or_else(|errors| {

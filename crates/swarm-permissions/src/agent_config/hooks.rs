@@ -4,41 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::HookEvent;
 use super::hook_matcher::matches;
+use super::{HookEvent, ProjectPaths};
 
 /// Default timeout of a `prompt` hook in seconds, as in Claude Code.
 const PROMPT_TIMEOUT_SECS: u64 = 30;
-
-/// Programs that run what the files in the working directory say.
-const RUNNERS: [&str; 26] = [
-    "npm",
-    "npx",
-    "pnpm",
-    "pnpx",
-    "yarn",
-    "bun",
-    "bunx",
-    "deno",
-    "make",
-    "just",
-    "task",
-    "rake",
-    "bundle",
-    "composer",
-    "gradle",
-    "mvn",
-    "cargo",
-    "go",
-    "tox",
-    "nox",
-    "poetry",
-    "uv",
-    "pre-commit",
-    "lefthook",
-    "eslint",
-    "prettier",
-];
 
 /// Hooks by event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,13 +118,22 @@ impl HookSettings {
         self
     }
 
-    /// Marks the hooks that run in the sandbox: all of a repository, and others that run files of the
-    /// project.
+    /// Marks all hooks for the sandbox.
     #[must_use]
-    pub fn sandboxed(mut self, of_repository: bool) -> Self {
+    pub fn sandboxed(self) -> Self {
+        self.sandboxed_if(|_| true)
+    }
+
+    /// Marks the hooks for the sandbox that may run files of the project.
+    #[must_use]
+    pub fn sandboxed_in(self, project: &ProjectPaths) -> Self {
+        self.sandboxed_if(|line| project.may_be_run_by(line))
+    }
+
+    fn sandboxed_if(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
         for group in self.events.values_mut().flatten() {
             for hook in &mut group.hooks {
-                hook.sandboxed |= of_repository || runs_project_files(hook.action.text());
+                hook.sandboxed |= is_meant(hook.action.text());
             }
         }
         self
@@ -199,44 +178,5 @@ impl HookSettings {
             }
         }
         found
-    }
-}
-
-/// Whether a command line names a path relative to the project, or a program that runs its files.
-fn runs_project_files(line: &str) -> bool {
-    let is_separator = |c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c);
-    let mut words = line.split(is_separator);
-    let runs = |word: &str| {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        let is_relative = word.contains('/') && !word.starts_with(['/', '~', '$']);
-        let is_url = word.contains("://");
-        is_relative && !is_url || RUNNERS.contains(&name) || word.contains("CLAUDE_PROJECT_DIR")
-    };
-    words.any(runs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hooks_that_run_files_of_the_project_are_recognized() {
-        for (line, expected) in [
-            ("notify-send done", false),
-            ("~/.claude/hooks/log.sh", false),
-            ("/usr/local/bin/check --all", false),
-            ("$HOME/bin/check", false),
-            ("curl -s https://example.com/hook", false),
-            ("jq -r .tool_name >> /tmp/log", false),
-            ("./scripts/check.sh", true),
-            ("scripts/check.sh", true),
-            ("sh \"$CLAUDE_PROJECT_DIR\"/check.sh", true),
-            ("bash \"${CLAUDE_PROJECT_DIR}/check.sh\"", true),
-            ("cd x && npm run lint", true),
-            ("/usr/bin/make -s", true),
-            ("FORCE=1 npx prettier", true),
-        ] {
-            assert_eq!(runs_project_files(line), expected, "{line}");
-        }
     }
 }
