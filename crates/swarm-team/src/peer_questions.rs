@@ -1,6 +1,7 @@
 //! The open questions of a member: whose answer it waits for, and whom it has not answered.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use parking_lot::Mutex;
 use swarm_protocol::MemberName;
@@ -12,7 +13,14 @@ pub(crate) struct PeerQuestions {
     /// Its questions; dropping one ends the wait for the answer.
     asked: Mutex<BTreeMap<MemberName, DropGuard>>,
     /// Questions of peers that it has read and not answered.
-    received: Mutex<BTreeMap<MemberName, String>>,
+    received: Mutex<BTreeMap<MemberName, Received>>,
+}
+
+/// A question of a peer.
+#[derive(Debug)]
+struct Received {
+    question: String,
+    is_shown: bool,
 }
 
 impl PeerQuestions {
@@ -34,16 +42,33 @@ impl PeerQuestions {
     pub(crate) fn hears(&self, peer: MemberName, question: Option<String>) {
         self.asked.lock().remove(&peer);
         if let Some(question) = question {
-            self.received.lock().insert(peer, question);
+            let received = Received {
+                question,
+                is_shown: false,
+            };
+            self.received.lock().insert(peer, received);
         }
     }
 
-    /// Returns the questions of peers that are not answered.
-    pub(crate) fn unanswered(&self) -> Vec<(MemberName, String)> {
-        let received = self.received.lock();
-        let all = received.iter();
-        all.map(|(name, question)| (name.clone(), question.clone()))
-            .collect()
+    /// Drops the questions of peers that are not among `members`.
+    pub(crate) fn keep(&self, members: &[MemberName]) {
+        let mut received = self.received.lock();
+        received.retain(|peer, _| members.contains(peer));
+    }
+
+    /// Returns the peers whose questions are not answered.
+    pub(crate) fn unanswered(&self) -> Vec<MemberName> {
+        self.received.lock().keys().cloned().collect()
+    }
+
+    /// Returns the unanswered questions that an earlier call has not returned.
+    pub(crate) fn take_unshown(&self) -> Vec<(MemberName, String)> {
+        let mut received = self.received.lock();
+        let unshown = received.iter_mut().filter_map(|(peer, received)| {
+            let was_shown = mem::replace(&mut received.is_shown, true);
+            (!was_shown).then(|| (peer.clone(), received.question.clone()))
+        });
+        unshown.collect()
     }
 }
 

@@ -223,6 +223,7 @@ pub async fn send_text(
     let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone()).await?;
     for one in &sent {
         context.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
+        context.questions().answers(&one.to);
     }
     if failed.is_empty() {
         return Ok(sent);

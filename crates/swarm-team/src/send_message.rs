@@ -265,7 +265,7 @@ impl SendMessageTool {
             Ok(sent) => {
                 // A broadcast asks nobody in particular.
                 if let [one] = &sent[..] {
-                    self.context.sent_text(&one.to, text);
+                    self.context.has_asked(&one.to, text);
                 }
                 sent_output(&self.context, &sent)
             }

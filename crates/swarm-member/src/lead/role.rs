@@ -262,7 +262,7 @@ impl Role for LeadRole {
     ) -> Result<Option<Outcome>, LeadError> {
         member.update_caller();
         member.journal_turn(&outcome);
-        show_unanswered(member.context(), &member.reporter);
+        show_unanswered(member.context(), &member.reporter).await;
         let is_finished = member.is_work_finished().await?;
         let role = &mut member.role;
         if role.mail.person_wrote() {

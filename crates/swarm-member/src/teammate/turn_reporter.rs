@@ -107,7 +107,7 @@ impl TurnReporter {
             return None;
         }
         self.failure = failure(outcome);
-        show_unanswered(&self.context, &self.reporter);
+        show_unanswered(&self.context, &self.reporter).await;
         let mut notice = self.notice(outcome);
         let mut results = self.waiting.take().unwrap_or_default();
         results.extend(notice.result.take());
@@ -168,7 +168,7 @@ impl TurnReporter {
             return (*state, Some(why.clone()));
         }
         if self.unreported.is_empty() {
-            let unanswered = unanswered_detail(&self.context);
+            let unanswered = unanswered_detail(&self.context).await;
             return (MemberState::Idle, self.untold.clone().or(unanswered));
         }
         let detail = format!("{} in progress", names(&self.unreported));

@@ -32,9 +32,8 @@ fn reads(world: &World, context: &MemberContext) {
     world.files().ack(&context.name, &ids).block_on().unwrap();
 }
 
-fn names(context: &MemberContext) -> Vec<MemberName> {
-    let open = context.unanswered().into_iter();
-    open.map(|(name, _)| name).collect()
+async fn names(context: &MemberContext) -> Vec<MemberName> {
+    context.unanswered().await
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,6 +66,9 @@ async fn an_answer_a_statement_and_a_question_to_the_lead_are_not_escalated() {
     say(&bob, "alice", "8080.").await;
     reads(&world, &alice);
     say(&alice, "bob", "Thanks.").await;
+    say(&alice, "bob", "Which host?").await;
+    // It stays unread, as during a long turn.
+    say(&bob, "alice", "localhost.").await;
     say(&alice, "team-lead", "Shall I go on?").await;
     world.read("team-lead");
     tokio::time::sleep(minute * 3).await;
@@ -89,14 +91,14 @@ async fn questions_of_peers_are_open_until_they_are_answered() {
     let bob = member(&world, "bob", Duration::from_mins(1));
     say(&alice, "bob", "The port is 80.").await;
     reads(&world, &bob);
-    assert_eq!(names(&bob), []);
+    assert_eq!(names(&bob).await, []);
     say(&alice, "bob", "Is port 80 fine?").await;
     reads(&world, &bob);
-    assert_eq!(names(&bob), [name("alice")]);
+    assert_eq!(names(&bob).await, [name("alice")]);
     say(&bob, "team-lead", "Working.").await;
-    assert_eq!(names(&bob), [name("alice")]);
+    assert_eq!(names(&bob).await, [name("alice")]);
     say(&bob, "alice", "Yes.").await;
-    assert_eq!(names(&bob), []);
+    assert_eq!(names(&bob).await, []);
     // The lead gets the result of the turn.
     let question = Draft::new("team-lead", "Done?");
     world
@@ -105,5 +107,43 @@ async fn questions_of_peers_are_open_until_they_are_answered() {
         .block_on()
         .unwrap();
     reads(&world, &bob);
-    assert_eq!(names(&bob), []);
+    assert_eq!(names(&bob).await, []);
+}
+
+#[tokio::test]
+async fn a_broadcast_answers_every_receiver_and_a_question_is_shown_once() {
+    let world = World::new();
+    let alice = member(&world, "alice", Duration::from_mins(1));
+    let bob = member(&world, "bob", Duration::from_mins(1));
+    let question = "Which port?".to_owned();
+    say(&alice, "bob", &question).await;
+    reads(&world, &bob);
+    let shown = bob.take_unanswered().await;
+    assert_eq!(shown, [(name("alice"), question.clone())]);
+    assert!(bob.take_unanswered().await.is_empty());
+    assert_eq!(names(&bob).await, [name("alice")]);
+    say(&alice, "bob", &question).await;
+    reads(&world, &bob);
+    let shown = bob.take_unanswered().await;
+    assert_eq!(shown, [(name("alice"), question)]);
+    say(&bob, "*", "The port is 80.").await;
+    assert_eq!(names(&bob).await, []);
+}
+
+#[tokio::test]
+async fn a_member_that_left_and_another_agent_program_leave_no_open_questions() {
+    let world = World::new();
+    let alice = member(&world, "alice", Duration::from_mins(1));
+    let bob = member(&world, "bob", Duration::from_mins(1));
+    let carol = member(&world, "carol", Duration::from_mins(1));
+    carol.use_agent_program();
+    for (to, context) in [("bob", &bob), ("carol", &carol)] {
+        say(&alice, to, "Which port?").await;
+        reads(&world, context);
+    }
+    assert_eq!(names(&carol).await, []);
+    assert_eq!(names(&bob).await, [name("alice")]);
+    let removed = world.files().remove_member(&name("alice"), None).await;
+    assert!(removed.unwrap().is_some());
+    assert_eq!(names(&bob).await, []);
 }
