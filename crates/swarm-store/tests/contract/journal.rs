@@ -67,7 +67,7 @@ pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {
     assert_eq!(team.budgets().block_on().unwrap().team, Some(five));
 }
 
-fn cost(member: &str, dollars: f64) -> CostRecord {
+pub(crate) fn cost(member: &str, dollars: f64) -> CostRecord {
     CostRecord {
         at: UnixMs(1),
         member: name(member),

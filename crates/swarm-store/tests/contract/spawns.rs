@@ -170,7 +170,7 @@ pub(crate) fn an_aborted_respawn_brings_the_dead_member_and_its_mail_back(world:
     assert_eq!(texts, ["waits", "came meanwhile"], "mail of others is kept");
 }
 
-fn hello(spawn_id: SpawnId) -> Hello {
+pub(crate) fn hello(spawn_id: SpawnId) -> Hello {
     Hello {
         definition: None,
         spawn_id,

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{Event, MemberState, PauseMark, UnixMs};
+use swarm_protocol::{
+    BudgetScope, Event, MemberState, PauseMark, PermissionMode, RightsReport, UnixMs,
+};
 use swarm_store::{BlockOn as _, Topic};
 use tokio::runtime::Builder;
 
+use crate::journal::cost;
 use crate::requests::request;
+use crate::spawns::hello;
 use crate::values::{life_record, name};
 use crate::world::{World, report};
 
@@ -29,6 +33,29 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
         let by = "a test".to_owned();
         team.journal(Event::TeamAdopted { by }).block_on().unwrap();
     };
+    let pay = || {
+        team.record_costs(&[cost("alice", 1.0)]).block_on().unwrap();
+    };
+    let limit = || {
+        let budget = "5$".parse().unwrap();
+        let set = team.set_budget(&BudgetScope::Team, budget);
+        set.block_on().unwrap();
+    };
+    let greet = || {
+        team.write_hello(&alice, &hello(spawn)).block_on().unwrap();
+    };
+    let permit = || {
+        let rights = RightsReport {
+            spawn_id: spawn,
+            mode: PermissionMode::Default,
+            ceiling: PermissionMode::Default,
+            deny: Vec::new(),
+            ask: Vec::new(),
+            allow: Vec::new(),
+            directories: Vec::new(),
+        };
+        team.write_rights(&alice, &rights).block_on().unwrap();
+    };
     let idle = || {
         let state = report(spawn, MemberState::Idle);
         team.write_state(&alice, &state).block_on().unwrap();
@@ -49,13 +76,17 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
     let join = || {
         world.join("bob");
     };
-    let cases: [(Topic, &dyn Fn()); 9] = [
+    let cases: [(Topic, &dyn Fn()); 13] = [
         (Topic::Roster, &join),
         (Topic::Mail(alice.clone()), &send),
         (Topic::AllMail, &send),
         (Topic::Tasks, &create),
         (Topic::Requests, &open),
         (Topic::Journal, &enter),
+        (Topic::Costs, &pay),
+        (Topic::Budgets, &limit),
+        (Topic::Hello(alice.clone()), &greet),
+        (Topic::Rights(alice.clone()), &permit),
         (Topic::State(alice.clone()), &idle),
         (Topic::Pause(alice.clone()), &pause),
         (Topic::Lease(alice.clone()), &live),
