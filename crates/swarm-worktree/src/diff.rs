@@ -40,6 +40,9 @@ impl Worktrees {
             tip
         };
         let diff = repository.common_git().run(&[
+            // Names with letters beyond ASCII are readable.
+            "-c",
+            "core.quotePath=false",
             "diff",
             "--no-color",
             "--no-ext-diff",

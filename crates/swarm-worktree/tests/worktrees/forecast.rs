@@ -44,6 +44,22 @@ fn a_forecast_names_pairs_that_conflict_and_follows_their_branches() {
 }
 
 #[test]
+fn a_long_list_of_files_is_shortened() {
+    let fixture = RepositoryFixture::new();
+    for name in ["a", "b"] {
+        let tree = fixture.left(name).record.path;
+        for file in 0..10 {
+            fixture.write(&tree, &format!("{file}.txt"), name);
+        }
+        fixture.commit(&tree, name);
+    }
+    let collisions = fixture.worktrees().forecast(&fixture.repo()).unwrap();
+    assert_eq!(collisions[0].files.len(), 10);
+    let expected = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt and 2 more";
+    assert_eq!(collisions[0].file_list(), expected);
+}
+
+#[test]
 fn known_pairs_are_not_merged_again() {
     let mut fixture = RepositoryFixture::new();
     for name in ["a", "b"] {
@@ -72,12 +88,18 @@ fn a_diff_has_committed_uncommitted_and_new_files_but_not_what_the_target_added(
     fixture.commit(&tree, "work");
     fixture.write(&tree, "b.txt", "B\n");
     fixture.write(&tree, "new.txt", "new\n");
+    fixture.write(&tree, "é.txt", "new\n");
     fixture.write(&repo, "theirs.txt", "theirs\n");
     fixture.commit(&repo, "theirs");
     let status = fixture.status(&tree);
     let diff = || fixture.worktrees().diff(&repo, &slug("a")).unwrap().diff;
     let shown = diff();
-    for line in ["-two\n+TWO\n", "-b\n+B\n", "+++ b/new.txt\n"] {
+    for line in [
+        "-two\n+TWO\n",
+        "-b\n+B\n",
+        "+++ b/new.txt\n",
+        "+++ b/é.txt\n",
+    ] {
         assert!(shown.contains(line), "{shown}");
     }
     assert!(!shown.contains("theirs"), "{shown}");

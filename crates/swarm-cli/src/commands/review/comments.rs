@@ -2,7 +2,7 @@
 
 use swarm_ui::print::counted;
 
-use super::diff_lines::{DiffLine, diff_lines};
+use super::diff_lines::{DiffLine, FILE_HEADER, diff_lines};
 use crate::failure::Failure;
 
 /// Sign of a comment in an edited diff.
@@ -59,7 +59,11 @@ pub(super) fn comments_in(edited: &str) -> Vec<Comment> {
     let mut is_continued = false;
     for (line, seen) in edited.lines().zip(diff_lines(edited.lines())) {
         let Some(text) = line.strip_prefix(SIGN) else {
-            above = seen.or(above);
+            above = if line.starts_with(FILE_HEADER) {
+                seen
+            } else {
+                seen.or(above)
+            };
             is_continued = false;
             continue;
         };
@@ -86,9 +90,8 @@ fn at(line: Option<&DiffLine<'_>>) -> Comment {
         },
     };
     let is_content = |line: &&DiffLine| {
-        !["@@ ", "--- ", "+++ "]
-            .iter()
-            .any(|header| line.text.starts_with(header))
+        let is_removed = line.text.starts_with('-') && !line.text.starts_with("--- ");
+        line.number.is_some() || is_removed
     };
     let quoted = line.filter(is_content).map(|line| line.text.to_owned());
     Comment {
@@ -137,7 +140,9 @@ mod tests {
     #[test]
     fn comments_of_an_edited_diff_belong_to_the_line_above() {
         let edited = "# help\n> all in all\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n> the file\n@@ -1,2 +1,2 @@\n same\n\
-                      -old\n> it was better\n> before\n+new\n>\n";
+                      -old\n> it was better\n> before\n+new\n>\n\
+                      diff --git a/y b/y\nold mode 100644\nnew mode 100755\n> why?\n\
+                      diff --git a/z b/z\n> binary\nBinary files a/z and b/z differ\n";
         let seen: Vec<_> = comments_in(edited)
             .into_iter()
             .map(|one| (one.place, one.quoted.unwrap_or_default(), one.text))
@@ -146,6 +151,8 @@ mod tests {
             ("", "", "all in all"),
             ("x", "", "the file"),
             ("x", "-old", "it was better\nbefore"),
+            ("y", "", "why?"),
+            ("z", "", "binary"),
         ];
         let expected =
             expected.map(|(place, quoted, text)| (place.into(), quoted.into(), text.into()));
