@@ -1,11 +1,12 @@
 //! Shared state of all commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_config::{
     Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
+    project_top,
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
@@ -140,17 +141,20 @@ impl App {
     }
 
     /// Returns the state of a session of another program in a directory, with the MCP servers of that
-    /// program as the value of `--mcp-config`.
+    /// program as the value of `--mcp-config`. `--trust` covers only the repository in which this
+    /// process was started.
     pub(crate) fn for_session(
         &self,
         cwd: PathBuf,
         servers: Option<String>,
     ) -> Result<Self, Failure> {
+        let top = |directory: &Path| project_top(&self.root, directory);
+        let trusts = self.trusts && top(&cwd) == top(&self.env.cwd);
         let mut env = self.env.clone();
         env.cwd = cwd;
         let mcp_config: Vec<_> = self.mcp_config.iter().cloned().chain(servers).collect();
         let flags = CommandFlags {
-            trusts: self.trusts,
+            trusts,
             agents: self.agents.as_deref(),
             mcp_config: &mcp_config,
             ..CommandFlags::default()

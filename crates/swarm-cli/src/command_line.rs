@@ -1,5 +1,7 @@
 //! Commands that a person types in a process of swarm, as code sees them that the commands use.
 
+use std::path::Path;
+
 use swarm_protocol::TeamName;
 
 use crate::failure::Failure;
@@ -33,6 +35,13 @@ pub(crate) trait CommandLine: Send + Sync {
     /// Returns whether a command has this name.
     fn has(&self, name: &str) -> bool;
 
-    /// Runs a line without `swarm` on behalf of `acting`, in a team unless it names another one.
-    fn run(&self, line: &str, team: &dyn Fn() -> TeamName, acting: &Acting) -> RanCommand;
+    /// Runs a line without `swarm` in a directory on behalf of `acting`, in a team unless it names
+    /// another one.
+    fn run(
+        &self,
+        line: &str,
+        cwd: &Path,
+        team: &dyn Fn() -> TeamName,
+        acting: &Acting,
+    ) -> RanCommand;
 }

@@ -257,6 +257,11 @@ fn a_cancelled_turn_ends_and_the_session_goes_on() {
         &json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]}),
     );
     assert!(second.contains("still being answered"), "{second}");
+    // A command runs meanwhile.
+    let command = editor.prompt(&session, "/rewind");
+    editor.ends(command, "end_turn");
+    let text = editor.text("agent_message_chunk");
+    assert!(text.contains("/rewind is available only in"), "{text}");
     editor.send(&cancel);
     editor.ends(prompt, "cancelled");
 
@@ -278,6 +283,48 @@ fn a_cancelled_turn_ends_and_the_session_goes_on() {
     let prompt = editor.prompt(&session, "hello");
     editor.ends(prompt, "end_turn");
     gate.open();
+    assert_eq!(editor.leave(), Some(0));
+}
+
+#[test]
+fn a_prompt_of_an_unknown_server_is_refused_and_the_session_goes_on() {
+    let api = FakeApi::start(brain);
+    let world = world().with_api(&api);
+    let mut editor = Editor::start(&world, &[]);
+    let session = editor.open(&world.project());
+    let prompt = json!([{"type": "text", "text": "/mcp__a__b hi"}]);
+    let why = editor.error(
+        "session/prompt",
+        &json!({"sessionId": session, "prompt": prompt}),
+    );
+    assert!(why.starts_with("/mcp__a__b"), "{why}");
+    let prompt = editor.prompt(&session, "hello");
+    editor.ends(prompt, "end_turn");
+    assert_eq!(editor.leave(), Some(0));
+}
+
+#[test]
+fn a_session_elsewhere_has_its_own_directory_for_commands_and_no_trust_by_flag() {
+    let api = FakeApi::start(brain);
+    let world = world().with_api(&api);
+    let hook = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch hooked"}]}]}}"#;
+    world.write("project/.claude/settings.json", hook);
+    world.write("elsewhere/.claude/settings.json", hook);
+    let elsewhere = world.directory().join("elsewhere");
+    let mut editor = Editor::start(&world, &["--trust"]);
+    for (directory, is_trusted) in [(world.project(), true), (elsewhere.clone(), false)] {
+        let session = editor.open(&directory);
+        let prompt = editor.prompt(&session, "hello");
+        editor.ends(prompt, "end_turn");
+        let is_hooked = directory.join("hooked").exists();
+        assert_eq!(is_hooked, is_trusted, "{}", directory.display());
+    }
+    let session = editor.open(&elsewhere);
+    let command = editor.prompt(&session, "/trust");
+    editor.ends(command, "end_turn");
+    let trusted = world.swarm(&["trust", "--list", "--json"]).json();
+    let path = trusted[0]["path"].as_str().unwrap_or_default();
+    assert!(path.ends_with("/elsewhere"), "{trusted}");
     assert_eq!(editor.leave(), Some(0));
 }
 

@@ -1,6 +1,7 @@
 //! Runs commands that are typed into a terminal of this process.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -30,7 +31,13 @@ impl CommandLine for TypedCommands {
         Args::command().find_subcommand(name).is_some()
     }
 
-    fn run(&self, line: &str, team: &dyn Fn() -> TeamName, acting: &Acting) -> RanCommand {
+    fn run(
+        &self,
+        line: &str,
+        cwd: &Path,
+        team: &dyn Fn() -> TeamName,
+        acting: &Acting,
+    ) -> RanCommand {
         let mut args = match parse(line) {
             Ok(args) => args,
             Err(text) => return RanCommand::refused(text),
@@ -46,7 +53,8 @@ impl CommandLine for TypedCommands {
         let names_team = args.global.team.is_some();
         let (done, text) = captured(|| {
             args.global.team.get_or_insert_with(|| team().to_string());
-            let env = environment::read()?;
+            let mut env = environment::read()?;
+            cwd.clone_into(&mut env.cwd);
             let flags = args.command.flags();
             let mut app = App::new(env, &args.global, &flags, Arc::new(Self))?;
             app.acting = Some(acting.clone());

@@ -10,7 +10,10 @@ use super::slash::TerminalCommands;
 impl TerminalCommands {
     /// Shows the earlier prompts, to continue before one of them.
     pub(super) fn pick_prompt(&self) {
-        let (Some(console), Some(points)) = (&self.console, self.prompts_in_conversation()) else {
+        let Some(console) = self.console_for("rewind") else {
+            return;
+        };
+        let Some(points) = self.prompts_in_conversation() else {
             return;
         };
         if points.points().is_empty() {

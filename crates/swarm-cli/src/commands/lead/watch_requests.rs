@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -61,6 +62,7 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
     };
     let host = Arc::new(WatchedTeam {
         team: team.clone(),
+        cwd: app.env.cwd.clone(),
         actor,
         command_line: Arc::clone(&app.command_line),
         terminal: terminal.clone(),
@@ -112,6 +114,7 @@ fn require_terminal(app: &App) -> Result<(), Failure> {
 /// The team whose requests are answered.
 struct WatchedTeam {
     team: TeamName,
+    cwd: PathBuf,
     actor: TerminalActor,
     command_line: Arc<dyn CommandLine>,
     terminal: LeadTerminal,
@@ -153,7 +156,7 @@ impl QuestionHost for WatchedTeam {
 
     fn run(&self, command: &str) {
         let acting = self.actor.now(Some(&self.team));
-        let ran = (self.command_line).run(command, &|| self.team.clone(), &acting);
+        let ran = (self.command_line).run(command, &self.cwd, &|| self.team.clone(), &acting);
         let mut text = ran.text;
         if let Err(failure) = ran.done {
             text.push_str(&failure_text(&failure));

@@ -65,10 +65,10 @@ pub(in crate::commands::lead) fn attach(
         shown: Arc::default(),
     };
     *host.questions.lock() = Some(questions.clone());
-    let may_answer = commands.may_answer();
+    let shows_dialogs = commands.shows_dialogs();
     parts.events = Arc::new(AttentiveSink {
         inner: Arc::clone(&parts.events),
-        questions: may_answer.then(|| Arc::clone(&questions.look)),
+        questions: shows_dialogs.then(|| Arc::clone(&questions.look)),
         team: Arc::clone(&look),
     });
     let tasks = PlanSource {
@@ -94,7 +94,7 @@ pub(in crate::commands::lead) fn attach(
     };
     session.opened(lead, parts.spawn_context.mode, &modes);
     tokio::spawn(tasks.follow(look));
-    if may_answer {
+    if shows_dialogs {
         tokio::spawn(questions.follow());
     }
     Ok(())
@@ -136,6 +136,11 @@ impl QuestionHost for ClientHost {
             let id = asked.dialog.id;
             tokio::task::spawn_blocking(move || questions.answer(&id, key.unwrap_or(NO_ANSWER)));
         });
+    }
+
+    /// A client that answers automatically would repeat a refused answer endlessly.
+    fn asks_again(&self) -> bool {
+        false
     }
 
     fn waiting(&self, _open: usize, _postponed: usize) {}

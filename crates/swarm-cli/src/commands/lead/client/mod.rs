@@ -3,6 +3,7 @@
 mod console;
 mod link;
 mod prompt;
+mod prompts;
 mod session;
 mod sink;
 mod updates;

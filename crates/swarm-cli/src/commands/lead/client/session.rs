@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_protocol::{AgentEvent, MemberState, PermissionMode, SessionId};
+use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
 use swarm_ui::{PaneInput, command_in};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{ClientLink, RpcError};
 use super::prompt::prompt_text;
+use super::prompts::{Prompts, Reaction, server_prompt};
 use crate::commands::lead::questions::Questions;
 use crate::commands::lead::slash::{TerminalCommands, Typed};
 use crate::failure::Failure;
@@ -55,7 +56,7 @@ pub(in crate::commands) struct ClientSession {
     pub(super) is_loaded: bool,
     /// The lead, once it runs.
     lead: Mutex<Option<SessionLead>>,
-    prompt: Mutex<Option<OpenPrompt>>,
+    prompts: Mutex<Prompts>,
     pub(super) stop: CancellationToken,
     pub(super) hangup: CancellationToken,
     pub(super) kill: CancellationToken,
@@ -68,15 +69,6 @@ pub(super) struct SessionLead {
     pub(super) input: UnboundedSender<PaneInput>,
     pub(super) commands: Arc<TerminalCommands>,
     pub(super) questions: Questions,
-}
-
-/// A prompt without a response.
-#[derive(Debug)]
-struct OpenPrompt {
-    request: Value,
-    /// Whether it is in the conversation.
-    is_read: bool,
-    is_cancelled: bool,
 }
 
 impl fmt::Debug for ClientSession {
@@ -95,7 +87,7 @@ impl ClientSession {
             opening: Mutex::new(Some(request)),
             is_loaded,
             lead: Mutex::default(),
-            prompt: Mutex::default(),
+            prompts: Mutex::default(),
             stop: CancellationToken::new(),
             hangup: CancellationToken::new(),
             kill: CancellationToken::new(),
@@ -133,7 +125,7 @@ impl ClientSession {
             || RpcError::internal("the session has ended"),
             RpcError::from,
         );
-        let prompt = self.prompt.lock().take().map(|prompt| prompt.request);
+        let prompt = self.prompts.lock().close().map(|(request, _)| request);
         if let Some(request) = self.opening.lock().take().or(prompt) {
             self.link.respond(&request, Err(error));
         } else {
@@ -164,43 +156,64 @@ impl ClientSession {
     ) -> Result<(), RpcError> {
         let lead = self.lead()?;
         let text = prompt_text(&params["prompt"]).map_err(RpcError::invalid)?;
-        let mut prompt = self.prompt.lock();
-        if prompt.is_some() {
-            return Err(RpcError::invalid("the last prompt is still being answered"));
+        // A command may take time, and the client may cancel meanwhile.
+        if !lead.commands.is_for_lead(&text) {
+            self.prompts.lock().command_starts(request.clone());
+            std::thread::spawn(move || self.command(&lead, &text, &request));
+            return Ok(());
         }
-        *prompt = Some(OpenPrompt {
-            request,
-            is_read: false,
-            is_cancelled: false,
-        });
-        drop(prompt);
+        self.prompts.lock().open(request, &text)?;
         // Questions that the person has dismissed are asked again.
         lead.questions.show_postponed();
-        if command_in(&text).is_none() {
+        if command_in(&text).is_none() || server_prompt(&text).is_some() {
             lead.send(PaneInput::Line(text));
             return Ok(());
         }
-        // A command may take time, and the client may cancel meanwhile.
-        std::thread::spawn(move || self.command(&lead, text));
+        std::thread::spawn(move || match self.take(&lead, text) {
+            Some(prompt) if !self.prompts.lock().is_cancelled() => lead.send(prompt),
+            _ => self.close(),
+        });
         Ok(())
     }
 
-    fn command(&self, lead: &SessionLead, text: String) {
+    /// Runs a command while a prompt may be open.
+    fn command(&self, lead: &SessionLead, text: &str, request: &Value) {
+        let prompt = self.take(lead, text.to_owned());
+        let reason = self.prompts.lock().command_ended(request);
+        // After the command, which may answer a question that the person has dismissed.
+        lead.questions.show_postponed();
+        let outcome = match prompt {
+            // A skill or a prompt file with the name of a command.
+            Some(prompt) if reason != "cancelled" => {
+                let opened = self.prompts.lock().open(request.clone(), text);
+                match opened {
+                    Ok(()) => return lead.send(prompt),
+                    Err(error) => Err(error),
+                }
+            }
+            _ => Ok(reason),
+        };
+        self.respond(request, outcome);
+    }
+
+    /// Runs a command. Returns the prompt to the lead that it stands for, if any.
+    fn take(&self, lead: &SessionLead, text: String) -> Option<PaneInput> {
         match lead.commands.take(text) {
             Typed::Prompt(line) if is_of_lead(&line) => lead.send(PaneInput::Line(line)),
-            Typed::Prompt(line) => return lead.send(PaneInput::Line(line)),
-            Typed::Input(prompt @ PaneInput::Prompt { .. }) => return lead.send(prompt),
+            Typed::Prompt(line) => return Some(PaneInput::Line(line)),
+            Typed::Input(prompt @ PaneInput::Prompt { .. }) => return Some(prompt),
             Typed::Input(input) => lead.send(input),
             Typed::Quit => self.stop(false),
             Typed::Done => {}
         }
-        self.respond(Ok("end_turn"));
+        None
     }
 
-    /// Interrupts the turn.
+    /// Interrupts the turn and the commands.
     pub(in crate::commands) fn cancel(&self) {
-        if let Some(prompt) = &mut *self.prompt.lock() {
-            prompt.is_cancelled = true;
+        let request = self.prompts.lock().cancel();
+        if let Some(request) = request {
+            self.respond(&request, Ok("cancelled"));
         }
         if let Ok(lead) = self.lead() {
             lead.commands.stop_lines();
@@ -220,44 +233,29 @@ impl ClientSession {
 
     /// Responds to the prompt when its turn has ended.
     pub(super) fn follow(&self, event: &AgentEvent) {
-        let mut prompt = self.prompt.lock();
-        let Some(open) = &mut *prompt else { return };
-        match event {
-            AgentEvent::MailIn { from, .. } if from == "you" => open.is_read = true,
-            // It was cancelled before the turn began.
-            AgentEvent::TurnStarted if open.is_cancelled => {
-                drop(prompt);
-                self.cancel();
+        let reaction = self.prompts.lock().follow(event);
+        match reaction {
+            Some(Reaction::Interrupt) => {
+                if let Ok(lead) = self.lead() {
+                    lead.send(PaneInput::Interrupt);
+                }
             }
-            AgentEvent::TurnEnded { outcome, error, .. } if open.is_read => {
-                let is_cancelled = open.is_cancelled;
-                drop(prompt);
-                let why = || error.clone().unwrap_or_default();
-                self.respond(match outcome.as_str() {
-                    _ if is_cancelled => Ok("cancelled"),
-                    "interrupted" => Ok("cancelled"),
-                    "turn_limit" => Ok("max_turn_requests"),
-                    "failed" | "stopped_by_hook" => Err(RpcError::internal(why())),
-                    _ => Ok("end_turn"),
-                });
-            }
-            // A hook has withheld the prompt, so there is no turn.
-            AgentEvent::State {
-                state: MemberState::Idle | MemberState::Background,
-                ..
-            } if open.is_read => {
-                drop(prompt);
-                self.respond(Ok("end_turn"));
-            }
-            _ => {}
+            Some(Reaction::Respond(request, outcome)) => self.respond(&request, outcome),
+            None => {}
         }
     }
 
-    fn respond(&self, outcome: Result<&str, RpcError>) {
-        if let Some(prompt) = self.prompt.lock().take() {
-            let response = outcome.map(|reason| json!({"stopReason": reason}));
-            self.link.respond(&prompt.request, response);
+    /// Responds to the prompt, which starts no turn.
+    fn close(&self) {
+        let closed = self.prompts.lock().close();
+        if let Some((request, reason)) = closed {
+            self.respond(&request, Ok(reason));
         }
+    }
+
+    fn respond(&self, request: &Value, outcome: Result<&str, RpcError>) {
+        let response = outcome.map(|reason| json!({"stopReason": reason}));
+        self.link.respond(request, response);
     }
 }
 
