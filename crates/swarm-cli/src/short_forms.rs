@@ -41,7 +41,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
             .get(1)
             .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
         let leads = match error.kind() {
-            ErrorKind::UnknownArgument => !words.iter().any(|word| is_command(word)),
+            ErrorKind::UnknownArgument => !words.iter().any(is_command),
             ErrorKind::InvalidSubcommand => is_prompt(&error),
             _ => false,
         };

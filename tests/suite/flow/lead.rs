@@ -157,9 +157,16 @@ fn in_tmux_requests_are_not_answered_where_an_agents_shell_could_type_too() {
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
     run.line("make it");
-    run.shows("needs an answer");
-    run.line("/approve");
-    run.shows("is not accepted here: this terminal is in tmux, where the lead's");
+    run.shows("team-lead asks: Bash touch made");
+    let refusal = "is not accepted here: this terminal is in tmux, where the lead's";
+    run.world.wait_until("the refusal of a key", || {
+        run.press("C-u");
+        run.press("1");
+        run.inside.tmux().screen(&run.pane).contains(refusal)
+    });
+    run.press("C-u");
+    // The dialog is shown again.
+    run.shows("1: yes, this once");
     let requests = run.world.swarm(&["requests", "--json"]).json();
     let id = requests[0]["id"].as_str().expect("the request still waits");
     run.world.swarm(&["deny", id]).ok();
@@ -199,6 +206,7 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands() {
     let commands = run.world.project().join(".claude/commands");
     std::fs::create_dir_all(&commands).unwrap();
     std::fs::write(commands.join("greet.md"), "Say hello to $1.").unwrap();
+    std::fs::write(commands.join("review.md"), "Look at $1 as I like it.").unwrap();
     run.line(OUTSIDE);
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
@@ -221,6 +229,11 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands() {
             ask.news_has("Say hello to ada.")
         });
     run.shows("understood");
+    run.line("/review a.rs");
+    run.api
+        .wait_for("the prompt of the file", "team-lead", |ask| {
+            ask.news_has("Look at a.rs as I like it.")
+        });
     run.line("!echo on my $((40 + 2)) own");
     run.shows("on my 42 own");
     run.line("/cost");
@@ -255,6 +268,10 @@ fn in_tmux_nothing_runs_and_no_mode_rises_that_an_agent_could_type() {
     run.shows("team-lead >");
     run.line("!touch made");
     run.shows("was not run: this terminal is in tmux");
+    run.line("/diff");
+    run.shows("`/diff` was not run: this terminal is in tmux");
+    run.line("/tasks now");
+    run.shows("`/tasks` takes no arguments");
     run.line("/mode bypassPermissions");
     run.shows("is above default");
     run.press("BTab");

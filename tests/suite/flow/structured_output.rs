@@ -61,17 +61,12 @@ fn a_run_without_a_matching_output_fails_after_five_requests() {
         "{said}"
     );
     assert_eq!(api.requests().len(), 6);
-    let run = [
-        "run",
-        "count",
-        "--model",
-        MODEL,
-        "--json-schema",
-        "{\"type\": \"string\"}",
-    ];
-    let refused = world.swarm(&run);
-    let said = refused.code(2).stderr;
-    assert!(said.contains("`type` must be `object`"), "{said}");
+    for schema in ["{\"type\": \"string\"}", "[1]"] {
+        let run = ["run", "count", "--model", MODEL, "--json-schema", schema];
+        let refused = world.swarm(&run);
+        let said = refused.code(2).stderr;
+        assert!(said.contains("`type` must be `object`"), "{said}");
+    }
 }
 
 #[test]

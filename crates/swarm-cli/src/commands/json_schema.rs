@@ -13,7 +13,7 @@ pub(super) fn required_output(
     given: Option<&str>,
 ) -> Result<Option<Arc<RequiredOutput>>, Failure> {
     let Some(given) = given else { return Ok(None) };
-    let text = if given.trim_start().starts_with('{') {
+    let text = if given.trim_start().starts_with(['{', '[']) {
         given.to_owned()
     } else {
         let path = app.env.cwd.join(given);

@@ -35,6 +35,6 @@ impl Vim {
     pub(super) fn begin(&mut self) {
         self.is_normal = false;
         self.operator = None;
-        self.undo.clear();
+        self.undo = vec![(String::new(), 0)];
     }
 }

@@ -366,6 +366,7 @@ impl InputLine {
     pub(crate) fn set_text(&mut self, text: &str) {
         self.replace(Some(String::new()));
         self.insert(text);
+        self.begin_undo();
     }
 
     /// Adds lines to the history, oldest first.
@@ -376,6 +377,7 @@ impl InputLine {
     /// Selects the keys of the line.
     pub(crate) fn set_editor_mode(&mut self, mode: EditorMode) {
         self.vim = (mode == EditorMode::Vim).then(Vim::default);
+        self.begin_undo();
     }
 
     /// Returns whether keys are vim commands.
@@ -395,6 +397,7 @@ impl InputLine {
         if let Some(text) = text {
             self.cursor = text.len();
             self.text = text;
+            self.begin_undo();
         }
     }
 

@@ -356,7 +356,9 @@ impl Inner {
             let (start, words) = complete(text);
             self.line.offer(start, words);
         }
-        let key = match (key, &self.attach) {
+        // Shell lines, commands and messages to members contain the pasted text itself.
+        let is_prompt = self.addressee.is_none() && !self.line.text().starts_with(['!', '/']);
+        let key = match (key, self.attach.as_ref().filter(|_| is_prompt)) {
             (Key::Text(text), Some(attach)) if text.chars().nth(1).is_some() => {
                 Key::Text(attach(&text).unwrap_or(text))
             }

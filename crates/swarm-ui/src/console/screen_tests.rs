@@ -137,6 +137,24 @@ fn output_continues_at_its_last_position_above_the_input_line() {
     assert_eq!(shown(&screen), "one\ntwo and a half\nthe end\nbob > kept");
 }
 
+#[test]
+fn pasted_text_is_replaced_only_in_prompts() {
+    let console = console(&Shared::default(), &Shared::default());
+    console.attach_with(Box::new(|text: &str| {
+        (text == "a.png").then(|| "[Image #1] ".to_owned())
+    }));
+    for (before, expected) in [
+        ("", "[Image #1] "),
+        ("see ", "see [Image #1] "),
+        ("!file ", "!file a.png"),
+        ("/send bob ", "/send bob a.png"),
+    ] {
+        console.set_text(before);
+        console.key(Key::Text("a.png".to_owned()));
+        assert_eq!(console.text(), expected);
+    }
+}
+
 fn question() -> Dialog {
     let choice = |key, label: &str| Choice {
         key,

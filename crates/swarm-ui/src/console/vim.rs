@@ -208,10 +208,18 @@ impl InputLine {
     }
 
     fn undo(&mut self) {
-        let before = self.vim.as_mut().map(|vim| vim.undo.pop());
-        // The first text was typed into an empty line.
-        let (text, cursor) = before.flatten().unwrap_or_default();
-        (self.text, self.cursor) = (text, cursor);
+        let before = self.vim.as_mut().and_then(|vim| vim.undo.pop());
+        if let Some(before) = before {
+            (self.text, self.cursor) = before;
+        }
+    }
+
+    /// Makes the present text the oldest one to which [`Self::undo`] returns.
+    pub(super) fn begin_undo(&mut self) {
+        let state = (self.text.clone(), self.cursor);
+        if let Some(vim) = &mut self.vim {
+            vim.undo = vec![state];
+        }
     }
 
     fn line_start(&self) -> usize {
@@ -375,6 +383,23 @@ mod tests {
         ] {
             assert_eq!(after(text, keys), expected, "{text:?} {keys}");
         }
+    }
+
+    #[test]
+    fn undo_does_not_remove_text_that_was_not_typed() {
+        let mut line = InputLine::default();
+        line.set_editor_mode(EditorMode::Vim);
+        line.set_text("a draft");
+        press(&mut line, "␛uu");
+        assert_eq!(line.text(), "a draft");
+        press(&mut line, "x");
+        assert_eq!(line.text(), "a draf");
+        press(&mut line, "uuu");
+        assert_eq!(line.text(), "a draft");
+        line.remember(vec!["earlier".to_owned()]);
+        line.key(Key::Up);
+        press(&mut line, "uu");
+        assert_eq!(line.text(), "earlier");
     }
 
     #[test]

@@ -113,8 +113,9 @@ impl Screen {
     fn open(played: &Played) -> Result<Self> {
         let pid = played.world.directory().join("lead.pid");
         let command = format!(
-            "stty cols 80 rows 24; echo $$ > '{}'; exec swarm lead --model {}",
+            "stty cols 80 rows 24; echo $$ > '{}'; exec '{}' lead --model {}",
             pid.display(),
+            played.world.program("swarm").display(),
             crate::stage::MODEL
         );
         let mut process = played

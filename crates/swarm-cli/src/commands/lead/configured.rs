@@ -12,8 +12,9 @@ pub(super) const NAMES: [&str; 9] = [
 /// Name of the picker of instruction files.
 pub(super) const MEMORY: &str = "memory";
 
-/// The changes in the working directory since the last commit, and its new files. Git runs no
-/// program that the repository configures.
+/// The changes in the working directory since the last commit, and its new files. Git runs none of
+/// the repository's hooks, diff programs and file system monitors, but it runs the filters that its
+/// configuration sets (`filter.NAME.clean`), as it does in the person's shell.
 pub(super) const DIFF: &str = "git --no-pager -c core.fsmonitor= -c core.hooksPath=/dev/null diff \
     --no-color --no-ext-diff --no-textconv HEAD; \
     git -c core.fsmonitor= ls-files --others --exclude-standard | sed 's/^/new file: /'";

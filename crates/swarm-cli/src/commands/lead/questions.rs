@@ -45,6 +45,11 @@ pub(super) trait QuestionHost: Send + Sync {
     /// Shows a request instead of the one before; `None` removes that one.
     fn ask(&self, request: Option<DialogRequest>);
 
+    /// Whether a request whose answer was refused is shown again; otherwise it is postponed.
+    fn asks_again(&self) -> bool {
+        true
+    }
+
     /// The numbers of open requests, and of postponed ones among them.
     fn waiting(&self, open: usize, postponed: usize);
 }
@@ -142,7 +147,16 @@ impl Questions {
             shown.commands.get(at as usize).cloned()
         });
         match command {
-            Some(command) => self.host.run(&command),
+            Some(command) => {
+                self.host.run(&command);
+                if self.host.asks_again() {
+                    // The dialog is closed, but the answer may have been refused.
+                    let mut shown = self.shown.lock();
+                    *shown = shown.take().filter(|shown| shown.id.as_str() != id);
+                } else {
+                    self.put_off.lock().insert(RequestId::new(id));
+                }
+            }
             None => {
                 self.put_off.lock().insert(RequestId::new(id));
             }

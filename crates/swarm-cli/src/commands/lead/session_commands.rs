@@ -30,7 +30,7 @@ impl TerminalCommands {
             ("memory", "") => self.pick_memory(),
             ("plan", "") => return Some(Typed::Input(self.mode_input(Some(PermissionMode::Plan)))),
             ("tasks", "") => {
-                if let Some(console) = &self.console {
+                if let Some(console) = self.console_for(name) {
                     console.open_team(true);
                 }
             }
@@ -47,7 +47,11 @@ impl TerminalCommands {
         Some(Typed::Done)
     }
 
+    /// Returns the changes. Refused like `!` lines, because git may run the repository's filters.
     fn diff(&self) -> String {
+        if let Some(why) = self.why_no_shell() {
+            return format!("`/diff` was not run: {why}");
+        }
         let ran = self.lines.run(&self.env, &self.env.cwd, DIFF).text;
         match ran.trim() {
             "" => "no changes since the last commit".to_owned(),
@@ -67,6 +71,9 @@ impl TerminalCommands {
             file => file.to_owned(),
         };
         let path = self.env.cwd.join(&name);
+        if path.exists() {
+            return format!("{name} already exists: choose another file with `/export FILE`");
+        }
         match self.write_conversation(&path) {
             Ok(()) => format!("the conversation was written to {name}"),
             Err(error) => format!("the conversation was not written to {name}: {error}"),

@@ -46,7 +46,7 @@ const HELP: &str = "\
 /requests, /approve, /deny    permission requests
 /COMMAND --help               help for any command in `swarm help`
 /model [NAME], /mode [MODE]   show or change the model or the permission mode
-/plan                         plan mode: the lead proposes a plan before it changes anything
+/plan [TASK]                  plan mode: the lead proposes a plan before it changes anything
 /context, /cost               share of the context window, costs and budgets
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
@@ -75,6 +75,11 @@ Ctrl-X   as /compact              Ctrl-T     team panel
 In the team panel: Enter shows the conversation of a member, m writes a message to it,
 i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
 down, a shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
+
+/// Commands that are not commands of `swarm` in a shell, without those of `configured`.
+const OWN: [&str; 7] = [
+    "clear", "context", "help", "mode", "model", "quit", "rewind",
+];
 
 /// Error of commands that need a team.
 const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
@@ -109,6 +114,8 @@ pub(super) struct TerminalCommands {
     pub(super) agent_config: Arc<AgentConfig>,
     pub(super) settings: Settings,
     pub(super) env: Environment,
+    /// Where swarm commands run: the directory of the session, also if the lead has a worktree.
+    command_cwd: PathBuf,
     pub(super) prompts: PromptCommands,
     pub(super) lines: Arc<ShellLines>,
     status: Arc<StatusLine>,
@@ -137,14 +144,13 @@ impl TerminalCommands {
         };
         let shell = &parts.spawn_context.agent_config.shell;
         let actor = TerminalActor::new(app, acting::find(app)?, Some(shell));
-        let is_person = actor.now(parts.team.as_ref()) == Acting::Person;
         let cwd = &parts.spawn_context.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
         let prompts = PromptCommands::new(
             (&env, lines),
             (&app.root, &project_top(&app.root, cwd)),
-            (app.is_trusted()?, is_person),
+            app.is_trusted()?,
             ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
         );
         Ok(Self {
@@ -165,6 +171,7 @@ impl TerminalCommands {
             draft: Draft::new(&app.root, cwd),
             images: AttachedImages::new(cwd, app.env.home()),
             command_line: Arc::clone(&app.command_line),
+            command_cwd: app.env.cwd.clone(),
             env,
         })
     }
@@ -190,10 +197,7 @@ impl TerminalCommands {
 
     /// Returns the names of all commands, sorted.
     fn names(&self) -> Vec<String> {
-        let own = [
-            "clear", "context", "help", "mode", "model", "quit", "rewind",
-        ];
-        let mut names: Vec<String> = own.map(str::to_owned).to_vec();
+        let mut names: Vec<String> = OWN.map(str::to_owned).to_vec();
         names.extend(self.command_line.names());
         names.extend(self.prompts.names());
         names.extend(
@@ -208,9 +212,16 @@ impl TerminalCommands {
         names
     }
 
-    /// Returns the error for a command that does not exist.
-    fn unknown(&self, name: &str) -> String {
+    /// Returns the error for a command that does not exist, or not with these arguments.
+    fn unknown(&self, name: &str, rest: &str) -> String {
         let names = self.names();
+        if names.iter().any(|known| known == name) {
+            let why = match rest {
+                "" => "is not available here",
+                _ => "takes no arguments",
+            };
+            return format!("`/{name}` {why}");
+        }
         let tip = match nearest(name, names.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean /{meant}? "),
             None => String::new(),
@@ -235,12 +246,7 @@ impl TerminalCommands {
     /// Runs a line in the person's shell, shows its output and returns it for the conversation.
     /// Refused where agents can type, because it runs with the person's permissions.
     pub(super) fn shell(&self, line: &str) -> Option<String> {
-        let why = match self.acting() {
-            Acting::Person => None,
-            Acting::PersonOrAgent(why) => Some(why),
-            _ => Some("only people can run shell commands".to_owned()),
-        };
-        if let Some(why) = why {
+        if let Some(why) = self.why_no_shell() {
             self.show(format!("`!{line}` was not run: {why}"));
             return None;
         }
@@ -255,6 +261,15 @@ impl TerminalCommands {
             self.show(shown.join("\n"));
         }
         Some(ran.for_model(line))
+    }
+
+    /// Returns why no command may run with the person's permissions here.
+    pub(super) fn why_no_shell(&self) -> Option<String> {
+        match self.acting() {
+            Acting::Person => None,
+            Acting::PersonOrAgent(why) => Some(why),
+            _ => Some("only people can run shell commands".to_owned()),
+        }
     }
 
     /// Stops running shell commands. Returns whether any command was running.
@@ -275,6 +290,11 @@ impl TerminalCommands {
     /// Returns whether permission requests may be answered here.
     pub(super) fn may_answer(&self) -> bool {
         self.acting() == Acting::Person
+    }
+
+    /// Returns whether dialogs show permission requests here.
+    pub(super) fn shows_dialogs(&self) -> bool {
+        self.actor.shows_dialogs()
     }
 
     fn acting(&self) -> Acting {
@@ -327,7 +347,9 @@ impl TerminalCommands {
 
     /// Shows the earlier conversations of leads, to continue one.
     fn pick_session(&self) {
-        let Some(console) = &self.console else { return };
+        let Some(console) = self.console_for("resume") else {
+            return;
+        };
         let sessions = all_lead_sessions(&self.root);
         console.pick(session_picker(&*self.store, &self.env.cwd, &sessions));
     }
@@ -351,8 +373,29 @@ impl TerminalCommands {
         }
     }
 
+    /// Returns the screen for a command that needs it, or shows that there is none.
+    pub(super) fn console_for(&self, command: &str) -> Option<&Console> {
+        if self.console.is_none() {
+            self.show(format!("/{command} is available only in a terminal"));
+        }
+        self.console.as_ref()
+    }
+
     fn config(&self) -> Option<TeamConfig> {
         self.store.team(&self.team()?).config().block_on().ok()
+    }
+
+    /// Returns whether a line is for the lead: a prompt, or a command that the lead handles itself.
+    /// Other commands run while the lead works.
+    pub(super) fn is_for_lead(&self, line: &str) -> bool {
+        match command_in(line) {
+            None | Some(("clear" | "compact" | "model" | "review", _)) => true,
+            Some(("exit" | "", _)) => false,
+            Some((name, _)) => {
+                let is_own = OWN.contains(&name) || configured::NAMES.contains(&name);
+                !is_own && !self.command_line.has(name)
+            }
+        }
     }
 
     /// Runs a line if it is a command.
@@ -382,7 +425,7 @@ impl TerminalCommands {
             Some(("resume", "")) if self.is_interactive => self.pick_session(),
             Some(("rewind", "")) if self.is_interactive => self.pick_prompt(),
             Some(("team", "")) => {
-                if let Some(console) = &self.console {
+                if let Some(console) = self.console_for("team") {
                     console.open_team(false);
                 }
             }
@@ -402,18 +445,18 @@ impl TerminalCommands {
             Some((name, rest)) => match self.expanded(name, rest) {
                 Some(Ok(prompt)) => return Typed::Input(prompt),
                 Some(Err(why)) => self.show(why),
-                None if !self.command_line.has(name) => self.show(self.unknown(name)),
+                None if !self.command_line.has(name) => self.show(self.unknown(name, rest)),
                 None => self.show_run(&format!("{name} {rest}")),
             },
         }
         Typed::Done
     }
 
-    /// Returns the prompt of a custom command. It never replaces a swarm command, so that a
-    /// repository cannot redefine `/approve`.
+    /// Returns the prompt of a custom command. It never replaces a swarm command other than
+    /// `review`, so that a repository cannot redefine `/approve`.
     fn expanded(&self, name: &str, rest: &str) -> Option<Result<PaneInput, String>> {
-        (!self.command_line.has(name))
-            .then(|| self.prompts.expand(name, rest))
+        (name == "review" || !self.command_line.has(name))
+            .then(|| self.prompts.expand(name, rest, self.may_answer()))
             .flatten()
     }
 
@@ -434,7 +477,7 @@ impl TerminalCommands {
             done,
             mut text,
             names_team,
-        } = self.command_line.run(words, &team, &self.acting());
+        } = (self.command_line).run(words, &self.command_cwd, &team, &self.acting());
         match done {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>

@@ -56,6 +56,11 @@ impl TerminalActor {
         }
     }
 
+    /// Returns whether dialogs show requests here. A key may still be refused: see [`Self::now`].
+    pub(super) fn shows_dialogs(&self) -> bool {
+        self.acting == Acting::Person && self.policy != AnswerInPlace::Never
+    }
+
     fn why_not(&self, team: Option<&TeamName>) -> Option<String> {
         match self.policy {
             AnswerInPlace::Always => None,

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_config::ClaudeSettings;
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, MemberName, SessionId, TeamName};
+use swarm_protocol::{AgentEvent, MemberName, PermissionMode, SessionId, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
-use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
+use swarm_ui::{Alert, PaneInput, SessionStatus, Theme, command_in};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -119,7 +119,7 @@ pub(super) fn read_terminal(
         clock: Arc::clone(&app.clock),
         look: Arc::clone(&team_look),
     });
-    let shows_questions = commands.may_answer();
+    let shows_questions = commands.shows_dialogs();
     let events = Arc::new(StatusSink {
         inner: Arc::clone(&parts.events),
         status: Arc::clone(&status),
@@ -277,7 +277,7 @@ impl Typist {
                     Some(shell) => return self.run_shell(shell.to_owned()),
                     None => {}
                 }
-                match self.commands.take(line) {
+                match self.commands.take(self.in_plan_mode(line)) {
                     Typed::Prompt(line) => PaneInput::Line(line),
                     Typed::Input(input) => input,
                     Typed::Quit => return self.end.notify_one(),
@@ -288,6 +288,21 @@ impl Typist {
         };
         // A stopped lead no longer receives.
         self.lead.send(input).ok();
+    }
+
+    /// Requests plan mode for `/plan TASK`, and returns the task. Other lines are returned as they
+    /// are.
+    fn in_plan_mode(&self, line: String) -> String {
+        let names = || self.commands.prompts.names().into_iter();
+        match command_in(&line) {
+            // A prompt file of this name takes precedence.
+            Some(("plan", task)) if !task.is_empty() && names().all(|name| name != "plan") => {
+                let mode = self.commands.mode_input(Some(PermissionMode::Plan));
+                self.lead.send(mode).ok();
+                task.to_owned()
+            }
+            _ => line,
+        }
     }
 
     /// Returns whether Esc was pressed twice on an empty line.
