@@ -43,6 +43,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
         let leads = match error.kind() {
             ErrorKind::UnknownArgument => !words.iter().any(is_command),
             ErrorKind::InvalidSubcommand => is_prompt(&error),
+            ErrorKind::MissingSubcommand => true,
             _ => false,
         };
         if !leads || !starts_with_option {
@@ -107,6 +108,7 @@ mod tests {
             &["-c"],
             &["--mode", "plan", "--json"],
             &["-t", "parser", "fix it"],
+            &["-t", "parser"],
         ] {
             let args = parsed(words).unwrap();
             let command = format!("{:?}", args.command);

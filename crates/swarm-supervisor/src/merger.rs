@@ -156,8 +156,9 @@ mod tests {
         let repo = directory.path().canonicalize().unwrap().join("repo");
         std::fs::create_dir(&repo).unwrap();
         git(&repo, &["init", "-q", "-b", "main"]);
-        let commit = ["commit", "-q", "--allow-empty", "-m", "work"];
-        git(&repo, &commit);
+        let commit =
+            |at: &Path, message| git(at, &["commit", "-q", "--allow-empty", "-m", message]);
+        commit(&repo, "start");
         let worktrees = Worktrees::new(
             Git::new("git", environment()),
             WorktreeSettings::default(),
@@ -178,8 +179,8 @@ mod tests {
         };
         let created = worktrees.create(&request).unwrap();
         // The merge is no fast-forward, so it has a scratch checkout.
-        git(&created.record.path, &commit);
-        git(&repo, &commit);
+        commit(&created.record.path, "work");
+        commit(&repo, "meanwhile");
         let candidate = || {
             let (worktrees, repo, slug) = (worktrees.clone(), repo.clone(), slug.clone());
             blocking(move || {

@@ -50,9 +50,10 @@ fn mail_questions_and_shutdown_work_as_for_every_member() {
 
     // The pane is drawn like that of every member.
     let pane = team.member("bob").expect("bob")["tmuxPaneId"].clone();
-    let screen = inside.tmux().screen(pane.as_str().expect("a pane"));
     for words in ["foreign answer", "rm -r build", "cleaned up"] {
-        assert!(screen.contains(words), "{words} is not in\n{screen}");
+        inside
+            .tmux()
+            .wait_for_text(pane.as_str().expect("a pane"), words);
     }
     assert_eq!(team.events("turn_ended")[1]["usage"]["output_tokens"], 3);
 
