@@ -39,14 +39,7 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
     run.line("make it");
     run.shows("team-lead asks: Bash touch made");
     run.shows("1: yes, this once");
-    let made = run.world.project().join("made");
-    run.world
-        .wait_until("the call that was allowed by a key", || {
-            // A key that comes too soon after the question is not an answer, but text.
-            run.press("C-u");
-            run.press("1");
-            made.exists()
-        });
+    run.allows_call_that_makes("made");
     run.shows("may make this call once");
     run.press("C-u");
     run.line("fail now");
@@ -77,13 +70,7 @@ fn a_run_in_a_terminal_is_answered_in_place_too() {
     run.line(OUTSIDE);
     run.swarm("run 'make it' --mode default; echo code $?");
     run.shows("team-lead asks: Bash touch made");
-    let made = run.world.project().join("made");
-    run.world
-        .wait_until("the call that was allowed by a key", || {
-            run.press("C-u");
-            run.press("1");
-            made.exists()
-        });
+    run.allows_call_that_makes("made");
     run.shows("code 0");
 }
 
@@ -136,13 +123,7 @@ fn in_tmux_requests_are_answered_while_the_sandbox_confines_every_shell() {
     run.shows("team-lead >");
     run.line("make it");
     run.shows("team-lead asks: Bash touch made");
-    let made = run.world.project().join("made");
-    run.world
-        .wait_until("the call that was allowed by a key", || {
-            run.press("C-u");
-            run.press("1");
-            made.exists()
-        });
+    run.allows_call_that_makes("made");
     run.press("C-u");
     run.line("!echo mine-$((1+1))");
     run.shows("mine-2");

@@ -280,13 +280,7 @@ fn requests_are_answered_one_by_one_outside_the_lead_where_no_agent_can_type() {
     run.press("Escape");
     run.shows("1 postponed (Esc shows them)");
     run.press("Escape");
-    let made = run.world.project().join("published");
-    run.world
-        .wait_until("the call that was allowed by a key", || {
-            run.press("C-u");
-            run.press("1");
-            made.exists()
-        });
+    run.allows_call_that_makes("published");
     run.shows("no requests wait in the team demo");
     run.press("C-u");
     run.press("C-d");

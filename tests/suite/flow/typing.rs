@@ -275,6 +275,18 @@ impl RunInPane {
         self.inside.tmux().wait_for_text(&self.pane, text);
     }
 
+    /// Allows the call in the dialog once, by its key. The call creates this file of the project.
+    pub(super) fn allows_call_that_makes(&self, file: &str) {
+        let made = self.world.project().join(file);
+        self.world
+            .wait_until("the call that was allowed by a key", || {
+                // A key that comes too soon after the question is not an answer, but text.
+                self.press("C-u");
+                self.press("1");
+                made.exists()
+            });
+    }
+
     /// Waits until this is the last line on the screen.
     pub(super) fn ends_in(&self, line: &str) {
         self.world.wait_until("the last line", || {

@@ -2,7 +2,7 @@
 
 use super::document::TextDocument;
 use super::full_screen::{Area, Cover, ENTER, FullScreen, LEAVE, Step};
-use super::line::{Key, PaneInput};
+use super::input::{Key, PaneInput};
 use super::pager::Pager;
 use super::picker::Picker;
 use super::screen::{Console, Inner};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::line::{Key, PaneInput};
+use super::input::{Key, PaneInput};
 use super::styled::{PLAIN, REVERSE, cut};
 use crate::sanitize::clean_line;
 use crate::theme::Theme;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::line::{Key, PaneInput};
+use super::input::{Key, PaneInput};
 use super::screen::Console;
 
 /// Longest pause within the sequence of a key. A person who presses Esc and another key is slower.

@@ -1,10 +1,9 @@
 //! The input line.
 
-use swarm_protocol::{PermissionMode, RewindScope};
-
 use super::editor_mode::{EditorMode, Vim};
+use super::graphemes::{ZERO_WIDTH_JOINER, graphemes, run_start};
+use super::input::{Key, PaneInput};
 use super::line_history::LineHistory;
-use super::panel_action::PanelAction;
 use crate::sanitize::shown;
 use crate::width::columns;
 
@@ -14,139 +13,6 @@ pub(super) const MAX_LENGTH: usize = 1024 * 1024;
 /// Approximate number of bytes before and after the cursor that are laid out: more than all rows
 /// can show.
 const LAID_OUT: usize = 4096;
-
-/// Input from a person at a pane.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PaneInput {
-    /// A line of text; several lines if they were pasted.
-    Line(String),
-    /// A prompt that is never a command.
-    Prompt {
-        /// Its text.
-        text: String,
-        /// Rules that allow calls in the turn that reads it.
-        allowed: Vec<String>,
-        /// Where the rules are from.
-        origin: String,
-    },
-    /// Interrupts the current turn.
-    Interrupt,
-    /// Moves the sub-agents of the current turn to the background.
-    Background,
-    /// Expands the last folded result.
-    Expand,
-    /// Adds context that the agent sees with its next prompt.
-    Context(String),
-    /// Returns to the state before a line of the transcript.
-    Rewind {
-        /// Id of the line.
-        line: String,
-        /// What returns.
-        scope: RewindScope,
-    },
-    /// Opens the text in an editor.
-    Edit(String),
-    /// Switches to the next permission mode.
-    CycleMode,
-    /// Switches to a permission mode, or to the next one.
-    Mode {
-        /// The requested mode.
-        mode: Option<PermissionMode>,
-        /// Whether it may exceed the mode with which the session started. Only if no other process
-        /// can type.
-        may_raise: bool,
-    },
-    /// Stops the member.
-    Shutdown,
-    /// A message to a member, typed after [`super::PanelAction::Write`].
-    Message {
-        /// Name of the member.
-        to: String,
-        /// Text of the message.
-        text: String,
-    },
-    /// The team panel was opened: it should show the present state.
-    TeamPanel,
-    /// An action of the team panel.
-    Panel {
-        /// The action.
-        action: PanelAction,
-        /// Name of the member, or id of the task.
-        subject: String,
-    },
-    /// The end of a picker.
-    Picked {
-        /// Name of the picker.
-        list: String,
-        /// Id of the item; `None` if there is none.
-        item: Option<String>,
-    },
-    /// Answers a dialog.
-    Choice {
-        /// Id of the dialog.
-        dialog: String,
-        /// Key of the choice; ESC for none.
-        key: char,
-    },
-}
-
-/// Splits a slash command into its name and arguments. `None` if the line does not start with a
-/// slash and a word, or is a path.
-pub fn command_in(line: &str) -> Option<(&str, &str)> {
-    let words = line.trim().strip_prefix('/')?;
-    let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    let is_name = name
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c));
-    (is_name && !name.ends_with(':') && !words.contains('\n')).then_some((name, rest.trim()))
-}
-
-/// A key, or pasted text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Key {
-    Text(String),
-    Enter,
-    Backspace,
-    Delete,
-    Left,
-    Right,
-    Home,
-    End,
-    /// Moves to the previous line.
-    Up,
-    /// Moves to the next line.
-    Down,
-    PageUp,
-    PageDown,
-    /// Inserts a line break: Alt-Enter.
-    LineEnd,
-    /// Ctrl-U.
-    ClearBefore,
-    /// Ctrl-W.
-    DeleteWord,
-    /// Esc and Ctrl-C.
-    Interrupt,
-    /// Ctrl-X: the command `/compact`, regardless of the input line.
-    Compact,
-    /// Ctrl-B.
-    Background,
-    /// Ctrl-R.
-    Search,
-    /// Ctrl-G.
-    Editor,
-    /// Tab.
-    Complete,
-    /// Ctrl-O.
-    Expand,
-    /// Ctrl-T.
-    Team,
-    /// Shift-Tab.
-    CycleMode,
-    /// Ctrl-D.
-    EndOfInput,
-    /// The terminal was resized.
-    Resized,
-}
 
 /// A text with a cursor.
 #[derive(Debug, Default)]
@@ -500,65 +366,6 @@ fn visible(text: &str) -> String {
     signs.collect()
 }
 
-/// Joins two characters into one grapheme.
-const ZERO_WIDTH_JOINER: char = '\u{200d}';
-
-/// Iterates over the graphemes of a text that starts at a boundary. A grapheme is a character and
-/// its modifiers: accents, variation selectors, skin tones, joined characters, the second half of a
-/// flag.
-pub(super) fn graphemes(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (sign, after) = rest.split_at(first_grapheme_len(rest));
-        rest = after;
-        (!sign.is_empty()).then_some(sign)
-    })
-}
-
-/// Returns the length of the first grapheme in bytes.
-fn first_grapheme_len(text: &str) -> usize {
-    let mut chars = text.char_indices();
-    let Some((_, mut last)) = chars.next() else {
-        return 0;
-    };
-    let mut half_a_flag = is_letter_of_flag(last);
-    for (at, c) in chars {
-        let joined =
-            last == ZERO_WIDTH_JOINER || changes(c) || (half_a_flag && is_letter_of_flag(c));
-        if !joined {
-            return at;
-        }
-        half_a_flag = false;
-        last = c;
-    }
-    text.len()
-}
-
-/// Returns the last position before `end` that is a grapheme boundary regardless of the preceding
-/// text, or 0.
-fn run_start(text: &str, end: usize) -> usize {
-    let mut chars = text[..end].char_indices().rev().peekable();
-    while let Some((at, c)) = chars.next() {
-        let joined = chars
-            .peek()
-            .is_some_and(|(_, before)| *before == ZERO_WIDTH_JOINER);
-        if !joined && !changes(c) && !is_letter_of_flag(c) {
-            return at;
-        }
-    }
-    0
-}
-
-/// Returns whether a character modifies the previous one.
-fn changes(c: char) -> bool {
-    let is_skin_tone = matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
-    is_skin_tone || (!c.is_control() && columns(c.encode_utf8(&mut [0; 4])) == 0)
-}
-
-fn is_letter_of_flag(c: char) -> bool {
-    ('\u{1f1e6}'..='\u{1f1ff}').contains(&c)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -597,22 +404,6 @@ mod tests {
         let compact = PaneInput::Line("/compact".to_owned());
         assert_eq!(line.key(Key::Compact), Some(compact));
         assert_eq!(line.key(Key::Enter), Some(PaneInput::Line("b".to_owned())));
-    }
-
-    #[test]
-    fn a_slash_and_a_word_are_a_command_and_a_path_is_not() {
-        for (line, command) in [
-            ("/status", Some(("status", ""))),
-            ("  /task list --json ", Some(("task", "list --json"))),
-            ("/", Some(("", ""))),
-            ("/usr/bin/env is missing", None),
-            ("what is /status?", None),
-            ("/git:fix it", Some(("git:fix", "it"))),
-            ("/etc: what is it for?", None),
-            ("/send bob a\nb", None),
-        ] {
-            assert_eq!(command_in(line), command, "{line}");
-        }
     }
 
     #[test]

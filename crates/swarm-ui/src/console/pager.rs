@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::document::Document;
 use super::full_screen::{Area, FullScreen, LastRow, Step};
-use super::line::Key;
+use super::input::Key;
 use super::pager_rows::{PagerRows, Position};
 use super::search::Search;
 use super::styled::{marked, plain_text};

@@ -1,6 +1,6 @@
 //! The team panel of a console, and messages that are started in it.
 
-use super::line::{Key, PaneInput};
+use super::input::{Key, PaneInput};
 use super::panel_action::PanelAction;
 use super::screen::{Console, Inner};
 use super::team_panel::{Addressee, PanelContent, PanelKey, TeamPanel};

@@ -1,7 +1,7 @@
 //! A list on the whole terminal, from which one item is picked.
 
 use super::full_screen::{Area, FullScreen, LastRow, Step};
-use super::line::{Key, PaneInput};
+use super::input::{Key, PaneInput};
 use super::styled::{PLAIN, REVERSE};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use swarm_protocol::{Color, MemberName, MemberState};
 
-use super::line::Key;
+use super::input::Key;
 use super::panel_action::PanelAction;
 use super::styled::plain_text;
 use crate::print::{Cell, Table, short_count, short_duration};

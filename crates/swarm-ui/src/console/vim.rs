@@ -1,7 +1,9 @@
 //! Vim keys of the input line.
 
 use super::editor_mode::Vim;
-use super::line::{InputLine, Key, graphemes};
+use super::graphemes::graphemes;
+use super::input::Key;
+use super::line::InputLine;
 
 /// The kind of a character: words consist of characters of one kind.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -300,7 +302,7 @@ fn first_len(text: &str) -> usize {
 mod tests {
     use super::*;
     use crate::console::EditorMode;
-    use crate::console::line::PaneInput;
+    use crate::console::input::PaneInput;
 
     /// Types a text, presses Esc and then keys; `␛` is Esc. Returns the text with `|` before the
     /// cursor.
