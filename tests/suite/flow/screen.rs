@@ -82,12 +82,7 @@ fn a_question_that_arrives_in_the_pager_is_announced_and_not_answered_by_its_key
     let made = run.world.project().join("published");
     run.shows("1: yes, this once");
     assert!(!made.exists());
-    run.world
-        .wait_until("the call that was allowed by a key", || {
-            run.press("C-u");
-            run.press("1");
-            made.exists()
-        });
+    run.allows_call_that_makes("published");
     run.press("C-u");
     run.press("C-d");
     run.shows("code 0");
