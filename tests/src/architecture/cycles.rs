@@ -9,10 +9,6 @@ use std::path::{Path, PathBuf};
 use super::files::RustFile;
 use super::imports::{Imports, Segments};
 
-/// Cycles that are not opened yet: the crate, the most files that the cycle may have, and what ties them. The list only
-/// shrinks: a cycle that has grown, and an entry without a cycle, are reported.
-const KNOWN: [(&str, usize, &str); 0] = [];
-
 /// How many re-exports a name may pass before its search ends.
 const LONGEST_SEARCH: usize = 16;
 
@@ -25,28 +21,9 @@ pub fn check_cycles(files: &[RustFile]) -> Vec<String> {
 }
 
 fn check_crate(root: &RustFile, files: &[RustFile]) -> Vec<String> {
-    let krate = root.path.iter().nth(1).unwrap_or_default();
-    let mut known: Vec<usize> = KNOWN
-        .iter()
-        .filter(|(name, ..)| *name == krate)
-        .map(|(_, size, _)| *size)
-        .collect();
     let imports = ModuleTree::read(root, files).imports();
-    let mut found = Vec::new();
-    for cycle in cycles(&imports) {
-        match known.iter().position(|size| *size == cycle.len()) {
-            Some(at) => drop(known.remove(at)),
-            None => found.push(describe(&cycle, &imports)),
-        }
-    }
-    let gone = known.into_iter().map(|size| {
-        let krate = krate.display();
-        format!(
-            "{krate} no longer has a cycle of {size} files: remove it from the list of known cycles, or correct its size"
-        )
-    });
-    found.extend(gone);
-    found
+    let cycles = cycles(&imports).into_iter();
+    cycles.map(|cycle| describe(&cycle, &imports)).collect()
 }
 
 /// Whether a file is the root of a library.
