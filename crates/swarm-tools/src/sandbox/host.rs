@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use swarm_os::namespaces::{FixedEntry, NamespaceMember, receive_socket};
 use swarm_protocol::SandboxNetwork;
@@ -270,10 +271,16 @@ fn is_readable(output: &BufReader<ChildStdout>) -> Result<bool, String> {
 }
 
 fn wait_for(file: impl AsFd, timeout: Duration) -> Result<bool, String> {
-    let mut polled = [PollFd::new(&file, PollFlags::IN)];
-    let timeout = Timespec::try_from(timeout).map_err(|error| error.to_string())?;
-    match poll(&mut polled, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(error) => Err(format!("cannot wait for the helper: {error}")),
+    let began = Instant::now();
+    loop {
+        let mut polled = [PollFd::new(&file, PollFlags::IN)];
+        let left = Timespec::try_from(timeout.saturating_sub(began.elapsed()));
+        let left = left.map_err(|error| error.to_string())?;
+        match poll(&mut polled, Some(&left)) {
+            Ok(ready) => return Ok(ready > 0),
+            // A signal of this process, such as the end of another child.
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("cannot wait for the helper: {error}")),
+        }
     }
 }
