@@ -64,6 +64,20 @@ pub(crate) enum Finding {
     Ended(SpawnId),
 }
 
+/// Returns the discrepancies of the members that `only` selects.
+pub(crate) fn findings(
+    config: &TeamConfig,
+    now: UnixMs,
+    only: impl Fn(&MemberName) -> bool,
+    life: impl Fn(&Member) -> Result<Liveness>,
+) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for member in config.teammates().filter(|member| only(&member.name)) {
+        findings.extend(finding(member, now, || life(member))?);
+    }
+    Ok(findings)
+}
+
 /// Returns the discrepancy of one member, if any; `life` is called only if needed.
 pub(crate) fn finding(
     member: &Member,

@@ -498,7 +498,7 @@ pub trait Presence: Send + Sync {
     /// Returns whether the member's current spawn is alive, according to its lease.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
 
-    /// Returns the state of a member's lease, whoever holds it and whether or not the roster can be
+    /// Returns the state of a member's lease, regardless of its holder and of whether the roster can be
     /// read.
     async fn lease(&self, name: &MemberName) -> Result<Liveness>;
 

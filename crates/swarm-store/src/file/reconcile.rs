@@ -1,10 +1,10 @@
 //! Reconciliation: records deaths and rolls back abandoned spawns.
 
-use swarm_os::{Liveness, LockGuard};
+use swarm_os::LockGuard;
 use swarm_protocol::{Member, MemberName, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
-use crate::reconcile::{Finding, SPAWNER_DIED, finding, mark_dead};
+use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead};
 use crate::roster::position_of;
 use crate::{Departure, ReconcileReport, Result, RolledBack};
 
@@ -58,20 +58,7 @@ impl FileTeam {
         config: &TeamConfig,
         only: impl Fn(&MemberName) -> bool,
     ) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
-        for member in config.teammates().filter(|member| only(&member.name)) {
-            findings.extend(self.finding(member, || self.life_of(member))?);
-        }
-        Ok(findings)
-    }
-
-    /// Returns the discrepancy of one member, if any; `life` is called only if needed.
-    pub(crate) fn finding(
-        &self,
-        member: &Member,
-        life: impl FnOnce() -> Result<Liveness>,
-    ) -> Result<Option<Finding>> {
-        finding(member, self.now(), life)
+        findings(config, self.now(), only, |member| self.life_of(member))
     }
 
     /// Records a death, releases the member's tasks and notifies the lead unless the member stopped

@@ -9,6 +9,7 @@ use swarm_protocol::{MemberName, TeamName, UnixMs};
 
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
+use crate::reconcile::finding;
 use crate::{
     MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamDirectories, TeamView,
 };
@@ -104,7 +105,7 @@ impl FileTeam {
             .collect::<Result<_>>()?;
         let mut needs_reconcile = false;
         for view in &members {
-            needs_reconcile |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+            needs_reconcile |= finding(&view.member, self.now(), || Ok(view.liveness))?.is_some();
         }
         Ok(TeamView {
             is_foreign: self.is_foreign(),

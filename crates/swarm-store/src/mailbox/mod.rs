@@ -4,4 +4,4 @@ mod draft;
 mod rules;
 
 pub use draft::{Draft, Inbox, Posted};
-pub(crate) use rules::{queued, replaces};
+pub(crate) use rules::{queued, refuse_if_read_by_program, replaces};

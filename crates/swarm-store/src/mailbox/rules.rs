@@ -1,7 +1,8 @@
 //! Which messages an inbox accepts, and what a message changes. No I/O.
 
 use serde_json::Value;
-use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
+use swarm_os::Liveness;
+use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, TeamConfig, UnixMs};
 
 use super::Draft;
 use crate::{Result, StoreError, StoreLimits};
@@ -17,6 +18,20 @@ impl Draft {
         entry.swarm = Some(self.swarm);
         entry
     }
+}
+
+/// Refuses acknowledgements on behalf of a member whose own program reads its mail.
+pub(crate) fn refuse_if_read_by_program(
+    config: &TeamConfig,
+    name: &MemberName,
+    life: impl FnOnce() -> Result<Liveness>,
+) -> Result<()> {
+    let mark = config.member(name).and_then(|member| member.swarm.as_ref());
+    let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
+    if is_starting || life()? == Liveness::Alive {
+        return Err(StoreError::ReadByProgram { name: name.clone() });
+    }
+    Ok(())
 }
 
 impl StoreLimits {

@@ -1,12 +1,11 @@
 //! The inboxes of a memory team.
 
-use swarm_os::Liveness;
 use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId, TeamConfig};
 
 use super::record::Record;
 use super::team::MemoryTeam;
 use super::values::{InboxValue, Records};
-use crate::mailbox::{queued, replaces};
+use crate::mailbox::{queued, refuse_if_read_by_program, replaces};
 use crate::roster::member_of;
 use crate::{Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLimits};
 
@@ -59,7 +58,9 @@ impl MemoryTeam {
         name: &MemberName,
         ids: &[MessageId],
     ) -> Result<Vec<MessageId>> {
-        self.ack_after(name, ids, |_, _| self.refuse_if_read_by_program(name))
+        self.ack_after(name, ids, |_, _| {
+            refuse_if_read_by_program(&self.config()?, name, || self.liveness(name))
+        })
     }
 
     pub(super) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
@@ -207,16 +208,6 @@ impl MemoryTeam {
         self.require_inbox(&records, name)?;
         let inbox = self.read(&records.known(name).inbox);
         Ok(inbox.value.clone().unwrap_or_default())
-    }
-
-    fn refuse_if_read_by_program(&self, name: &MemberName) -> Result<()> {
-        let config = self.config()?;
-        let mark = config.member(name).and_then(|member| member.swarm.as_ref());
-        let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
-        if is_starting || self.liveness(name)? == Liveness::Alive {
-            return Err(StoreError::ReadByProgram { name: name.clone() });
-        }
-        Ok(())
     }
 
     /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.

@@ -3,7 +3,7 @@
 use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
 use super::team::MemoryTeam;
-use crate::reconcile::{Finding, SPAWNER_DIED, finding, mark_dead, stop_news};
+use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead, stop_news};
 use crate::roster::position_of;
 use crate::{Departure, ReconcileReport, Result, RolledBack};
 
@@ -44,11 +44,7 @@ impl MemoryTeam {
         config: &TeamConfig,
         only: impl Fn(&MemberName) -> bool,
     ) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
-        for member in config.teammates().filter(|member| only(&member.name)) {
-            findings.extend(finding(member, self.now(), || self.life_of(member))?);
-        }
-        Ok(findings)
+        findings(config, self.now(), only, |member| self.life_of(member))
     }
 
     /// Writes to the lead process that a member shut down or was terminated, once for each spawn.

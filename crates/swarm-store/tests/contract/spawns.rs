@@ -216,7 +216,7 @@ pub(crate) fn a_prompt_for_a_full_inbox_undoes_the_reservation(world: &World) {
     assert_eq!(shared_files(world), before);
 }
 
-/// Whoever is first, there is a member with its prompt, or neither.
+/// In either order, there is a member with its prompt, or neither.
 pub(crate) fn of_commit_and_abort_one_wins(world: &World) {
     for round in 0..4 {
         let member = format!("mate{round}");

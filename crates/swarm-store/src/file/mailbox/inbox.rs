@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use swarm_os::{Liveness, PendingSync, SyncHandle};
+use swarm_os::{PendingSync, SyncHandle};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, OutlinedInbox, count_unread, parse_inbox,
     parse_repaired,
@@ -12,6 +12,7 @@ use swarm_protocol::{
 use super::inbox_file::{BadInbox, InboxFile};
 use super::quiet::Stamp;
 use crate::file::team::{FileTeam, is_there};
+use crate::mailbox::refuse_if_read_by_program;
 use crate::{BrokenFile, Draft, Inbox, Posted, Result, StoreError};
 
 impl FileTeam {
@@ -108,7 +109,9 @@ impl FileTeam {
     ) -> Result<Vec<MessageId>> {
         // Checked with the inbox locked: a member is alive before it first reads its inbox, and is
         // in the roster before its prompt is in the inbox.
-        self.ack_after(name, ids, |_| self.refuse_if_read_by_program(name))
+        self.ack_after(name, ids, |_| {
+            refuse_if_read_by_program(&self.read_config()?, name, || self.liveness(name))
+        })
     }
 
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
@@ -201,16 +204,6 @@ impl FileTeam {
                 Ok(entries.map(|entries| entries.filter(|entry| !entry.read).collect()))
             }
         }
-    }
-
-    fn refuse_if_read_by_program(&self, name: &MemberName) -> Result<()> {
-        let config = self.read_config()?;
-        let mark = config.member(name).and_then(|member| member.swarm.as_ref());
-        let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
-        if is_starting || self.liveness(name)? == Liveness::Alive {
-            return Err(StoreError::ReadByProgram { name: name.clone() });
-        }
-        Ok(())
     }
 
     /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
