@@ -41,7 +41,10 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
             .get(1)
             .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
         let leads = match error.kind() {
-            ErrorKind::UnknownArgument => !words.iter().any(is_command),
+            ErrorKind::UnknownArgument => !words
+                .iter()
+                .filter_map(|word| word.to_str())
+                .any(is_command),
             ErrorKind::InvalidSubcommand => is_prompt(&error),
             ErrorKind::MissingSubcommand => true,
             _ => false,
@@ -55,9 +58,9 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
     })
 }
 
-fn is_command(word: &OsString) -> bool {
-    let name = word.to_str();
-    name.is_some_and(|name| Args::command().find_subcommand(name).is_some())
+/// Returns whether swarm has a command with this name.
+pub(crate) fn is_command(name: &str) -> bool {
+    Args::command().find_subcommand(name).is_some()
 }
 
 /// Whether a text of several words stands where a command was expected.

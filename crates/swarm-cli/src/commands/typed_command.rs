@@ -15,7 +15,7 @@ use crate::command_line::{CommandLine, RanCommand};
 use crate::environment;
 use crate::identity::Acting;
 use crate::output::captured;
-use crate::short_forms::written_out;
+use crate::short_forms::{is_command, written_out};
 
 /// The commands of `swarm`.
 pub(crate) struct TypedCommands;
@@ -28,7 +28,7 @@ impl CommandLine for TypedCommands {
     }
 
     fn has(&self, name: &str) -> bool {
-        Args::command().find_subcommand(name).is_some()
+        is_command(name)
     }
 
     fn run(
