@@ -14,13 +14,19 @@ use swarm_tests::{DEADLINE, wait_until};
 use super::guards::{Repository, bash};
 use crate::scene::{spawn_with, wait_for_state, world_over};
 
-#[tokio::test]
-async fn commands_of_one_agent_reach_its_servers_and_no_others() {
+/// A repository, or `None` where no namespaces work.
+fn with_namespaces() -> Option<Repository> {
     let repository = Repository::new();
     let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+    let works = working_backends(&program).contains(&SandboxKind::Namespaces);
+    works.then_some(repository)
+}
+
+#[tokio::test]
+async fn commands_of_one_agent_reach_its_servers_and_no_others() {
+    let Some(repository) = with_namespaces() else {
         return;
-    }
+    };
     // The port is in use outside, and free inside.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -39,11 +45,9 @@ async fn commands_of_one_agent_reach_its_servers_and_no_others() {
 
 #[tokio::test]
 async fn the_proxy_connects_only_to_permitted_hosts() {
-    let repository = Repository::new();
-    let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+    let Some(repository) = with_namespaces() else {
         return;
-    }
+    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -167,11 +171,9 @@ fn server_behind_the_proxy() -> (String, Receiver<String>) {
 
 #[tokio::test]
 async fn usual_programs_use_the_proxy() {
-    let repository = Repository::new();
-    let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+    let Some(repository) = with_namespaces() else {
         return;
-    }
+    };
     let (address, received) = server_behind_the_proxy();
     let mut ctx = repository.context("one");
     let guards = Arc::make_mut(&mut ctx.guards);
@@ -230,11 +232,9 @@ async fn usual_programs_use_the_proxy() {
 
 #[tokio::test]
 async fn a_program_without_proxy_support_is_told_what_to_do() {
-    let repository = Repository::new();
-    let program = repository.world.program("swarm-teammate");
-    if !working_backends(&program).contains(&SandboxKind::Namespaces) {
+    let Some(repository) = with_namespaces() else {
         return;
-    }
+    };
     let mut ctx = repository.context("one");
     Arc::make_mut(&mut ctx.guards).network = SandboxNetwork::Proxy;
     for (command, told) in [
