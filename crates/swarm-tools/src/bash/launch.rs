@@ -60,7 +60,7 @@ impl ProgramLaunch {
         })
     }
 
-    /// Returns the command that starts a program with these variables, in a process group of its own.
+    /// Returns the command that starts a program with these variables, in a new process group.
     pub fn command(&self, program: &OsStr, env: &BTreeMap<String, String>) -> Command {
         let mut command = if let [helper, words @ ..] = self.helper.as_slice() {
             // It creates a session.

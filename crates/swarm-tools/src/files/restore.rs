@@ -112,7 +112,7 @@ fn changed(changes: &[FileChange], ctx: &ToolContext) -> Option<ChangedFile> {
     })
 }
 
-/// Returns whether nobody else changed a file between or after changes: each finds the content that
+/// Returns whether no other program changed a file between or after changes: each finds the content that
 /// the one before left. A change may have failed after it was recorded.
 fn is_own(changes: &[FileChange], present: Option<&str>) -> bool {
     let found = changes

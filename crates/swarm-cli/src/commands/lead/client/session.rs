@@ -266,7 +266,7 @@ impl SessionLead {
     }
 }
 
-/// Returns whether the lead handles a command between two turns, without one of its own.
+/// Returns whether the lead handles a command between two turns, without starting a turn.
 fn is_of_lead(line: &str) -> bool {
     let command = command_in(line).map(|(name, _)| name);
     command.is_some_and(|name| ["compact", "model", "clear"].contains(&name))
