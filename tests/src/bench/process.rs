@@ -1,5 +1,6 @@
 //! Process statistics of the kernel.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Returns the resident set size in bytes.
@@ -27,13 +28,13 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the voluntary context switches of its threads: each wake-up ends in one.
-pub(crate) fn sleeps(pid: u32) -> u64 {
-    let of_thread = |thread: &u32| {
+/// Returns the voluntary context switches of each of its threads: each wake-up ends in one.
+pub(crate) fn sleeps(pid: u32) -> BTreeMap<u32, u64> {
+    let of_thread = |thread: u32| {
         let status = read(pid, &format!("task/{thread}/status"));
-        kilobytes(&status, "voluntary_ctxt_switches:")
+        (thread, kilobytes(&status, "voluntary_ctxt_switches:"))
     };
-    threads(pid).iter().map(of_thread).sum()
+    threads(pid).into_iter().map(of_thread).collect()
 }
 
 /// Returns the processor time in clock ticks of 10 ms.

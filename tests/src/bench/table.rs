@@ -17,6 +17,8 @@ pub(crate) enum Aim {
     AtLeast(f64),
     /// At most this value, in the unit of the figure.
     AtMost(f64),
+    /// The same for the 99th percentile.
+    SlowestAtMost(f64),
 }
 
 /// A comparison.
@@ -67,6 +69,7 @@ impl Line {
             Aim::Ratio(most) => self.ratio().map(|ratio| ratio <= most),
             Aim::AtLeast(least) => self.ratio().map(|ratio| ratio >= least),
             Aim::AtMost(most) => Some(self.ours.median() <= most),
+            Aim::SlowestAtMost(most) => Some(self.ours.percentile(99) <= most),
         }
     }
 
@@ -76,6 +79,7 @@ impl Line {
             Aim::Ratio(most) => format!("<= {}", times(most)),
             Aim::AtLeast(least) => format!(">= {}", times(least)),
             Aim::AtMost(most) => format!("<= {}", self.ours.show(most)),
+            Aim::SlowestAtMost(most) => format!("p99 <= {}", self.ours.show(most)),
         }
     }
 
@@ -86,6 +90,7 @@ impl Line {
             Aim::Ratio(most) => json!({"ratio": most}),
             Aim::AtLeast(least) => json!({"least_ratio": least}),
             Aim::AtMost(most) => json!({"median": most}),
+            Aim::SlowestAtMost(most) => json!({"p99": most}),
         };
         let mut record =
             json!({"what": self.what, "aim": aim, "met": self.is_met(), "ratio": self.ratio()});

@@ -23,17 +23,20 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     let (_, pids) = played.idle_mates(MEMBERS)?;
     pause(Duration::from_secs(3));
-    let before: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
+    let looks = || pids.iter().map(|pid| (sleeps(*pid), ticks(*pid)));
+    let before: Vec<_> = looks().collect();
     pause(WATCHED);
-    let after: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
-    let grown = |of: fn(&(u64, u64)) -> u64| {
-        before
+    let (mut woken, mut worked) = (Vec::new(), 0);
+    for ((slept, worked_then), (sleeps, ticks)) in before.iter().zip(looks()) {
+        // Threads that ended meanwhile are not counted.
+        let more = sleeps
             .iter()
-            .zip(&after)
-            .map(move |(before, after)| number(of(after) - of(before)))
-    };
-    let woken = Figure::of(Unit::Count, grown(|pair| pair.0));
-    let worked = Figure::of(Unit::Count, [grown(|pair| pair.1).sum::<f64>()]);
+            .map(|(thread, count)| count - slept.get(thread).unwrap_or(&0));
+        woken.push(number(more.sum()));
+        worked += ticks - worked_then;
+    }
+    let woken = Figure::of(Unit::Count, woken);
+    let worked = Figure::of(Unit::Count, [number(worked)]);
     let each = |unit, of: fn(u32) -> u64| Figure::of(unit, pids.iter().map(|pid| number(of(*pid))));
     Ok(vec![
         Line::alone(
