@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use swarm_os::process::{Target, end, kill_now};
+use swarm_os::process::{Target, end_child, kill_now};
 use swarm_tools::ProgramLaunch;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
@@ -181,10 +181,8 @@ impl Running {
 
     /// Terminates the process group: SIGTERM, then SIGKILL after the grace period.
     async fn terminate(&mut self) {
-        end(self.target(), GRACE).await;
-        if let Err(error) = self.child.wait().await {
-            tracing::warn!(%error, "cannot wait for a hook");
-        }
+        let target = self.target();
+        end_child(&mut self.child, target, GRACE).await;
         self.finished = true;
     }
 

@@ -103,20 +103,16 @@ pub(crate) fn launch(
 
 impl Program {
     /// Stops the process tree after its input was closed: waits for it to exit, then sends SIGTERM,
-    /// then SIGKILL. The child is reaped last, so that its PID cannot be reused meanwhile.
+    /// then SIGKILL.
     pub(crate) async fn stop(mut self, grace: Duration) {
         process::exited_within(self.target.clone(), grace).await;
-        let ended = process::end(self.target.clone(), grace).await;
+        let ended = process::end_child(&mut self.child, self.target.clone(), grace).await;
         self.over = ended.left == 0;
         if ended.left > 0 {
             tracing::warn!(
                 left = ended.left,
                 "processes of an MCP server could not be terminated"
             );
-            return;
-        }
-        if let Err(error) = self.child.wait().await {
-            tracing::warn!(%error, "cannot wait for an MCP server");
         }
     }
 }

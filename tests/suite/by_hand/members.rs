@@ -313,3 +313,22 @@ fn a_member_that_was_shut_down_carries_on_its_conversation_when_it_is_spawned_ag
     assert!(!knows && !said.contains("`--fresh`"), "{said}");
     world.swarm(&["kill", "bob"]).ok();
 }
+
+#[test]
+fn a_member_that_is_stopped_during_a_command_exits_without_a_kill() {
+    let scenario = "chunk_ms = 0\n[[turn]]\n[[turn.step]]\n[[turn.step.call]]\ntool = \"Bash\"\n\
+        input = { command = \"touch begun; sleep 1000\" }\n[[turn.step]]\nsay = \"done\"\n";
+    let (world, model) = world_of(scenario);
+    let more = ["--backend", "headless", "--mode", "bypassPermissions"];
+    let words = spawn_words("bob", &model, &more);
+    world
+        .swarm(&[&words[..], &["--prompt", "go"]].concat())
+        .ok();
+    let begun = world.project().join("begun");
+    world.wait_until("the command runs", || begun.exists());
+    // The processes of its sandbox end only after those of the command were reaped.
+    let ended = world
+        .swarm(&["shutdown", "bob", "--force", "--json"])
+        .json();
+    assert!(ended.to_string().contains("approved"), "{ended}");
+}

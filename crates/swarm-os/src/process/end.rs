@@ -10,7 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
+    waitpgid,
+};
+use tokio::process::Child;
 
 use super::lookup::arguments;
 use super::scan::variables_of;
@@ -121,6 +125,24 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
         tracing::error!(%error, "terminating processes failed");
         Ended::default()
     })
+}
+
+/// Like [`end`], for a child with its descendants. The child is reaped last, so that its PID is not
+/// reused in the meantime. Then the orphans of its process group are reaped, which become children
+/// of this process if it is a subreaper: a PID namespace exists until its processes are reaped.
+pub async fn end_child(child: &mut Child, target: Target, grace: Duration) -> Ended {
+    let group = target.group.and_then(Pid::from_raw);
+    let ended = end(target, grace).await;
+    if ended.left > 0 {
+        return ended;
+    }
+    if let Err(error) = child.wait().await {
+        tracing::warn!(%error, "could not wait for a terminated process");
+    }
+    if let Some(group) = group {
+        while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+    }
+    ended
 }
 
 /// Waits until all processes of a target have exited by themselves. Returns `false` if some are

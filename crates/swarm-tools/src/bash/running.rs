@@ -87,14 +87,10 @@ impl Running {
         }
     }
 
-    /// Terminates the process tree. The child is reaped last, so that its PID is not reused in the
-    /// meantime.
+    /// Terminates the process tree.
     async fn end(&mut self, grace: Duration) -> Ended {
-        let ended = process::end(self.target(), grace).await;
-        if let Err(error) = self.child.wait().await {
-            tracing::warn!(%error, "cannot wait for a command");
-        }
-        ended
+        let target = self.target();
+        process::end_child(&mut self.child, target, grace).await
     }
 }
 

@@ -257,6 +257,21 @@ async fn an_interruption_terminates_the_process_tree() {
     assert_eq!(alive(&scene), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn orphans_of_a_terminated_command_are_reaped() {
+    // As in a lead and a teammate: orphans become children of this process.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let scene = marked();
+    let command = format!(
+        "sh -c 'trap \"\" TERM; echo $$ > orphan; touch begun; sleep {LONG}; sleep {LONG}' & wait"
+    );
+    let output = timed_out(&scene, &command).await;
+    assert!(output.one_line.starts_with("timed out"), "{output:?}");
+    let orphan = String::from_utf8(scene.get("orphan")).unwrap();
+    let orphan = format!("/proc/{}", orphan.trim());
+    assert!(!std::path::Path::new(&orphan).exists(), "{orphan}");
+}
+
 #[tokio::test]
 async fn a_dropped_call_leaves_no_process() {
     let scene = marked();
