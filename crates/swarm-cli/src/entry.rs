@@ -13,8 +13,8 @@ use crate::commands::{Args, TypedCommands, answer_shell, with_tip};
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
+use crate::own_process::VERSION;
 use crate::short_forms::{parse, written_out};
-use crate::spawn_context::VERSION;
 use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.

@@ -3,12 +3,13 @@
 //! A member holds a life lock whose record names its process, so its descendants are identified by
 //! their ancestors. Orphaned processes of a member's shell are reparented to the member
 //! (subreaper). Environment variables are additional evidence. A headless member descends from its
-//! lead, so the nearest member among the ancestors is used.
+//! lead, so the nearest member among the ancestors is used. A member in its lead's process is
+//! identified by the mark in the environment of the processes that it started.
 
 use swarm_config::Environment;
 use swarm_os::Liveness;
 use swarm_protocol::{
-    ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
+    ErrorKind, LifeKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
@@ -59,9 +60,13 @@ impl Acting {
         let known = lives(store, teams.iter().chain(&remains));
         let ancestors = known.iter().filter_map(|life| {
             let distance = lineage.distance(life.record.pid, &life.record.proc_start)?;
-            Some((distance, life))
+            // A task shares its process with the lead and other members; the mark tells them apart.
+            let spawn = life.record.spawn_id.to_string();
+            let is_task = life.record.kind == LifeKind::Task;
+            let is_its = !is_task || lineage.has_value_below(distance, SPAWN_MARK, &spawn);
+            is_its.then_some((distance, !is_task, life))
         });
-        if let Some((distance, life)) = ancestors.min_by_key(|(distance, _)| *distance) {
+        if let Some((distance, _, life)) = ancestors.min_by_key(|found| (found.0, found.1)) {
             return Ok(Self::Member {
                 team: life.team.clone(),
                 name: life.name.clone(),

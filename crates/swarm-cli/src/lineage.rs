@@ -50,10 +50,24 @@ impl Lineage {
 
     /// Returns whether a variable is set in this process or an ancestor nearer than `distance`.
     pub(crate) fn has_below(&self, distance: usize, variable: &str) -> bool {
+        self.any_below(distance, |environ| is_set(environ, variable))
+    }
+
+    /// Returns whether a variable has this value in this process or an ancestor nearer than
+    /// `distance`.
+    pub(crate) fn has_value_below(&self, distance: usize, variable: &str, value: &str) -> bool {
+        let entry = format!("{variable}={value}");
+        self.any_below(distance, |environ| {
+            let mut entries = environ.split(|byte| *byte == 0);
+            entries.any(|have| have == entry.as_bytes())
+        })
+    }
+
+    fn any_below(&self, distance: usize, holds: impl Fn(&[u8]) -> bool) -> bool {
         let mut below = self.0.processes().iter().take(distance);
         below.any(|process| {
             let environ = self.0.environ(*process);
-            environ.is_some_and(|environ| is_set(&environ, variable))
+            environ.is_some_and(|environ| holds(&environ))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use swarm_agent::{ProgramDocs, ProgramPage};
 
-use crate::spawn_context::VERSION;
+use crate::own_process::VERSION;
 
 macro_rules! page {
     ($name:literal, $about:literal) => {

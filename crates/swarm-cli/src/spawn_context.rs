@@ -10,12 +10,10 @@ use swarm_config::{
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
-use swarm_os::process::pid_space;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
 use swarm_permissions::RequestSettings;
-use swarm_protocol::{ErrorKind, Member, PermissionMode, SpawnId};
-use swarm_store::process::start_time;
-use swarm_supervisor::{ProcessIdentity, RuleTexts, SpawnContext};
+use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
+use swarm_supervisor::{RuleTexts, SpawnContext};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
@@ -23,13 +21,12 @@ use crate::agent_config;
 use crate::api_key_helper::add_helper;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::in_process_teammate::in_process_host;
 use crate::occupants::occupants;
+use crate::own_process::{VERSION, identity};
 use crate::request_flags::RequestFlags;
 use crate::runtimes::resolve_runtime;
 use crate::team_hooks::HookSource;
-
-/// Version of the program; parent and child must match.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Flags that change the context.
 #[derive(Debug, Default)]
@@ -147,6 +144,11 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         claude.api_key_helper(app.is_trusted()?),
         claude.variable(&app.env, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"),
     );
+    let mut stopping = for_stopping(app);
+    if choices.in_run {
+        let watcher = Arc::clone(&stopping.watcher);
+        stopping.terminal.in_process = Some(in_process_host(&app.env, watcher));
+    }
     let spawn_context = SpawnContext {
         program,
         backend: backend(app, choices.backend.as_deref())?,
@@ -161,7 +163,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         agent_config: Arc::new(agent_config),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider,
-        ..for_stopping(app)
+        ..stopping
     };
     Ok(Prepared {
         spawn_context,
@@ -269,14 +271,10 @@ fn limits(app: &App) -> MemberLimits {
     }
 }
 
-/// Backends of future versions.
-const LATER: &[&str] = &["in-process"];
-
 /// Parses a backend from a flag or the settings.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);
-    // Future backends are rejected at selection, like unavailable ones.
-    if !BACKEND_WORDS.contains(&word) && !LATER.contains(&word) {
+    if !BACKEND_WORDS.contains(&word) {
         let message = format!("`{}` is not a backend", word.escape_debug());
         return Err(Failure::usage(message).with_hint(format!("use {}", backend_words("or"))));
     }
@@ -286,10 +284,13 @@ pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, 
     Ok(request)
 }
 
-/// Returns the backend of a restarted member if it must be kept: `auto` would not select it, or it is
-/// headless.
+/// Returns the backend of a member that is restarted without a lead, if it must be kept: `auto`
+/// would not select it, or it is headless.
 pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
-    let kind = dead.backend_type.as_ref().and_then(backend_kind);
+    // Only a lead has members in its own process.
+    let kind = dead.backend_type.as_ref();
+    let kind = kind.filter(|kind| **kind != BackendType::InProcess);
+    let kind = kind.and_then(backend_kind);
     match kind.filter(|kind| !kind.is_automatic() || !kind.has_panes()) {
         Some(kind) => backend(app, Some(kind.backend().name())).map(Some),
         None => Ok(None),
@@ -357,18 +358,4 @@ pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
         Failure::new(ErrorKind::Environment, message)
             .with_hint("install both `swarm` and `swarm-teammate`")
     })
-}
-
-/// Returns the identity of this process.
-pub(crate) fn identity() -> ProcessIdentity {
-    let pid = std::process::id();
-    ProcessIdentity {
-        pid,
-        start: start_time(pid).unwrap_or_default(),
-        host: rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned(),
-        pid_space: pid_space(),
-    }
 }

@@ -74,6 +74,15 @@ impl Environment {
         }
     }
 
+    /// Returns this environment with more variables, in another working directory.
+    #[must_use]
+    pub fn with(&self, variables: impl IntoIterator<Item = (String, String)>, cwd: &Path) -> Self {
+        let mut vars = self.vars.clone();
+        vars.extend(variables);
+        let cwd = cwd.to_owned();
+        Self { vars, cwd }
+    }
+
     /// Returns a variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars

@@ -4,14 +4,22 @@ use swarm_protocol::{BackendType, PaneId};
 
 use crate::external::{Command, ITerm2};
 use crate::headless::Headless;
+use crate::in_process::InProcess;
 use crate::kind::BackendKind;
 use crate::tmux::Tmux;
 
 /// All kinds. `auto` tries the automatic ones in this order.
-pub(crate) const KINDS: &[&dyn BackendKind] = &[&Tmux, &ITerm2, &Command, &Headless];
+pub(crate) const KINDS: &[&dyn BackendKind] = &[&Tmux, &ITerm2, &Command, &Headless, &InProcess];
 
 /// The values of `--backend` and of the setting `spawn.backend`: `auto` and the name of each kind.
-pub const BACKEND_WORDS: &[&str] = &["auto", "tmux", "iterm2", "command", "headless"];
+pub const BACKEND_WORDS: &[&str] = &[
+    "auto",
+    "tmux",
+    "iterm2",
+    "command",
+    "headless",
+    "in-process",
+];
 
 /// Returns the kind with this value in the roster.
 pub fn backend_kind(backend: &BackendType) -> Option<&'static dyn BackendKind> {

@@ -103,7 +103,7 @@ pub fn all_backends(
         .collect()
 }
 
-/// Lists the values of `--backend` for a sentence: `auto, tmux, iterm2, command and headless`.
+/// Lists the values of `--backend` for a sentence: `auto, tmux, iterm2, command, headless and in-process`.
 pub fn backend_words(and: &str) -> String {
     match BACKEND_WORDS {
         [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),

@@ -96,6 +96,14 @@ pub enum PaneError {
         /// Process id.
         pid: u32,
     },
+    /// A task of this process does not return.
+    #[error(
+        "the task of pane {pane} does not return: check for a disk or mount that hangs; it ends with the lead's process"
+    )]
+    Stuck {
+        /// Id of the pane.
+        pane: PaneId,
+    },
     /// The pane was not created by swarm.
     #[error("pane {pane} was not created by swarm: not changed")]
     Unowned {
@@ -218,7 +226,7 @@ impl PaneError {
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
             PaneError::Gone { .. } => ErrorKind::NotFound,
             PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
-            PaneError::SurvivedKill { .. } => ErrorKind::TimedOut,
+            PaneError::SurvivedKill { .. } | PaneError::Stuck { .. } => ErrorKind::TimedOut,
             PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
             PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
                 ErrorKind::Internal

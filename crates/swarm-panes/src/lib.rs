@@ -1,5 +1,5 @@
 //! Runs members' processes: in a pane of tmux, iTerm2 or a terminal that the user's program controls,
-//! as a headless process, or in a fake that only records calls.
+//! as a headless process, as a task of the lead's process, or in a fake that only records calls.
 //!
 //! One trait, [`PaneBackend`], with about a dozen methods. A pane is first *opened* (it exists, is
 //! tagged, has its title and position, but runs nothing) and then *started* with a program and
@@ -12,6 +12,7 @@ mod choose;
 mod error;
 mod external;
 mod headless;
+mod in_process;
 mod kind;
 mod layout;
 mod log;
@@ -30,6 +31,7 @@ pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, backend
 pub use error::PaneError;
 pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
 pub use headless::HeadlessBackend;
+pub use in_process::{InProcessBackend, InProcessHost, InProcessStart, InProcessStop};
 pub use kind::{BackendCheck, BackendKind};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};

@@ -31,7 +31,7 @@ pub struct PaneSpec {
 /// An existing pane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pane {
-    /// `%7` in tmux, `headless:<spawn id>` without a terminal.
+    /// `%7` in tmux, `headless:<spawn id>` and `in-process:<spawn id>` without a terminal.
     pub id: PaneId,
     /// Socket of the tmux server that contains it.
     pub socket: Option<PathBuf>,

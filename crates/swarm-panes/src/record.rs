@@ -1,13 +1,18 @@
 //! Records on disk of members that no multiplexer lists, which let any process inspect and terminate
 //! them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{BackendType, MemberName, PaneId, SpawnId, TeamName};
 
-use crate::{Pane, PaneError, PaneSpec, PaneStatus, TaggedPane, text};
+use crate::{Pane, PaneError, PaneSpec, PaneStatus, TaggedPane, log, text};
+use swarm_os::NameFilter;
 use swarm_os::process::Process;
+
+/// Number of lines of output without a requested number: about one screen.
+const SCREEN_LINES: usize = 50;
 
 /// `<directory>/<spawn id>.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -103,6 +108,29 @@ impl Record {
         })
     }
 
+    /// Returns the last lines of its output file.
+    pub(crate) fn output(&self, lines: Option<usize>, escapes: bool) -> Result<String, PaneError> {
+        let Some(file) = &self.log else {
+            return Ok(String::new());
+        };
+        let tail = log::read_tail(file, self.log_start)?;
+        let tail = if escapes {
+            tail
+        } else {
+            text::without_escapes(&tail)
+        };
+        Ok(text::last_lines(&tail, Some(lines.unwrap_or(SCREEN_LINES))))
+    }
+
+    /// Returns the command that follows its output file.
+    pub(crate) fn follow_command(&self) -> Vec<OsString> {
+        let Some(file) = &self.log else {
+            return Vec::new();
+        };
+        let words = ["tail", "-n", "200", "-f", "--"].map(OsString::from);
+        words.into_iter().chain([file.clone().into()]).collect()
+    }
+
     /// Combines the record with the state in the kernel.
     pub(crate) fn status(&self) -> PaneStatus {
         match (&self.end, self.process) {
@@ -120,6 +148,14 @@ impl Record {
 }
 
 impl End {
+    /// Returns the status of a program that has exited with this code.
+    pub(crate) fn exited(code: u8) -> Self {
+        Self {
+            code: Some(code.into()),
+            signal: None,
+        }
+    }
+
     pub(crate) fn status(&self) -> PaneStatus {
         PaneStatus::Dead {
             code: self.code,
@@ -143,8 +179,22 @@ pub(crate) fn spawn_of(backend: &BackendType, id: &PaneId) -> Option<SpawnId> {
     spawn.parse().ok()
 }
 
+fn file_name(spawn_id: SpawnId) -> String {
+    format!("{spawn_id}.json")
+}
+
 fn path(directory: &Path, spawn_id: SpawnId) -> PathBuf {
-    directory.join(format!("{spawn_id}.json"))
+    directory.join(file_name(spawn_id))
+}
+
+/// Selects the record of a spawn in its directory, to watch it.
+pub(crate) fn name(spawn_id: SpawnId) -> NameFilter {
+    NameFilter::Exact(vec![file_name(spawn_id).into()])
+}
+
+/// Returns whether there is a record, damaged or not.
+pub(crate) fn exists(directory: &Path, spawn_id: SpawnId) -> bool {
+    path(directory, spawn_id).exists()
 }
 
 /// Returns the default output file.
@@ -175,6 +225,15 @@ pub(crate) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> 
         source: error.into(),
     })?;
     swarm_os::replace_alone(&path(directory, record.spawn_id), &bytes)?;
+    Ok(())
+}
+
+/// Records the end of a program, unless its pane was closed meanwhile.
+pub(crate) fn end(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
+    if let Some(mut record) = read(directory, spawn_id)? {
+        record.end = Some(end.clone());
+        write(directory, &record)?;
+    }
     Ok(())
 }
 
@@ -214,4 +273,17 @@ pub(crate) fn all(directory: &Path) -> Result<Vec<Record>, PaneError> {
         }
     }
     Ok(records)
+}
+
+/// Returns the list entries of all records in the directory of a backend.
+pub(crate) fn tagged(
+    directory: &Path,
+    backend: &BackendType,
+) -> Result<Vec<TaggedPane>, PaneError> {
+    let records = all(directory)?.into_iter();
+    let tagged = records.map(|record| {
+        let (id, status) = (pane_id(backend, record.spawn_id), record.status());
+        record.tagged(id, status)
+    });
+    Ok(tagged.collect())
 }

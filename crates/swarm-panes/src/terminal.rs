@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::InProcessHost;
 use crate::tmux::is_own_socket;
 
 /// Facts about the terminal and the machine. Supplied by the program because libraries do not read
@@ -20,6 +21,8 @@ pub struct TerminalFacts {
     pub it2_program: Option<PathBuf>,
     /// The setting `spawn.pane_program`.
     pub pane_program: Option<PathBuf>,
+    /// Where a lead runs teammates in its own process; `None` in other processes.
+    pub in_process: Option<InProcessHost>,
     /// Private directory of the user for sockets and for records of headless members, created on
     /// demand. All processes that access such a member must use the same one.
     pub own_socket_dir: PathBuf,

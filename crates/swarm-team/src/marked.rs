@@ -42,8 +42,11 @@ fn living_or_marked(team: &dyn Team, lives: Vec<PathBuf>, spawns: HashSet<SpawnI
     let target = marked(root_of(&team.team_directory()), spawns.iter().copied());
     let find = move || {
         let holders = lives.iter().filter_map(|path| life_holder(path));
-        let holders = holders.filter(|(spawn, _)| spawns.contains(spawn));
-        holders.map(|(_, process)| process).collect()
+        let own = holders.filter(|holder| {
+            // A task's process is that of its lead.
+            holder.kind == LifeKind::Process && spawns.contains(&holder.spawn_id)
+        });
+        own.map(|holder| holder.process).collect()
     };
     Target {
         processes: KnownProcesses::found_by(find),
@@ -80,45 +83,58 @@ pub struct MemberProcess {
     pub process: Process,
 }
 
-/// Returns the process that holds a life lock, with its spawn, if it runs in our PID namespace. In
-/// a copied config directory the lock is not held.
-fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
+/// The holder of a life lock.
+struct LifeHolder {
+    kind: LifeKind,
+    spawn_id: SpawnId,
+    process: Process,
+}
+
+/// Returns the holder of a life lock, if it runs in our PID namespace. In a copied config directory
+/// the lock is not held.
+fn life_holder(path: &Path) -> Option<LifeHolder> {
     let (Liveness::Alive, content) = probe_and_read(path).ok()? else {
         return None;
     };
     let record: LifeRecord = serde_json::from_slice(&content?).ok()?;
-    let is_here = record.kind == LifeKind::Process && record.pid_space == pid_space();
     let process = Process {
         pid: record.pid.try_into().ok()?,
         start: record.proc_start.parse().ok()?,
     };
-    is_here.then_some((record.spawn_id, process))
+    (record.pid_space == pid_space()).then_some(LifeHolder {
+        kind: record.kind,
+        spawn_id: record.spawn_id,
+        process,
+    })
 }
 
 /// Returns the processes of all members of a team in our PID namespace, whether or not they are in
-/// its roster. Excludes the lead.
+/// its roster. Excludes the lead and members in its process.
 pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
     let names = team.names_on_disk().block_on().into_iter();
     names
         .filter(|name| !name.is_lead())
         .filter_map(|name| holder_of(team, name))
+        .filter(|(kind, _)| *kind == LifeKind::Process)
+        .map(|(_, holder)| holder)
         .collect()
 }
 
-fn holder_of(team: &dyn Team, name: MemberName) -> Option<MemberProcess> {
-    let (spawn_id, process) = life_holder(&team.life_path(&name))?;
-    Some(MemberProcess {
+fn holder_of(team: &dyn Team, name: MemberName) -> Option<(LifeKind, MemberProcess)> {
+    let holder = life_holder(&team.life_path(&name))?;
+    let process = MemberProcess {
         name,
-        spawn_id,
-        process,
-    })
+        spawn_id: holder.spawn_id,
+        process: holder.process,
+    };
+    Some((holder.kind, process))
 }
 
 /// Returns the processes of the running members and of the lead, with their recorded working
 /// directories, which cannot be read from `/proc`.
 pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
     let names = team.names_on_disk().block_on().into_iter();
-    let holders = names.filter_map(|name| holder_of(team, name));
+    let holders = names.filter_map(|name| holder_of(team, name).map(|(_, holder)| holder));
     let cwd = |holder: &MemberProcess| {
         if holder.name.is_lead() {
             let config = team.config().block_on().ok()?;

@@ -34,6 +34,11 @@ impl Team {
         self.directory().join("swarm/members").join(member)
     }
 
+    /// Returns the record of the holder of a member's life lock.
+    pub fn life(&self, member: &str) -> Value {
+        read_json(&self.member_directory(member).join("life"))
+    }
+
     /// Returns the path of a member's inbox.
     pub fn inbox_path(&self, member: &str) -> PathBuf {
         self.directory()

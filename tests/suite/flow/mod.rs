@@ -11,6 +11,7 @@ mod detached;
 mod follow_up;
 mod hook_trees;
 mod hooks;
+mod in_process;
 mod instructions;
 mod lead;
 mod merge_queue;

@@ -208,3 +208,29 @@ fn without_a_terminal_the_team_works_as_well() {
     });
     assert_done(&work, &finished);
 }
+
+#[test]
+fn in_the_process_of_its_lead_the_team_works_as_well() {
+    let work = AtWork::new();
+    let finished = work.run("in-process", &[], || {
+        let team = work.world.team(TEAM);
+        let lead = team.life("team-lead");
+        for mate in MATES {
+            let member = team.member(mate).unwrap();
+            assert_eq!(member["backendType"], "in-process", "{member}");
+            let life = team.life(mate);
+            assert_eq!(life["kind"], "task", "{life}");
+            assert_eq!(life["pid"], lead["pid"]);
+            let pane = member["tmuxPaneId"].as_str().unwrap();
+            assert_eq!(
+                pane,
+                format!("in-process:{}", life["spawnId"].as_str().unwrap())
+            );
+            let log =
+                std::fs::read_to_string(team.member_directory(mate).join("output.log")).unwrap();
+            assert!(log.contains("TaskUpdate"), "{log}");
+        }
+        assert!(work.world.own_servers().is_empty());
+    });
+    assert_done(&work, &finished);
+}

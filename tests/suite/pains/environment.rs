@@ -205,7 +205,10 @@ fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
     for (backend, why) in [
         ("iterm2", "it2 not found"),
         ("command", "`spawn.pane_program` names no program"),
-        ("in-process", "auto, tmux, iterm2, command and headless"),
+        (
+            "in-process",
+            "only the lead itself (`swarm run`, `swarm lead`)",
+        ),
     ] {
         let refused = with(&spawn("ann", &["--backend", backend, "--json"])).error(7);
         let message = refused["message"].as_str().unwrap();

@@ -23,7 +23,7 @@ use super::runtime;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::spawn_context::VERSION;
+use crate::own_process::VERSION;
 
 /// The protocol version.
 const PROTOCOL: u64 = 1;

@@ -11,7 +11,7 @@ use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spawn_context::VERSION;
+use crate::own_process::VERSION;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

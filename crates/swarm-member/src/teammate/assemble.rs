@@ -13,7 +13,7 @@ use swarm_panes::{BackendKind, backend_kind};
 use swarm_permissions::{
     AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
-use swarm_protocol::{DefinitionReport, RightsReport, RuleText, SpawnId};
+use swarm_protocol::{DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
 use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
@@ -136,7 +136,7 @@ pub(crate) fn assemble(
         version: parts.process.version,
     };
     let mut assembled = setup.assemble(servers, Arc::new(TeammatePeers(context)))?;
-    let tools = offered(std::mem::take(&mut assembled.agent.tools), &order);
+    let tools = offered(std::mem::take(&mut assembled.agent.tools), &role, &order);
     let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
     assembled.agent.tools = tools;
     let stop = parts.terminate.token().clone();
@@ -223,9 +223,16 @@ fn report(
 }
 
 /// Returns the tools that remain after filtering, the same in every backend.
-fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> {
+fn offered(
+    tools: Vec<Arc<dyn Tool>>,
+    role: &TeammateRole,
+    order: &SpawnOrder,
+) -> Vec<Arc<dyn Tool>> {
     let request = PoolRequest {
-        kind: AgentKind::TeammateProcess,
+        kind: match role.process.life_kind() {
+            LifeKind::Process => AgentKind::TeammateProcess,
+            LifeKind::Task => AgentKind::TeammateInProcess,
+        },
         levels_left: order.agent_config.limits.max_depth,
         mode: order.mode,
         definition: order.definition.as_ref(),

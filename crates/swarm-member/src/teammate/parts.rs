@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use swarm_agent::{AgentRuntime, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_os::LockInterrupt;
-use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
+use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{PaneInput, WidthSource};
@@ -40,6 +40,16 @@ pub struct ProcessFacts {
     pub backend: BackendType,
     /// Version of the program.
     pub version: String,
+}
+
+impl ProcessFacts {
+    /// Returns whether the process is the member's own.
+    pub(crate) fn life_kind(&self) -> LifeKind {
+        match self.backend {
+            BackendType::InProcess => LifeKind::Task,
+            _ => LifeKind::Process,
+        }
+    }
 }
 
 /// Inputs for a teammate.

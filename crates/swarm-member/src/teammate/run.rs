@@ -1,5 +1,6 @@
 //! A teammate process from its start to its end.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
-use swarm_team::SpawnOrder;
+use swarm_team::{SpawnOrder, processes_of_spawn};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -28,8 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ENDING: Duration = Duration::from_secs(10);
 
 /// Processes started by this one: its descendants, even without a mark, and all processes with the
-/// mark of its spawn.
-fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
+/// mark of its spawn. In its lead's process only the latter, because the descendants are also those
+/// of the lead and of other members.
+fn started_by(process: &ProcessFacts, root: &Path, spawn: SpawnId) -> Target {
+    if process.life_kind() == LifeKind::Task {
+        return processes_of_spawn(root, spawn);
+    }
     let own = process.pid.try_into().ok().zip(process.start.parse().ok());
     let own = own.map(|(pid, start)| Process { pid, start });
     Target {
@@ -39,7 +44,7 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     }
 }
 
-/// Runs a teammate from the start of its process to its end. On return, all processes that it
+/// Runs a teammate from the start of its process, or of its task, to its end. On return, all processes that it
 /// started are terminated.
 ///
 /// # Errors
@@ -56,7 +61,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let (team, name) = (&order.agent.team, &order.agent.name);
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
-    let started = started_by(&process, order.spawn_id);
+    let started = started_by(&process, &parts.root, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
     let files = store.team(team);
     let logs = files.member_dir(name);
@@ -120,7 +125,7 @@ fn take_life(
     process: &ProcessFacts,
 ) -> Result<Lease, TeammateError> {
     let record = LifeRecord {
-        kind: LifeKind::Process,
+        kind: process.life_kind(),
         pid: process.pid,
         proc_start: process.start.clone(),
         spawn_id: order.spawn_id,

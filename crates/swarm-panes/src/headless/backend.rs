@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -23,12 +22,6 @@ use swarm_os::process::Process;
 
 /// Time that a process has to exit after SIGTERM when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// Number of lines that [`PaneBackend::capture`] returns by default: about one screen.
-const SCREEN_LINES: usize = 50;
-
-/// Maximum number of bytes read from the end of an output file.
-const TAIL_BYTES: u64 = 256 * 1024;
 
 /// Members without a terminal. Each has its own process group, no input, and writes its output to a
 /// file; it survives the process that started it. A small record in a directory lets any process
@@ -85,7 +78,7 @@ impl HeadlessBackend {
                     return;
                 }
             };
-            if let Err(error) = record_exit(&directory, spawn_id, &end) {
+            if let Err(error) = record::end(&directory, spawn_id, &end) {
                 tracing::debug!(spawn = %spawn_id, %error, "exit status not recorded");
             }
             exit_sender.send_replace(Some(end));
@@ -100,19 +93,9 @@ fn end(status: ExitStatus) -> End {
     }
 }
 
-fn record_exit(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
-    if let Some(mut record) = record::read(directory, spawn_id)? {
-        record.end = Some(end.clone());
-        record::write(directory, &record)?;
-    }
-    Ok(())
-}
-
 /// Starts the program. Returns the previous length of its output file.
 fn spawn(command: &PaneCommand, file: &Path) -> Result<(Child, u64), PaneError> {
-    let output = log::open(file)?;
-    let facts = output.metadata();
-    let before = facts.map_err(|e| PaneError::io("inspect", file, e))?.len();
+    let (output, before) = log::open_with_length(file)?;
     let errors = output
         .try_clone()
         .map_err(|e| PaneError::io("open", file, e))?;
@@ -199,17 +182,7 @@ impl PaneBackend for HeadlessBackend {
         lines: Option<usize>,
         escapes: bool,
     ) -> Result<String, PaneError> {
-        let record = self.existing(pane)?;
-        let Some(file) = record.log else {
-            return Ok(String::new());
-        };
-        let tail = read_tail(&file, record.log_start)?;
-        let tail = if escapes {
-            tail
-        } else {
-            text::without_escapes(&tail)
-        };
-        Ok(text::last_lines(&tail, Some(lines.unwrap_or(SCREEN_LINES))))
+        self.existing(pane)?.output(lines, escapes)
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
@@ -247,29 +220,12 @@ impl PaneBackend for HeadlessBackend {
 
     /// There is no pane to attach to, only a file to follow.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
-        match self.record(pane) {
-            Ok(Some(Record {
-                log: Some(file), ..
-            })) => {
-                let mut words: Vec<OsString> =
-                    ["tail", "-n", "200", "-f", "--"].map(OsString::from).into();
-                words.push(file.into_os_string());
-                words
-            }
-            _ => Vec::new(),
-        }
+        let record = self.record(pane).ok().flatten();
+        record.map_or_else(Vec::new, |record| record.follow_command())
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        let records = record::all(&self.directory)?;
-        Ok(records
-            .into_iter()
-            .map(|record| {
-                let id = record::pane_id(&BackendType::Headless, record.spawn_id);
-                let status = record.status();
-                record.tagged(id, status)
-            })
-            .collect())
+        record::tagged(&self.directory, &BackendType::Headless)
     }
 
     async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
@@ -295,20 +251,4 @@ async fn terminate_group(pane: &PaneId, process: Process) -> Result<(), PaneErro
             Err(PaneError::io("watch", &process, error))
         }
     }
-}
-
-/// Returns the end of a file, excluding its first `start` bytes.
-fn read_tail(path: &Path, start: u64) -> Result<String, PaneError> {
-    let length = path
-        .metadata()
-        .map_err(|e| PaneError::io("read", path, e))?;
-    let own = length.len().saturating_sub(start).min(TAIL_BYTES);
-    let Some(bytes) = swarm_os::read_ending(path, own)? else {
-        return Err(PaneError::io(
-            "read",
-            path,
-            io::Error::from(ErrorKind::NotFound),
-        ));
-    };
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

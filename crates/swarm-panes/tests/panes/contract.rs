@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarm_panes::{
-    ExternalBackend, HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement,
-    PaneSpec, PaneStatus, RecordingBackend,
+    ExternalBackend, HeadlessBackend, InProcessBackend, Pane, PaneBackend, PaneCommand, PaneError,
+    PanePlacement, PaneSpec, PaneStatus, RecordingBackend,
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
 
+use crate::in_process::echo_host;
 use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};
 use crate::terminals;
 
@@ -71,6 +72,16 @@ impl Fixture for OnHeadless {
     }
 }
 
+struct InThisProcess(InProcessBackend, Directory);
+impl Fixture for InThisProcess {
+    fn backend(&self) -> &dyn PaneBackend {
+        &self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
+        real_program(&self.1, code)
+    }
+}
+
 struct OnTerminal(ExternalBackend, Directory);
 impl Fixture for OnTerminal {
     fn backend(&self) -> &dyn PaneBackend {
@@ -114,6 +125,11 @@ fn without_terminal() -> OnHeadless {
     let directory = Directory::new();
     OnHeadless(HeadlessBackend::new(directory.path("members")), directory)
 }
+fn in_process() -> InThisProcess {
+    let directory = Directory::new();
+    let backend = InProcessBackend::new(&directory.path("members"), Some(echo_host()));
+    InThisProcess(backend, directory)
+}
 fn with_a_program() -> OnTerminal {
     let directory = Directory::new();
     OnTerminal(terminals::with_program(&directory), directory)
@@ -141,6 +157,10 @@ macro_rules! contract {
             #[tokio::test]
             async fn without_a_terminal() {
                 super::$case(&super::without_terminal()).await;
+            }
+            #[tokio::test]
+            async fn in_this_process() {
+                super::$case(&super::in_process()).await;
             }
             #[tokio::test]
             async fn with_a_program_of_the_user() {

@@ -13,6 +13,7 @@ mod calls;
 mod contract;
 mod external;
 mod headless;
+mod in_process;
 mod injection;
 mod inside;
 mod launch;

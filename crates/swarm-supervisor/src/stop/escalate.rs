@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
+use swarm_protocol::{LifeKind, Member, MemberName, MemberState, SpawnId, TeamName};
 use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team};
 
 use super::StopOutcome;
+use super::pane::close_pane;
 use crate::process_list::end_member;
 use crate::{LeadError, SpawnContext};
 
@@ -54,6 +55,31 @@ pub async fn await_reported_end(
     Ok(())
 }
 
+/// How long a task may take to stop.
+const TASK_END: Duration = Duration::from_secs(5);
+
+async fn is_task(team: &dyn Team, name: &MemberName) -> bool {
+    let record = team.life_record(name).await;
+    record.is_some_and(|record| record.kind == LifeKind::Task)
+}
+
+/// Stops a member that is a task of its lead's process: no signal is sent, because it would reach
+/// the lead.
+async fn end_task(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    member: &Member,
+    spawn_id: SpawnId,
+) -> Result<(), LeadError> {
+    let ended = member_death(spawn_context, team, &member.name);
+    if let Err(error) = close_pane(spawn_context, member, spawn_id).await {
+        tracing::warn!(%team, member = %member.name, %error, "task not stopped");
+    }
+    let in_time = tokio::time::timeout(TASK_END, ended).await;
+    tracing::debug!(%team, member = %member.name, in_time = in_time.is_ok(), "waited for a task");
+    Ok(())
+}
+
 /// Terminates a member's processes: SIGTERM, then after `grace` SIGKILL.
 pub(super) async fn end_processes(
     spawn_context: &SpawnContext,
@@ -71,8 +97,14 @@ pub(super) async fn end_processes(
     }
     let files = spawn_context.store.team(team);
     let config = files.config().await?;
-    let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
-    if is_its_name && member_liveness(&*files, name)? == Liveness::Alive {
+    let member = config.member(name);
+    let member = member.filter(|member| member.spawn_id() == Some(spawn_id));
+    if let Some(member) = member
+        && is_task(&*files, name).await
+    {
+        end_task(spawn_context, team, member, spawn_id).await?;
+    }
+    if member.is_some() && member_liveness(&*files, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: 1,

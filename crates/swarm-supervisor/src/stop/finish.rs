@@ -7,14 +7,14 @@ use std::time::Duration;
 use futures::future::join_all;
 use swarm_agent::find_transcript;
 use swarm_os::Liveness;
-use swarm_panes::{Pane, PaneError, backend_for_pane};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::cancel_spawn::cancel_spawn;
+use super::pane::close_pane;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport, member_liveness};
 use crate::cleanup::{former_spawns, left_panes};
-use crate::process_list::{canonical, end_marked, end_member, end_spawns};
+use crate::process_list::{end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext};
 use swarm_store::BlockOn as _;
@@ -155,16 +155,6 @@ pub(crate) async fn clean_up_after(spawn_context: &SpawnContext, team: &TeamName
     }
 }
 
-/// Closes the pane of a dead member.
-pub(crate) async fn close_remaining_pane(spawn_context: &SpawnContext, member: &Member) {
-    if let Some(spawn_id) = member.spawn_id()
-        && let Err(error) = close_pane(spawn_context, member, spawn_id).await
-    {
-        // The roster may already contain a new spawn with another pane.
-        tracing::warn!(member = %member.name, %error, "pane of a dead member not closed");
-    }
-}
-
 /// Removes every dead member from the roster, with its pane and child processes, before a team is
 /// deleted. Does nothing while a member is running, because the team is then not deleted.
 ///
@@ -239,33 +229,4 @@ async fn close_panes_of_former(spawn_context: &SpawnContext, team: &TeamName) {
             tracing::warn!(%team, pane = %pane.tagged.pane.id, %error, "pane of a former spawn not closed");
         }
     }
-}
-
-/// Closes a member's pane. Its process has exited and the roster records it, so a failure only
-/// leaves a visible pane.
-async fn close_pane(
-    spawn_context: &SpawnContext,
-    member: &Member,
-    spawn_id: SpawnId,
-) -> Result<(), PaneError> {
-    let Some(backend) = &member.backend_type else {
-        return Ok(());
-    };
-    if member.tmux_pane_id.is_none() {
-        return Ok(());
-    }
-    let socket = member.swarm.as_ref().and_then(|swarm| swarm.socket.clone());
-    let pane = Pane {
-        id: member.tmux_pane_id.clone(),
-        socket: socket.clone(),
-        position: None,
-    };
-    let backend = backend_for_pane(backend, socket.as_deref(), &spawn_context.terminal)?;
-    let root = canonical(&spawn_context.root);
-    let panes = backend.all_panes().await?;
-    let mut its = panes.iter().filter(|tagged| tagged.spawn_id == spawn_id);
-    if its.any(|tagged| tagged.is_of_another(&root)) {
-        return Ok(());
-    }
-    backend.close(&pane, &spawn_id).await
 }

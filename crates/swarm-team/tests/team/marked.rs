@@ -72,7 +72,8 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         kind: LifeKind::Task,
         ..record.clone()
     });
-    assert_eq!(meant(spawn), [], "the process belongs to another spawn");
+    assert_eq!(meant(spawn), [], "the process is that of its lead");
+    assert_eq!(life_holders(&*store.team(team)), []);
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(

@@ -10,7 +10,8 @@ use swarm_protocol::BackendType;
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::failure::Failure;
-use crate::spawn_context::{VERSION, teammate_program, terminal_with};
+use crate::own_process::VERSION;
+use crate::spawn_context::{teammate_program, terminal_with};
 
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {

@@ -12,8 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::failure::Failure;
+use crate::own_process::identity;
 use crate::shell_guards::guards_here;
-use crate::spawn_context::identity;
 
 const NAME: &str = "mcp server";
 

@@ -55,8 +55,9 @@ pub(in crate::commands) fn execute_lead(
     let runtime = runtime()?;
     let hooks = TeamHooks::new(app)?;
     let lines = Arc::<ShellLines>::default();
+    let in_process = parts.spawn_context.terminal.in_process.clone();
     let report = runtime.block_on(async {
-        match console {
+        let report = match console {
             LeadConsole::Terminal(output) => {
                 let output = (*output, detached);
                 Box::pin(in_terminal(app, parts, hooks, output, &lines, prompt)).await
@@ -65,7 +66,12 @@ pub(in crate::commands) fn execute_lead(
                 attach(session, app, &mut parts, &lines)?;
                 Box::pin(lead(parts, hooks, prompt)).await
             }
+        };
+        // Teammates that were left to the next lead end with this process.
+        if let Some(host) = in_process {
+            host.stop_all().await;
         }
+        report
     });
     lines.end();
     // Threads that wait for a member to stop end with the process.

@@ -27,7 +27,7 @@ pub(crate) struct LeadFlags {
     /// Copy uncommitted changes into the worktree.
     #[arg(long, requires = "worktree")]
     pub(crate) snapshot: bool,
-    /// Backend for members: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
+    /// Backend for members: auto, tmux, iterm2, command, headless or in-process [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
     /// Maximum model requests per turn [default: setting `turn.max_requests`].

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::commands::{acting, members, runtime};
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::spawn_context::VERSION;
+use crate::own_process::VERSION;
 use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]

@@ -67,10 +67,11 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
 
 fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     let kind = member.backend_type.as_ref().and_then(backend_kind);
-    if kind.is_none_or(BackendKind::has_panes) {
+    let Some(kind) = kind.filter(|kind| !kind.has_panes()) else {
         return Ok(());
-    }
-    let message = format!("{} runs headless and has no pane", member.name);
+    };
+    let name = &member.name;
+    let message = format!("{name} has no pane: it runs {}", kind.backend().name());
     Err(
         Failure::new(ErrorKind::Environment, message).with_hint(format!(
             "`swarm logs {} --follow` shows its output",

@@ -52,7 +52,7 @@ pub(crate) struct ResumeArgs {
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, except bypassPermissions].
     #[arg(long, requires = "prompt", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
-    /// Backend for started members: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
+    /// Backend for started members: auto, tmux, iterm2, command, headless or in-process [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
     /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.

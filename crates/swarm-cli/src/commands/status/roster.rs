@@ -114,7 +114,8 @@ fn pane(status: &Status, member: &Member) -> String {
         },
         _ => {
             let kind = member.backend_type.as_ref().and_then(backend_kind);
-            let kind = kind.filter(|_| !member.tmux_pane_id.is_none());
+            // Other programs write a backend for the lead.
+            let kind = kind.filter(|_| !member.tmux_pane_id.is_none() && !member.name.is_lead());
             kind.map_or_else(String::new, |kind| kind.backend().name().to_owned())
         }
     }

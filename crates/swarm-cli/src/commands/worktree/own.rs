@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
-use crate::spawn_context::{identity, worktrees};
+use crate::own_process::identity;
+use crate::spawn_context::worktrees;
 
 /// A lead's worktree during its run.
 pub(in crate::commands) struct OwnWorktree {

@@ -1,0 +1,239 @@
+//! A teammate before it runs, in a process of its own or in its lead's.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Parser;
+use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
+use swarm_config::{Environment, HookDirectories, worktree_records};
+use swarm_hooks::{Hooks, HooksParts};
+use swarm_member::{Ending, ProcessFacts, SpendingMeter, TeammateParts, Termination};
+use swarm_model::Model;
+use swarm_panes::own_backend;
+use swarm_permissions::{ChosenModel, ModelSource};
+use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
+use swarm_runtimes::NoModel;
+use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_supervisor::WorktreeMerger;
+use swarm_team::{SpawnOrder, WorkMerger};
+use swarm_worktree::{Git, Worktrees};
+
+use crate::host_facts::GatheringFacts;
+use crate::models;
+use crate::occupants::occupants;
+use crate::own_process::{VERSION, identity};
+use crate::runtimes::runtime_of;
+
+/// Name of the program in messages.
+pub(crate) const PROGRAM: &str = "swarm-teammate";
+
+/// One member of a team. `swarm` starts this program; it is of no use by hand.
+#[derive(Debug, Parser)]
+#[command(name = "swarm-teammate", version)]
+pub(crate) struct TeammateArgs {
+    /// `name@team` of the member.
+    #[arg(long)]
+    pub(crate) agent_id: AgentId,
+    /// Which spawn this is.
+    #[arg(long)]
+    pub(crate) spawn_id: SpawnId,
+    /// Config directory of all state.
+    #[arg(long)]
+    pub(crate) root: PathBuf,
+}
+
+/// Returns the exit code of a teammate that stopped without an error.
+pub(crate) fn exit_code(ending: Ending) -> u8 {
+    match ending {
+        Ending::ShutDown | Ending::NotWanted | Ending::LeadLost | Ending::Removed => 0,
+        // Exit code after a signal, as 128 + SIGTERM.
+        Ending::Terminated => 143,
+    }
+}
+
+/// A teammate that has taken its order.
+pub(crate) struct OrderedTeammate {
+    pub(crate) order: SpawnOrder,
+    /// Facts about the process that runs it.
+    pub(crate) process: ProcessFacts,
+    root: PathBuf,
+    store: Arc<dyn TeamStore>,
+    clock: Arc<dyn Clock>,
+    model: Arc<dyn Model>,
+    models: Arc<models::Factory>,
+    spending: Arc<SpendingMeter>,
+    worktrees: Worktrees,
+    machine: GatheringFacts,
+}
+
+impl OrderedTeammate {
+    /// Takes the order of a spawn. `env` are the variables of the member, with its directory.
+    pub(crate) fn take(args: TeammateArgs, env: &Environment) -> anyhow::Result<Self> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
+        let AgentId { name, team } = &args.agent_id;
+        let directory = store.team(team).member_dir(name);
+        let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
+        if order.version != VERSION {
+            anyhow::bail!(
+                "this is version {VERSION}, but the lead runs {}: install the same version of both",
+                order.version
+            );
+        }
+        let spending = SpendingMeter::new(name.clone(), &order.agent_config, None);
+        let spending = Arc::new(spending);
+        let source = models::ClientSource::of_order(&order, &args.root, &spending);
+        let model = model(&source, &order)?;
+        let models = Arc::new(models::Factory::new(source, &order.cwd));
+        let store = Arc::new(store.with_limits(StoreLimits {
+            max_unread: order.limits.max_unread,
+            max_message_bytes: order.limits.max_message_bytes,
+            ..StoreLimits::default()
+        }));
+        let worktrees = worktrees(env, &args.root, &order).with_occupants(occupants(store.clone()));
+        let machine = GatheringFacts::begin(env, &worktrees, order.cwd.clone());
+        let ordered = order.worktree.as_ref();
+        let process = ProcessFacts {
+            worktree: ordered.and_then(|ordered| worktree(env, ordered)),
+            ..process_facts(env)
+        };
+        Ok(Self {
+            order,
+            process,
+            root: args.root,
+            store,
+            clock,
+            model,
+            models,
+            spending,
+            worktrees,
+            machine,
+        })
+    }
+
+    /// Returns the file with its output.
+    pub(crate) fn output_file(&self) -> PathBuf {
+        let agent = &self.order.agent;
+        let directory = self.store.team(&agent.team).member_dir(&agent.name);
+        directory.join("output.log")
+    }
+
+    /// Returns what runs the member without a terminal.
+    pub(crate) fn parts(
+        self,
+        screen: Box<dyn Write + Send>,
+        terminate: Termination,
+    ) -> TeammateParts {
+        TeammateParts {
+            merger: merger(&self.worktrees, &self.order),
+            isolator: Some(isolator(self.worktrees, Arc::clone(&self.clock))),
+            home: self.order.env.get("HOME").map(PathBuf::from),
+            runtime: runtime_of(&self.order),
+            order: self.order,
+            root: self.root,
+            store: self.store,
+            clock: self.clock,
+            model: self.model,
+            models: self.models,
+            spending: self.spending,
+            process: ProcessFacts {
+                machine: self.machine.wait(),
+                ..self.process
+            },
+            screen,
+            person: None,
+            width: Box::new(|| None),
+            terminate,
+        }
+    }
+}
+
+/// Returns the client of the member's model.
+fn model(source: &models::ClientSource, order: &SpawnOrder) -> anyhow::Result<Arc<dyn Model>> {
+    if let Some(runtime) = &order.runtime {
+        let program = runtime.program.to_string();
+        return Ok(Arc::new(NoModel { program }));
+    }
+    source.client(&order.model).map_err(|failure| {
+        let chosen = ChosenModel {
+            written: order.model.clone(),
+            source: order.model_source.unwrap_or(ModelSource::Call),
+        };
+        anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
+    })
+}
+
+fn process_facts(env: &Environment) -> ProcessFacts {
+    let own = identity();
+    let (kind, pane) = own_backend(&|name| env.get(name).map(str::to_owned));
+    ProcessFacts {
+        pid: own.pid,
+        start: own.start,
+        host: own.host,
+        pid_space: own.pid_space,
+        machine: HostFacts::default(),
+        cwd: env.cwd.clone(),
+        worktree: None,
+        pane,
+        backend: kind.backend(),
+        version: VERSION.to_owned(),
+    }
+}
+
+/// Creates the worktrees of this member's sub-agents, with the member's own worktree. The order
+/// contains the lead's settings.
+fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
+    let agent_config = &order.agent_config;
+    let parts = HooksParts {
+        settings: agent_config.hooks.clone(),
+        env: order.env.clone(),
+        project: agent_config
+            .project
+            .clone()
+            .unwrap_or_else(|| order.cwd.clone()),
+        // Callers that wait for the directory receive the error.
+        notice: Arc::new(|line| tracing::info!(line)),
+        services: Some(Arc::new(HookClients::default())),
+        sandbox: None,
+    };
+    let maker = HookDirectories::new(move || Hooks::new(parts));
+    let git = Git::new("git", env.for_git());
+    let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
+    Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
+}
+
+/// Merges this member's work. The order contains the lead's settings.
+fn merger(worktrees: &Worktrees, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
+    let merger = || Arc::new(WorktreeMerger(worktrees.clone())) as Arc<dyn WorkMerger>;
+    order.merges.then(merger)
+}
+
+/// Creates the worktrees of this member's sub-agents.
+fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
+    let own = identity();
+    Arc::new(WorktreeIsolator {
+        worktrees,
+        clock,
+        process: swarm_worktree::ProcessMark {
+            pid: own.pid,
+            start: own.start,
+        },
+    })
+}
+
+/// Returns the worktree of this process, read from git's files instead of the order. A worktree
+/// created by a hook need not be a checkout; then only the directory is used.
+fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeReport> {
+    if ordered.head.is_empty() {
+        let (cwd, top) = (env.cwd.canonicalize(), ordered.toplevel.canonicalize());
+        let is_in = cwd.ok()?.starts_with(top.ok()?);
+        return is_in.then(|| ordered.clone());
+    }
+    let seen = swarm_worktree::seen(&env.cwd)?;
+    Some(WorktreeReport {
+        toplevel: seen.toplevel,
+        branch: seen.branch,
+        head: seen.head?,
+    })
+}

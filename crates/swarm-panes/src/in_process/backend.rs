@@ -1,0 +1,176 @@
+//! Tasks of a lead's process as a [`PaneBackend`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use swarm_os::process::Process;
+use swarm_protocol::{BackendType, SpawnId, TeamName};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::host::InProcessHost;
+use super::start::InProcessStart;
+use crate::record::{self, End, Record, default_log, spawn_of};
+use crate::{
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
+    WindowView, log,
+};
+
+/// Members that are tasks of their lead's process and end with it. Each has a thread and writes its
+/// output to a file. No signal is sent for them: it would reach the lead. A record in a directory
+/// lets any process find a task and, by removing the record, tell it to stop.
+#[derive(Debug)]
+pub struct InProcessBackend {
+    directory: PathBuf,
+    /// Where this process runs tasks; `None` if it is not a lead.
+    host: Option<InProcessHost>,
+}
+
+impl InProcessBackend {
+    /// Creates a backend with its records in a subdirectory of `directory`, which is created with
+    /// mode 0700 on demand. Without a host, it finds and stops the tasks of other processes, but
+    /// starts none.
+    pub fn new(directory: &Path, host: Option<InProcessHost>) -> Self {
+        Self {
+            directory: directory.join(BackendType::InProcess.name()),
+            host,
+        }
+    }
+
+    pub(super) fn host(&self) -> Result<&InProcessHost, PaneError> {
+        self.host.as_ref().ok_or_else(|| PaneError::Unavailable {
+            backend: BackendType::InProcess,
+            why: "only the lead itself (`swarm run`, `swarm lead`) starts teammates in its process"
+                .to_owned(),
+        })
+    }
+
+    fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
+        let spawn_id = spawn_of(&BackendType::InProcess, &pane.id);
+        let spawn_id = spawn_id.ok_or_else(|| PaneError::Invalid {
+            what: "pane id",
+            given: pane.id.to_string(),
+            why: "expected `in-process:` followed by a spawn id",
+        })?;
+        record::read(&self.directory, spawn_id)
+    }
+
+    fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
+        self.record(pane)?.ok_or_else(|| PaneError::Gone {
+            pane: pane.id.clone(),
+        })
+    }
+
+    fn end_of(&self, spawn_id: SpawnId) -> Option<watch::Receiver<Option<End>>> {
+        self.host.as_ref()?.end_of(spawn_id)
+    }
+}
+
+#[async_trait]
+impl PaneBackend for InProcessBackend {
+    fn kind(&self) -> BackendType {
+        BackendType::InProcess
+    }
+
+    async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
+        self.host()?;
+        swarm_os::ensure_private_dir(&self.directory)?;
+        record::write(&self.directory, &Record::empty(spec))?;
+        Ok(Pane {
+            id: record::pane_id(&BackendType::InProcess, spec.spawn_id),
+            socket: None,
+            position: None,
+        })
+    }
+
+    async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
+        command.check()?;
+        let host = self.host()?;
+        let mut record = self.existing(pane)?;
+        let file = match &command.log {
+            Some(file) => file.clone(),
+            None => default_log(&self.directory, record.spawn_id),
+        };
+        let (output, before) = log::open_with_length(&file)?;
+        record.log = Some(file);
+        record.log_start = before;
+        record.end = None;
+        record.process = Process::running(std::process::id());
+        record::write(&self.directory, &record)?;
+        host.start(&self.directory, record.spawn_id, |stop| InProcessStart {
+            pane: pane.id.clone(),
+            command: command.clone(),
+            output,
+            stop,
+            lead: Handle::current(),
+        })?;
+        tracing::debug!(member = %record.member, spawn = %record.spawn_id, "task started");
+        Ok(Started { pid: None })
+    }
+
+    async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        Ok(self
+            .record(pane)?
+            .map_or(PaneStatus::Gone, |record| record.status()))
+    }
+
+    async fn capture(
+        &self,
+        pane: &Pane,
+        lines: Option<usize>,
+        escapes: bool,
+    ) -> Result<String, PaneError> {
+        self.existing(pane)?.output(lines, escapes)
+    }
+
+    /// Tells the task to stop and, if it does not, abandons it. A task of another process is told
+    /// by the removal of its record, and stops soon after.
+    async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(());
+        };
+        record.check_owner(pane, owner)?;
+        if let Some(host) = &self.host {
+            if !host.stop(record.spawn_id).await {
+                return Err(PaneError::Stuck {
+                    pane: pane.id.clone(),
+                });
+            }
+            host.forget(record.spawn_id);
+        }
+        record::remove(&self.directory, record.spawn_id)
+    }
+
+    async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(PaneStatus::Gone);
+        };
+        if let Some(mut end) = self.end_of(record.spawn_id) {
+            let ended = end.wait_for(Option::is_some).await.ok();
+            if let Some(end) = ended.and_then(|end| end.clone()) {
+                return Ok(end.status());
+            }
+        } else if let (Some(lead), None) = (record.process, &record.end) {
+            // It ends with its process at the latest.
+            let ended = lead.ended().await;
+            ended
+                .map_err(|e| PaneError::io("watch the process of", pane.id.as_str().as_ref(), e))?;
+        }
+        self.status(pane).await
+    }
+
+    /// There is no pane to attach to, only a file to follow.
+    async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
+        let record = self.record(pane).ok().flatten();
+        record.map_or_else(Vec::new, |record| record.follow_command())
+    }
+
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
+        record::tagged(&self.directory, &BackendType::InProcess)
+    }
+
+    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
+        Ok(Vec::new())
+    }
+}
