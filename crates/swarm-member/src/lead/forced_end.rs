@@ -56,7 +56,7 @@ pub(super) fn limit_lock_waits(
     let loop_store = store.with_lock_interrupt(&of_loop);
     *store = store.with_lock_interrupt(&of_end);
     let kill = parts.kill.clone();
-    // In a separate task, because the loop itself may be waiting for a lock.
+    // On the caller's threads, because the thread of the loop may be waiting for a lock.
     tokio::spawn(async move {
         stop.cancelled().await;
         of_loop.interrupt();

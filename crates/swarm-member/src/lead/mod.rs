@@ -7,6 +7,7 @@ mod forced_end;
 mod listen;
 mod mail;
 mod open_questions;
+mod own_thread;
 mod parts;
 mod prompt;
 mod report;

@@ -5,14 +5,17 @@ use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberState, TeamName};
+use swarm_store::TeamStore;
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
     implicit_team_name, reconcile_outcome,
 };
 use swarm_team::TeamCreator;
+use tokio_util::sync::CancellationToken;
 
 use super::assemble::{assemble, start_mcp};
 use super::forced_end::{EarlyEnd, limit_lock_waits, outlived};
+use super::own_thread::on_own_thread;
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
@@ -33,14 +36,23 @@ pub async fn run_lead(
     mut parts: LeadParts,
     prompt: Option<String>,
 ) -> Result<RunReport, LeadError> {
+    let stop = parts.stop.child_token();
+    let store = limit_lock_waits(&mut parts, stop.clone());
+    on_own_thread(Box::pin(run(parts, store, stop, prompt))).await
+}
+
+async fn run(
+    mut parts: LeadParts,
+    store: Arc<dyn TeamStore>,
+    stop: CancellationToken,
+    prompt: Option<String>,
+) -> Result<RunReport, LeadError> {
     let started = Instant::now();
     let implicit = match &parts.team {
         Some(team) => team.clone(),
         // A session ID consists of hex digits, which are valid in names.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
-    let stop = parts.stop.child_token();
-    let store = limit_lock_waits(&mut parts, stop.clone());
     let servers = start_mcp(&mut parts).await;
     let leadership = Arc::new(Leadership::new(
         parts.spawn_context.clone(),

@@ -133,12 +133,7 @@ async fn lead(
     let done = CancellationToken::new();
     let kept = tokio::spawn(hooks.keep(done.clone()));
     let stop = parts.stop.clone();
-    // On a worker, next to the connection that it reads: each piece of an answer would wake this
-    // thread otherwise.
-    let report = match tokio::spawn(run_lead(parts, prompt)).await {
-        Ok(report) => report,
-        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
-    };
+    let report = run_lead(parts, prompt).await;
     if let Ok(report) = &report {
         keeper.end(&report.model);
     }
