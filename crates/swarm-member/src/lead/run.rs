@@ -38,7 +38,16 @@ pub async fn run_lead(
 ) -> Result<RunReport, LeadError> {
     let stop = parts.stop.child_token();
     let store = limit_lock_waits(&mut parts, stop.clone());
-    on_own_thread(Box::pin(run(parts, store, stop, prompt))).await
+    let in_process = parts.spawn_context.terminal.in_process.clone();
+    let lead = async move {
+        let report = Box::pin(run(parts, store, stop, prompt)).await;
+        // Teammates that were left to the next lead end with this process.
+        if let Some(host) = in_process {
+            host.stop_all().await;
+        }
+        report
+    };
+    on_own_thread(lead).await
 }
 
 async fn run(

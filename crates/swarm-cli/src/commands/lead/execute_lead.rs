@@ -55,9 +55,8 @@ pub(in crate::commands) fn execute_lead(
     let runtime = runtime()?;
     let hooks = TeamHooks::new(app)?;
     let lines = Arc::<ShellLines>::default();
-    let in_process = parts.spawn_context.terminal.in_process.clone();
     let report = runtime.block_on(async {
-        let report = match console {
+        match console {
             LeadConsole::Terminal(output) => {
                 let output = (*output, detached);
                 Box::pin(in_terminal(app, parts, hooks, output, &lines, prompt)).await
@@ -66,12 +65,7 @@ pub(in crate::commands) fn execute_lead(
                 attach(session, app, &mut parts, &lines)?;
                 Box::pin(lead(parts, hooks, prompt)).await
             }
-        };
-        // Teammates that were left to the next lead end with this process.
-        if let Some(host) = in_process {
-            host.stop_all().await;
         }
-        report
     });
     lines.end();
     // Threads that wait for a member to stop end with the process.
