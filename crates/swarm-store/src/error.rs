@@ -142,6 +142,16 @@ pub enum StoreError {
         /// How long the call waited.
         waited: Duration,
     },
+    /// The process held a member's lease and lost it, so it may not write any more.
+    #[error(
+        "`{name}` lost its lease in team `{team}`: it was not renewed in time, so the member counts as dead"
+    )]
+    LeaseLost {
+        /// Name of the team.
+        team: TeamName,
+        /// The member.
+        name: MemberName,
+    },
     /// A running process reads this inbox, so other processes cannot acknowledge its messages.
     #[error("{name} is running and acknowledges its own mail")]
     ReadByProgram {
@@ -334,6 +344,7 @@ impl StoreError {
             | Self::RequestExists { .. }
             | Self::RequestAnswered { .. }
             | Self::RequestChanged { .. }
+            | Self::LeaseLost { .. }
             | Self::ReadByProgram { .. } => ErrorKind::Conflict,
             Self::TeamFull { .. } | Self::InboxFull { .. } | Self::MessageTooLarge { .. } => {
                 ErrorKind::Refused

@@ -18,6 +18,7 @@ mod memory;
 mod operations;
 pub mod process;
 mod reconcile;
+mod records;
 mod requests;
 mod roster;
 mod store;

@@ -44,7 +44,7 @@ pub struct Changes(Source);
 #[derive(Debug)]
 enum Source {
     Files(Subscription),
-    Memory(watch::Receiver<()>),
+    Records(watch::Receiver<()>),
 }
 
 impl Changes {
@@ -52,8 +52,8 @@ impl Changes {
         Self(Source::Files(subscription))
     }
 
-    pub(crate) fn of_memory(receiver: watch::Receiver<()>) -> Self {
-        Self(Source::Memory(receiver))
+    pub(crate) fn of_records(receiver: watch::Receiver<()>) -> Self {
+        Self(Source::Records(receiver))
     }
 
     /// Resolves when the topic may have changed since the last call. A hint may come without a
@@ -61,7 +61,7 @@ impl Changes {
     pub async fn changed(&mut self) {
         match &mut self.0 {
             Source::Files(subscription) => subscription.changed().await,
-            Source::Memory(receiver) => {
+            Source::Records(receiver) => {
                 // Without its sender the team is deleted, and nothing changes any more.
                 if receiver.changed().await.is_err() {
                     pending::<()>().await;

@@ -95,6 +95,9 @@ impl StoreError {
                 path.display()
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
+            Self::LeaseLost { name, .. } => {
+                format!("spawn `{name}` again to continue its conversation")
+            }
             Self::LeaseHeld { .. } | Self::Contended { .. } => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),

@@ -4,27 +4,29 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_os::LockInterrupt;
-use swarm_protocol::{Clock, TeamName};
+use swarm_protocol::{Clock, TeamConfig, TeamName};
 
 use super::faults::{Faults, Hold};
-use super::values::Records;
-use crate::StoreLimits;
+use super::space::{Content, MemorySpace};
+use crate::records::{Local, Patience, RecordsTeam};
+use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 
 /// [`TeamStore`](crate::TeamStore) in memory, shared by its clones.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
-    pub(super) shared: Arc<Shared>,
-    pub(super) limits: StoreLimits,
+    shared: Arc<Shared>,
+    limits: StoreLimits,
     /// Interrupts waits of the teams' calls.
-    pub(super) interrupt: LockInterrupt,
+    interrupt: LockInterrupt,
 }
 
 /// What all clones share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) teams: Mutex<BTreeMap<TeamName, Arc<Records>>>,
+    pub(super) teams: Mutex<BTreeMap<TeamName, Arc<Content>>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) faults: Arc<Faults>,
     /// Local directories of members are below it.
@@ -73,5 +75,56 @@ impl MemoryStore {
     /// Describes all records, so that a test can see whether something was changed.
     pub fn content(&self) -> String {
         format!("{:?}", self.shared.teams.lock())
+    }
+
+    /// Returns the handle of a team.
+    fn handle(&self, name: &TeamName) -> RecordsTeam {
+        let space = MemorySpace {
+            shared: Arc::clone(&self.shared),
+            team: name.clone(),
+        };
+        let scratch = &self.shared.scratch;
+        let local = Local {
+            team: scratch.join(name.as_str()),
+            plans: scratch.join("plans"),
+        };
+        RecordsTeam::new(
+            name.clone(),
+            Arc::new(space),
+            Arc::clone(&self.shared.clock),
+            self.limits.clone(),
+            local,
+            Patience::new(self.interrupt.clone()),
+        )
+    }
+}
+
+#[async_trait]
+impl TeamStore for MemoryStore {
+    fn team(&self, name: &TeamName) -> Arc<dyn Team> {
+        Arc::new(self.handle(name))
+    }
+
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore> {
+        Arc::new(Self {
+            interrupt: interrupt.clone(),
+            ..self.clone()
+        })
+    }
+
+    async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
+        self.handle(&new.name).create(&new)
+    }
+
+    async fn teams(&self) -> Result<Vec<TeamName>> {
+        Ok(self.shared.teams.lock().keys().cloned().collect())
+    }
+
+    async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
+        Ok((self.teams().await?, Vec::new()))
+    }
+
+    async fn sweep(&self, _clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        Ok(Vec::new())
     }
 }

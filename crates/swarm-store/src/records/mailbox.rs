@@ -1,15 +1,15 @@
-//! The inboxes of a memory team.
+//! The inboxes of a team in records.
 
 use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId, TeamConfig};
 
-use super::record::Record;
-use super::team::MemoryTeam;
-use super::values::{InboxValue, Records};
+use super::record::Outbox;
+use super::team::RecordsTeam;
+use super::values::{self, InboxValue};
 use crate::mailbox::{queued, refuse_if_read_by_program, replaces};
 use crate::roster::member_of;
-use crate::{Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLimits};
+use crate::{Cursor, Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLimits};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.post_in(&self.config()?, to, draft)
     }
@@ -30,18 +30,20 @@ impl MemoryTeam {
     }
 
     pub(super) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
-        let records = self.records()?;
-        self.require_inbox(&records, name)?;
-        let inbox = self.read(&records.known(name).inbox);
-        self.publish(&records, &inbox);
+        self.require_inbox(name)?;
+        let inbox = self.read_published(&values::inbox(name))?;
         Ok(Inbox {
-            entries: inbox.value.clone().unwrap_or_default().entries,
+            entries: inbox.unwrap_or_default().entries,
             malformed: Vec::new(),
         })
     }
 
     pub(super) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
-        Ok(self.inbox_value(name)?.archive)
+        self.require_inbox(name)?;
+        self.read_published(&values::inbox(name))?;
+        Ok(self
+            .lines(&values::archive(name), Cursor::default())?
+            .entries)
     }
 
     pub(super) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -74,9 +76,9 @@ impl MemoryTeam {
     }
 }
 
-impl MemoryTeam {
-    pub(super) fn has_inbox(&self, records: &Records, name: &MemberName) -> bool {
-        self.read(&records.known(name).inbox).value.is_some()
+impl RecordsTeam {
+    pub(super) fn has_inbox(&self, name: &MemberName) -> Result<bool> {
+        Ok(self.read(&values::inbox(name))?.is_some())
     }
 
     /// Sends the prompt of a reservation, unless it has been undone meanwhile.
@@ -110,8 +112,7 @@ impl MemoryTeam {
         id: Option<&MessageId>,
         created_for_it: bool,
     ) -> Result<()> {
-        let record = &self.records()?.member(name).inbox;
-        self.change_inbox(record, |inbox, _events| {
+        self.change(&values::inbox(name), |inbox, _events| {
             if let Some(found) = inbox {
                 let entries = &mut found.entries;
                 entries.retain(|entry| id.is_none() || entry.msg_id.as_ref() != id);
@@ -123,19 +124,9 @@ impl MemoryTeam {
         })
     }
 
-    fn change_inbox<R>(
-        &self,
-        record: &Record<Option<InboxValue>>,
-        edit: impl FnMut(&mut Option<InboxValue>, &mut Vec<Event>) -> Result<R>,
-    ) -> Result<R> {
-        let result = self.change(record, edit)?;
-        self.records()?.mail.ring();
-        Ok(result)
-    }
-
     fn post_in(&self, config: &TeamConfig, to: &MemberName, draft: Draft) -> Result<Posted> {
         member_of(&self.team, config, to)?;
-        self.store.limits.refuse_if_too_large(to, &draft)?;
+        self.limits.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
         let entry = draft.into_entry(id.clone(), self.now());
         let superseded = self.put(to, &entry, |inbox| {
@@ -155,8 +146,7 @@ impl MemoryTeam {
         entry: &InboxEntry,
         check: impl Fn(&mut InboxValue) -> Result<bool>,
     ) -> Result<Vec<MessageId>> {
-        let record = &self.records()?.member(to).inbox;
-        self.change_inbox(record, |inbox, events| {
+        self.change(&values::inbox(to), |inbox, events| {
             let mut found = inbox.take().unwrap_or_default();
             let mut superseded = Vec::new();
             if check(&mut found)? {
@@ -166,7 +156,7 @@ impl MemoryTeam {
                     !goes
                 });
                 found.entries.push(entry.clone());
-                found.prune(&self.store.limits);
+                found.prune(&self.limits, |entry| events.archive(to, entry));
                 let id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
                 events.push(queued(to, entry, id, superseded.clone()));
             }
@@ -182,7 +172,7 @@ impl MemoryTeam {
         entry: &InboxEntry,
     ) -> Result<()> {
         let unread = inbox.entries.iter().filter(|entry| !entry.read).count();
-        self.store.limits.refuse_if_full(unread, to, entry)
+        self.limits.refuse_if_full(unread, to, entry)
     }
 
     fn require_spawn(&self, spawn: Option<SpawnId>) -> Result<()> {
@@ -196,18 +186,18 @@ impl MemoryTeam {
     }
 
     /// Accepts members, and former members with an inbox.
-    fn require_inbox(&self, records: &Records, name: &MemberName) -> Result<()> {
-        if self.has_inbox(records, name) {
+    fn require_inbox(&self, name: &MemberName) -> Result<()> {
+        if self.has_inbox(name)? {
             return Ok(());
         }
         member_of(&self.team, &self.config()?, name).map(drop)
     }
 
     fn inbox_value(&self, name: &MemberName) -> Result<InboxValue> {
-        let records = self.records()?;
-        self.require_inbox(&records, name)?;
-        let inbox = self.read(&records.known(name).inbox);
-        Ok(inbox.value.clone().unwrap_or_default())
+        match self.read(&values::inbox(name))? {
+            Some(inbox) => Ok(inbox),
+            None => member_of(&self.team, &self.config()?, name).map(|_| InboxValue::default()),
+        }
     }
 
     /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
@@ -215,14 +205,13 @@ impl MemoryTeam {
         &self,
         name: &MemberName,
         ids: &[MessageId],
-        first: impl Fn(&[MessageId], &mut Vec<Event>) -> Result<()>,
+        first: impl Fn(&[MessageId], &mut Outbox) -> Result<()>,
     ) -> Result<Vec<MessageId>> {
-        let records = self.records()?;
-        self.require_inbox(&records, name)?;
+        self.require_inbox(name)?;
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.change_inbox(&records.member(name).inbox, |inbox, events| {
+        self.change(&values::inbox(name), |inbox, events| {
             let Some(inbox) = inbox else {
                 return Ok(Vec::new());
             };
@@ -235,7 +224,7 @@ impl MemoryTeam {
             }
             if !acked.is_empty() {
                 first(&acked, events)?;
-                inbox.prune(&self.store.limits);
+                inbox.prune(&self.limits, |entry| events.archive(name, entry));
             }
             Ok(acked)
         })
@@ -244,7 +233,7 @@ impl MemoryTeam {
 
 impl InboxValue {
     /// Archives the oldest acknowledged entries until the inbox is within its bounds.
-    fn prune(&mut self, limits: &StoreLimits) {
+    fn prune(&mut self, limits: &StoreLimits, mut archive: impl FnMut(InboxEntry)) {
         let size = |entry: &InboxEntry| {
             let json = serde_json::to_string(entry);
             json.map_or(0, |json| json.len())
@@ -253,12 +242,11 @@ impl InboxValue {
         let acked: Vec<usize> = acked.collect();
         let all = self.entries.iter().map(size).sum();
         let mut surplus = limits.surplus(&acked, all);
-        let archive = &mut self.archive;
         self.entries.retain(|entry| {
             let goes = entry.read && surplus > 0;
             if goes {
                 surplus -= 1;
-                archive.push(entry.clone());
+                archive(entry.clone());
             }
             !goes
         });

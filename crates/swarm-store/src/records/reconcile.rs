@@ -1,13 +1,14 @@
-//! Reconciliation of a memory team. Every step can be repeated; the roster is changed last.
+//! Reconciliation of a team in records. Every step can be repeated; the roster is changed last.
 
 use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
-use super::team::MemoryTeam;
+use super::team::RecordsTeam;
+use super::values;
 use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead, stop_news};
 use crate::roster::position_of;
 use crate::{Departure, ReconcileReport, Result, RolledBack};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
         self.reconcile_some(|_| true, done)
     }
@@ -80,7 +81,7 @@ impl MemoryTeam {
             let id = MessageId::new(spawn_id.to_string());
             self.deliver_once(&MemberName::lead(), news, &id)?;
         }
-        let is_mine = self.change(&self.records()?.roster, |roster, _events| {
+        let is_mine = self.change(&values::roster(), |roster, _events| {
             let Some(at) = position_of(&roster.config, spawn_id) else {
                 return Ok(false);
             };

@@ -1,16 +1,16 @@
-//! The task list of a memory team.
+//! The task list of a team in records.
 
 use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
 
-use super::team::MemoryTeam;
-use super::values::TasksValue;
+use super::team::RecordsTeam;
+use super::values::{self, TasksValue};
 use crate::tasks::{Plan, Planner, Returned, Writes, new_tasks, require_current, return_tasks};
 use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
         if new.is_empty() {
-            return self.records().map(|_| Vec::new());
+            return self.require().map(|()| Vec::new());
         }
         self.change_tasks(by, |planner, tasks| {
             // The number of tasks in memory is far below the limit.
@@ -20,12 +20,13 @@ impl MemoryTeam {
     }
 
     pub(super) fn tasks(&self) -> Result<TaskList> {
-        Ok(self.read(&self.records()?.tasks).value.list.clone())
+        self.require()?;
+        Ok(self.read(&values::tasks())?.list)
     }
 
     pub(super) fn task(&self, id: TaskId) -> Result<Task> {
-        let tasks = self.read(&self.records()?.tasks);
-        tasks.value.list.require(&self.team, id).cloned()
+        let tasks = self.tasks()?;
+        tasks.require(&self.team, id).cloned()
     }
 
     pub(super) fn update_task(
@@ -38,9 +39,9 @@ impl MemoryTeam {
     }
 
     pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
-        let tasks = self.read(&self.records()?.tasks);
-        self.require_current(&tasks.value, by)?;
-        let planner = self.planner(&tasks.value.list, by);
+        let tasks = self.read(&values::tasks())?;
+        self.require_current(&tasks, by)?;
+        let planner = self.planner(&tasks.list, by);
         planner.update(id, change).map(drop)
     }
 
@@ -75,7 +76,7 @@ impl MemoryTeam {
     }
 }
 
-impl MemoryTeam {
+impl RecordsTeam {
     /// Ends a spawn: it can change no task any more, and its open tasks are released. `event` is
     /// recorded first, by the first call for this spawn. Returns all tasks released from it, by this
     /// call or an earlier one.
@@ -84,7 +85,7 @@ impl MemoryTeam {
         returned: &Returned,
         event: impl Fn(&[TaskId]) -> Option<Event>,
     ) -> Result<Vec<TaskId>> {
-        self.change(&self.records()?.tasks, |tasks, events| {
+        self.change(&values::tasks(), |tasks, events| {
             let plan = return_tasks(&tasks.list, returned);
             let ended = returned.spawn_id.and_then(|spawn| tasks.ended.get(&spawn));
             if ended.is_none() {
@@ -109,9 +110,9 @@ impl MemoryTeam {
             spawn_id: member.spawn_id(),
             failed_because: None,
         };
-        let tasks = self.read(&self.records()?.tasks);
+        let tasks = self.read(&values::tasks())?;
         let before = member.spawn_id().filter(|_| has_died);
-        let before = before.and_then(|spawn| tasks.value.ended.get(&spawn));
+        let before = before.and_then(|spawn| tasks.ended.get(&spawn));
         let before = before.map_or(0, Vec::len);
         let mut released = self.end_spawn(&returned, |_| None)?;
         Ok(released.split_off(before))
@@ -142,7 +143,7 @@ impl MemoryTeam {
         by: &Actor,
         plan: impl Fn(Planner<'_>, &TasksValue) -> Result<Plan<R>>,
     ) -> Result<R> {
-        self.change(&self.records()?.tasks, |tasks, events| {
+        self.change(&values::tasks(), |tasks, events| {
             self.require_current(tasks, by)?;
             let plan = plan(self.planner(&tasks.list, by), tasks)?;
             tasks.apply(plan.writes);

@@ -1,16 +1,19 @@
-//! Runs the operations of a memory team such that they never block an asynchronous caller.
+//! Runs the operations of a team in records such that they never block an asynchronous caller.
 
 use super::call::Call;
-use super::team::MemoryTeam;
+use super::team::RecordsTeam;
 use crate::blocking_pool::on_blocking_pool;
 use crate::operations::asynchronous_team;
 
-asynchronous_team!(MemoryTeam);
+asynchronous_team!(RecordsTeam);
 
-impl MemoryTeam {
-    /// Runs an operation on the caller's thread. If it would have to wait before its first change,
-    /// it is repeated on the blocking pool.
+impl RecordsTeam {
+    /// Runs an operation on the caller's thread if the server is in this process. If it would have to
+    /// wait before its first change, it is repeated on the blocking pool.
     async fn run<T: Send + 'static>(&self, operation: impl Fn(&Self) -> T + Send + 'static) -> T {
+        if !self.space.is_local() {
+            return self.run_blocking(operation).await;
+        }
         let attempt = self.called(true);
         let done = operation(&attempt);
         if !attempt.call.is_abandoned() {

@@ -6,16 +6,33 @@ use std::time::{Duration, Instant};
 
 use swarm_os::LockInterrupt;
 
-use super::faults::Faults;
+use super::space::Space;
 
 /// Pause before a call that has to wait looks again.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// How long a call waits by default, as with files.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Longest wait for the answer to one request.
+const REQUEST: Duration = Duration::from_secs(5);
+
+/// How long a call that has changed something goes on after its deadline. A server that recognizes
+/// repeated writes for some time must do so for longer.
+const COMPLETION: Duration = Duration::from_mins(1);
+
 /// How long the calls of a handle may wait.
 #[derive(Debug, Clone)]
-pub(super) struct Patience {
-    pub(super) at_most: Duration,
-    pub(super) interrupt: LockInterrupt,
+pub(crate) struct Patience {
+    pub(crate) at_most: Duration,
+    pub(crate) interrupt: LockInterrupt,
+}
+
+impl Patience {
+    pub(crate) fn new(interrupt: LockInterrupt) -> Self {
+        let at_most = DEADLINE;
+        Self { at_most, interrupt }
+    }
 }
 
 /// One execution of an operation.
@@ -49,12 +66,12 @@ impl Call {
     ///
     /// # Errors
     /// How long it has waited.
-    pub(super) fn may_write(&self, faults: &Faults, is_repetition: bool) -> Result<(), Duration> {
-        let must_finish = self.state.has_changed.load(Ordering::SeqCst);
+    pub(super) fn may_write(&self, space: &dyn Space, is_repetition: bool) -> Result<(), Duration> {
+        let must_finish = self.has_written();
         if is_repetition && !must_finish && self.is_over() {
             return Err(self.began.elapsed());
         }
-        while faults.is_held() {
+        while !space.accepts_writes() {
             if !must_finish && (self.is_attempt || self.is_over()) {
                 self.state.is_abandoned.store(true, Ordering::SeqCst);
                 return Err(self.began.elapsed());
@@ -64,13 +81,39 @@ impl Call {
         Ok(())
     }
 
-    pub(super) fn has_written(&self) {
+    /// Returns whether a request that was not answered may be repeated. `may_be_done` says whether
+    /// it may have changed something.
+    pub(super) fn may_repeat(&self, may_be_done: bool) -> bool {
+        if may_be_done || self.has_written() {
+            self.began.elapsed() < self.patience.at_most + COMPLETION
+        } else {
+            !self.is_over()
+        }
+    }
+
+    /// Returns how long the next request may wait for its answer.
+    pub(super) fn of_request(&self, may_be_done: bool) -> Duration {
+        if may_be_done || self.has_written() {
+            return REQUEST;
+        }
+        if self.patience.interrupt.is_set() {
+            return Duration::ZERO;
+        }
+        let left = self.patience.at_most.saturating_sub(self.began.elapsed());
+        left.min(REQUEST)
+    }
+
+    pub(super) fn note_write(&self) {
         self.state.has_changed.store(true, Ordering::SeqCst);
     }
 
     /// Returns whether it has to be repeated where it may wait. It has changed nothing then.
     pub(super) fn is_abandoned(&self) -> bool {
         self.state.is_abandoned.load(Ordering::SeqCst)
+    }
+
+    fn has_written(&self) -> bool {
+        self.state.has_changed.load(Ordering::SeqCst)
     }
 
     fn is_over(&self) -> bool {

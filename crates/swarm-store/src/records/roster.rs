@@ -1,4 +1,4 @@
-//! The roster of a memory team.
+//! The roster of a team in records.
 
 use std::path::Path;
 
@@ -7,16 +7,17 @@ use swarm_protocol::{
     TeamConfig,
 };
 
-use super::team::MemoryTeam;
+use super::team::RecordsTeam;
+use super::values;
 use crate::roster::{
     Place, RosterRules, Undo, allow_path, clear_lost_lead, commit, member_of, position_of,
     refuse_if_led, removable, reserved, restore, set_lead_process, set_lead_session,
 };
 use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn config(&self) -> Result<TeamConfig> {
-        Ok(self.read(&self.records()?.roster).value.config.clone())
+        Ok(self.read(&values::roster())?.config)
     }
 
     /// The place is taken first, then the prompt is sent. A reservation whose prompt cannot be sent
@@ -27,16 +28,15 @@ impl MemoryTeam {
         done: &mut ReconcileReport,
     ) -> Result<Member> {
         self.reconcile_some(|name| *name == new.name, done)?;
-        let records = self.records()?;
         let prompt = new.prompt.is_some().then(MessageId::random);
-        let member = self.change(&records.roster, |roster, events| {
+        let member = self.change(&values::roster(), |roster, events| {
             let rules = RosterRules {
                 team: &self.team,
                 config: &roster.config,
                 now: self.now(),
                 life_of: &|member| self.life_of(member),
             };
-            let at = rules.place_for(new, self.store.limits.max_members)?;
+            let at = rules.place_for(new, self.limits.max_members)?;
             let previous = at.map(|at| roster.config.members[at].clone());
             let member = rules.entry_for(new, previous.as_ref());
             match at {
@@ -46,7 +46,7 @@ impl MemoryTeam {
             let undo = Undo {
                 spawn_id: new.spawn_id,
                 prompt: prompt.clone(),
-                had_inbox: self.has_inbox(&records, &new.name),
+                had_inbox: self.has_inbox(&new.name)?,
                 previous,
             };
             roster.undo.insert(new.name.clone(), undo);
@@ -67,7 +67,7 @@ impl MemoryTeam {
     }
 
     pub(super) fn commit_spawn(&self, spawn: SpawnId, place: &Place) -> Result<Member> {
-        self.change(&self.records()?.roster, |roster, events| {
+        self.change(&values::roster(), |roster, events| {
             let hello_of = |name: &MemberName| self.hello(name);
             let (member, event) = commit(
                 &self.team,
@@ -92,11 +92,10 @@ impl MemoryTeam {
         spawn: SpawnId,
         reason: &str,
     ) -> Result<Option<MemberName>> {
-        let records = self.records()?;
         if reserved(&self.config()?, spawn).is_none() {
             return Ok(None);
         }
-        let undone = self.change(&records.roster, |roster, events| {
+        let undone = self.change(&values::roster(), |roster, events| {
             let Some((at, name)) = reserved(&roster.config, spawn) else {
                 return Ok(None);
             };
@@ -137,7 +136,7 @@ impl MemoryTeam {
         let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
         let released = self.release_tasks_of(&member, has_died)?;
         self.close_requests_of(&member)?;
-        let removed = self.change(&self.records()?.roster, |roster, _events| {
+        let removed = self.change(&values::roster(), |roster, _events| {
             let Some(at) = removable(&roster.config, name, spawn) else {
                 return Ok(None);
             };
@@ -160,7 +159,7 @@ impl MemoryTeam {
     }
 
     pub(super) fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member> {
-        self.change(&self.records()?.roster, |roster, events| {
+        self.change(&values::roster(), |roster, events| {
             let rules = RosterRules {
                 team: &self.team,
                 config: &roster.config,
@@ -177,8 +176,7 @@ impl MemoryTeam {
     }
 
     pub(super) fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
-        let roster = self.read(&self.records()?.roster);
-        Ok(roster.value.former.get(name).cloned())
+        Ok(self.read(&values::roster())?.former.remove(name))
     }
 
     pub(super) fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {
@@ -220,8 +218,7 @@ impl MemoryTeam {
         name: &MemberName,
         mark: Option<&PauseMark>,
     ) -> Result<Option<PauseMark>> {
-        let records = self.records()?;
-        self.change(&records.member(name).reports, |reports, _events| {
+        self.change(&values::reports(name), |reports, _events| {
             let config = self.config()?;
             let spawn = member_of(&self.team, &config, name)?.spawn_id();
             let before = reports.pause.clone();
@@ -252,8 +249,9 @@ impl MemoryTeam {
     }
 
     fn change_config(&self, mut edit: impl FnMut(&mut TeamConfig) -> Result<()>) -> Result<()> {
-        let roster = &self.records()?.roster;
-        self.change(roster, |roster, _events| edit(&mut roster.config))
+        self.change(&values::roster(), |roster, _events| {
+            edit(&mut roster.config)
+        })
     }
 
     /// Returns whether a spawn is in the roster.

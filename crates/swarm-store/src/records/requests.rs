@@ -1,18 +1,21 @@
-//! The request queue of a memory team.
+//! The request queue of a team in records.
+
+use std::path::PathBuf;
 
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Grant, Member, RequestId, RequestKind, RequestRecord, RequestState,
 };
 
-use super::team::MemoryTeam;
-use crate::keys::is_signed_by;
+use super::team::RecordsTeam;
+use super::values;
+use crate::keys::{SigningKey, is_signed_by};
 use crate::requests::{Stored, answer_event, checked, not_found, opened, require_open, sort};
 use crate::{AnswerLookup, Cursor, RequestList, Result, StoreError, VerifyKey};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn open_request(&self, request: &RequestRecord) -> Result<RequestRecord> {
         checked(&request.id)?;
-        self.change(&self.records()?.requests, |queue, events| {
+        self.change(&values::requests(), |queue, events| {
             if queue.requests.contains_key(&request.id) {
                 return Err(StoreError::RequestExists {
                     id: request.id.clone(),
@@ -28,8 +31,8 @@ impl MemoryTeam {
     }
 
     pub(super) fn requests(&self) -> Result<RequestList> {
-        let queue = self.read(&self.records()?.requests);
-        let mut requests: Vec<RequestRecord> = queue.value.requests.values().cloned().collect();
+        let queue = self.read(&values::requests())?;
+        let mut requests: Vec<RequestRecord> = queue.requests.into_values().collect();
         sort(&mut requests);
         Ok(RequestList {
             requests,
@@ -39,12 +42,9 @@ impl MemoryTeam {
 
     pub(super) fn request(&self, id: &RequestId) -> Result<RequestRecord> {
         checked(id)?;
-        let queue = self.read(&self.records()?.requests);
-        let found = queue.value.requests.get(id);
-        found.cloned().ok_or_else(|| {
-            let known = queue.value.requests.values().cloned().collect();
-            not_found(&self.team, id, known)
-        })
+        let mut queue = self.read(&values::requests())?.requests;
+        let found = queue.remove(id);
+        found.ok_or_else(|| not_found(&self.team, id, queue.into_values().collect()))
     }
 
     pub(super) fn answer_request(
@@ -55,7 +55,7 @@ impl MemoryTeam {
         by: &AnsweredBy,
     ) -> Result<RequestRecord> {
         self.request(id)?;
-        self.change(&self.records()?.requests, |queue, events| {
+        self.change(&values::requests(), |queue, events| {
             let Some(request) = queue.requests.get_mut(id) else {
                 return Err(not_found(&self.team, id, Vec::new()));
             };
@@ -71,9 +71,8 @@ impl MemoryTeam {
         key: Option<&VerifyKey>,
     ) -> Result<AnswerLookup> {
         self.request(&asked.id)?;
-        let records = self.records()?;
         // The event of an answer is in the journal before the answer is compared with it.
-        self.publish(&records, &self.read(&records.requests));
+        self.read_published(&values::requests())?;
         let found = self.request(&asked.id)?;
         if found.state == RequestState::Open {
             return Ok(AnswerLookup::Pending);
@@ -81,7 +80,7 @@ impl MemoryTeam {
         let Some(reason) = self.why_not(&found, asked, key)? else {
             return Ok(AnswerLookup::Answered(Box::new(found)));
         };
-        self.change(&records.requests, |queue, _events| {
+        self.change(&values::requests(), |queue, _events| {
             match queue.requests.get_mut(&asked.id) {
                 Some(request) if *request == found => {
                     request.clone_from(asked);
@@ -94,33 +93,32 @@ impl MemoryTeam {
     }
 
     pub(super) fn verify_key(&self) -> Result<Option<VerifyKey>> {
-        Ok(Some(self.records()?.key.verify_key()))
+        Ok(Some(self.key()?.verify_key()))
     }
 
     pub(super) fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy> {
         if !is_signed_by(&by) {
             return Ok(by);
         }
-        let key = &self.records()?.key;
-        Ok(key.signed(&self.team, grant, by, self.now()))
+        Ok(self.key()?.signed(&self.team, grant, by, self.now()))
     }
 
     pub(super) fn close_request(&self, id: &RequestId) -> Result<()> {
         checked(id)?;
-        self.change(&self.records()?.requests, |queue, _events| {
+        self.change(&values::requests(), |queue, _events| {
             queue.requests.remove(id);
             Ok(())
         })
     }
 }
 
-impl MemoryTeam {
+impl RecordsTeam {
     /// Removes the requests of a terminated spawn from the queue.
     pub(super) fn close_requests_of(&self, member: &Member) -> Result<()> {
         let Some(spawn) = member.spawn_id() else {
             return Ok(());
         };
-        self.change(&self.records()?.requests, |queue, events| {
+        self.change(&values::requests(), |queue, events| {
             let mut gone = Vec::new();
             queue.requests.retain(|_, request| {
                 let is_its = request.spawn_id == Some(spawn);
@@ -133,6 +131,15 @@ impl MemoryTeam {
                 events.push(self.answer(&mut request, Answer::Expired, AnsweredBy::system())?);
             }
             Ok(())
+        })
+    }
+
+    fn key(&self) -> Result<SigningKey> {
+        let record = values::key();
+        let key = SigningKey::from_seed(&self.read(&record)?);
+        key.ok_or_else(|| StoreError::SigningKey {
+            path: PathBuf::from(record.key.as_str()),
+            why: "it is not a seed".to_owned(),
         })
     }
 

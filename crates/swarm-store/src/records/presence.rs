@@ -1,22 +1,22 @@
-//! Reports and leases of the members of a memory team.
+//! Reports and leases of the members of a team in records.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use swarm_os::Liveness;
 use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, PauseMark, RightsReport, SpawnId, StateReport,
     TeamConfig,
 };
-use tokio::sync::oneshot;
 
-use super::team::MemoryTeam;
-use super::values::{MemberRecords, Reports};
+use super::space::{Key, LeaseState, Taken};
+use super::team::RecordsTeam;
+use super::values::{self, Reports};
 use crate::roster::member_of;
 use crate::view::{MemberFacts, life_in, life_of};
 use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
 
-impl MemoryTeam {
+impl RecordsTeam {
     pub(super) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
         self.report(name, |reports| reports.hello = Some(hello.clone()))
     }
@@ -48,10 +48,12 @@ impl MemoryTeam {
         spawn: SpawnId,
         plan: &str,
     ) -> Result<PathBuf> {
-        self.records()?;
-        let directory = self.store.shared.scratch.join("plans");
-        swarm_os::ensure_private_dir(&directory)?;
-        let path = directory.join(format!("{}-{name}-{spawn}.md", self.team));
+        self.require()?;
+        swarm_os::ensure_private_dir(&self.local.plans)?;
+        let path = self
+            .local
+            .plans
+            .join(format!("{}-{name}-{spawn}.md", self.team));
         swarm_os::replace_alone(&path, plan.as_bytes())?;
         Ok(path)
     }
@@ -78,84 +80,47 @@ impl MemoryTeam {
     }
 
     pub(super) fn end_of_lease(&self, name: &MemberName) -> LeaseEnd {
-        let (tell, ended) = oneshot::channel();
-        match self.records() {
-            Ok(records) => {
-                let records = records.known(name);
-                let mut lease = records.lease.lock();
-                if lease.is_held {
-                    lease.waiting.push(tell);
-                } else {
-                    drop(tell.send(Ok(())));
-                }
-            }
-            Err(error) => drop(tell.send(Err(error))),
-        }
-        ended
+        self.space.lease_end(name)
     }
 
     pub(super) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
-        let records = self.records().ok()?.known(name);
-        let lease = records.lease.lock();
-        lease.record.clone()
+        let found = self.lease_state(name).ok()?;
+        found.map(|lease| lease.record)
     }
 
     pub(super) fn names_on_disk(&self) -> Vec<MemberName> {
-        let Ok(records) = self.records() else {
-            return Vec::new();
-        };
-        records.members.lock().keys().cloned().collect()
+        let keys = self.answered(false, |at_most| self.space.keys(at_most));
+        let keys = keys.unwrap_or_default();
+        let names: BTreeSet<MemberName> = keys.iter().filter_map(Key::member).collect();
+        names.into_iter().collect()
     }
 
     pub(super) fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease> {
-        let records = self.records()?.member(name);
         self.may_write(false)?;
-        {
-            let mut lease = records.lease.lock();
-            if lease.is_held {
-                let holder = lease.record.as_ref().map_or(0, |record| record.pid);
-                return Err(StoreError::LeaseHeld {
-                    team: self.team.clone(),
-                    name: name.clone(),
-                    reason: format!("process {holder} holds the lease of `{name}`"),
-                });
-            }
-            lease.is_held = true;
-            lease.record = Some(record.clone());
-            records.taken.ring();
-        }
-        Ok(Lease::new(HeldLease(records)))
-    }
-}
-
-/// Releases the lease when dropped.
-#[derive(Debug)]
-struct HeldLease(Arc<MemberRecords>);
-
-impl Drop for HeldLease {
-    fn drop(&mut self) {
-        let waiting = {
-            let mut lease = self.0.lease.lock();
-            lease.is_held = false;
-            std::mem::take(&mut lease.waiting)
-        };
-        for one in waiting {
-            // The receiver may have been dropped.
-            drop(one.send(Ok(())));
+        let taken = self.answered(true, |at_most| self.space.take_lease(name, record, at_most))?;
+        match taken {
+            Taken::Held(held) => Ok(Lease::new(held)),
+            Taken::HeldBy(holder) => Err(StoreError::LeaseHeld {
+                team: self.team.clone(),
+                name: name.clone(),
+                reason: format!("process {} holds the lease of `{name}`", holder.pid),
+            }),
         }
     }
 }
 
-impl MemoryTeam {
+impl RecordsTeam {
     /// The state of a member's lease, and the record of its holder while it is held.
     pub(super) fn lease_of(&self, name: &MemberName) -> Result<(Liveness, Option<LifeRecord>)> {
-        let records = self.records()?.known(name);
-        let lease = records.lease.lock();
-        Ok(match &lease.record {
+        Ok(match self.lease_state(name)? {
             None => (Liveness::Foreign, None),
-            Some(record) if lease.is_held => (Liveness::Alive, Some(record.clone())),
+            Some(lease) if lease.is_held => (Liveness::Alive, Some(lease.record)),
             Some(_) => (Liveness::Dead, None),
         })
+    }
+
+    fn lease_state(&self, name: &MemberName) -> Result<Option<LeaseState>> {
+        self.answered(false, |at_most| self.space.lease(name, at_most))
     }
 
     pub(super) fn life_of(&self, member: &Member) -> Result<Liveness> {
@@ -186,13 +151,11 @@ impl MemoryTeam {
     }
 
     fn reports(&self, name: &MemberName) -> Result<Reports> {
-        let records = self.records()?.known(name);
-        Ok(self.read(&records.reports).value.clone())
+        self.read(&values::reports(name))
     }
 
     fn report(&self, name: &MemberName, set: impl Fn(&mut Reports)) -> Result<()> {
-        let records = self.records()?.member(name);
-        self.change(&records.reports, |reports, _events| {
+        self.change(&values::reports(name), |reports, _events| {
             set(reports);
             Ok(())
         })

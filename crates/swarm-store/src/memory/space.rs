@@ -1,0 +1,305 @@
+//! The records, logs and leases of one team in this process.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use swarm_protocol::{LifeRecord, MemberName, TeamName, sanitized_collision};
+use tokio::sync::{oneshot, watch};
+
+use super::faults::Fault;
+use super::store::Shared;
+use crate::records::{
+    Answered, Bells, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+};
+use crate::{LeaseEnd, Result, StoreError};
+
+/// The key space of one team, which need not exist.
+#[derive(Debug)]
+pub(super) struct MemorySpace {
+    pub(super) shared: Arc<Shared>,
+    pub(super) team: TeamName,
+}
+
+/// One team.
+#[derive(Default)]
+pub(super) struct Content {
+    records: Mutex<BTreeMap<Key, Record>>,
+    logs: Mutex<BTreeMap<Key, Log>>,
+    leases: Mutex<BTreeMap<MemberName, LeaseValue>>,
+    bells: Bells,
+}
+
+#[derive(Default)]
+struct Record {
+    revision: u64,
+    value: Vec<u8>,
+    written: HashSet<WriteId>,
+}
+
+#[derive(Default)]
+struct Log {
+    entries: Vec<Vec<u8>>,
+    appended: HashSet<WriteId>,
+}
+
+struct LeaseValue {
+    is_held: bool,
+    /// The last holder.
+    record: LifeRecord,
+    /// Those who wait for its release.
+    waiting: Vec<oneshot::Sender<Result<()>>>,
+}
+
+/// Shows the values only, so that teams can be compared.
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let value = |record: &Record| {
+            let whole = serde_json::from_slice::<serde_json::Value>(&record.value);
+            whole.map_or_else(
+                |_| text(&record.value),
+                |whole| whole.get("value").unwrap_or(&whole).to_string(),
+            )
+        };
+        let records = self.records.lock();
+        let logs = self.logs.lock();
+        let entries = |log: &Log| {
+            log.entries
+                .iter()
+                .map(|entry| text(entry))
+                .collect::<Vec<_>>()
+        };
+        f.debug_map()
+            .entries(records.iter().map(|(key, record)| (key, value(record))))
+            .entries(logs.iter().map(|(key, log)| (key, entries(log))))
+            .finish()
+    }
+}
+
+impl MemorySpace {
+    fn content(&self) -> Answered<Arc<Content>> {
+        let content = self.shared.teams.lock().get(&self.team).cloned();
+        content.ok_or_else(|| NoAnswer::Failed(self.absent()))
+    }
+
+    fn lost(&self) -> NoAnswer {
+        NoAnswer::Unanswered(StoreError::Contended {
+            team: self.team.clone(),
+            waited: Duration::ZERO,
+        })
+    }
+}
+
+impl Space for MemorySpace {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn absent(&self) -> StoreError {
+        StoreError::TeamNotFound {
+            team: self.team.clone(),
+            known: self.shared.teams.lock().keys().cloned().collect(),
+            remains: None,
+        }
+    }
+
+    fn accepts_writes(&self) -> bool {
+        !self.shared.faults.is_held()
+    }
+
+    fn create(&self, records: &[(Key, Vec<u8>)], _at_most: Duration) -> Answered<bool> {
+        let stored = records.iter().map(|(key, value)| {
+            let first = Record {
+                revision: 1,
+                value: value.clone(),
+                written: HashSet::new(),
+            };
+            (key.clone(), first)
+        });
+        let content = Arc::new(Content {
+            records: Mutex::new(stored.collect()),
+            ..Content::default()
+        });
+        let mut teams = self.shared.teams.lock();
+        if teams.contains_key(&self.team) {
+            return Ok(false);
+        }
+        let collides = |other: &&TeamName| sanitized_collision(other.as_str(), self.team.as_str());
+        if let Some(other) = teams.keys().find(collides) {
+            return Err(NoAnswer::Failed(StoreError::TeamCollides {
+                team: self.team.clone(),
+                other: other.to_string(),
+            }));
+        }
+        teams.insert(self.team.clone(), content);
+        Ok(true)
+    }
+
+    fn delete(&self, _at_most: Duration) -> Answered<()> {
+        self.shared.teams.lock().remove(&self.team);
+        Ok(())
+    }
+
+    fn read(&self, key: &Key, _at_most: Duration) -> Answered<Option<Stored>> {
+        self.shared.faults.delay();
+        let content = self.content()?;
+        let records = content.records.lock();
+        Ok(records.get(key).map(|record| Stored {
+            revision: record.revision,
+            value: record.value.clone(),
+        }))
+    }
+
+    fn write(
+        &self,
+        key: &Key,
+        revision: u64,
+        id: WriteId,
+        value: &[u8],
+        _at_most: Duration,
+    ) -> Result<(), NotWritten> {
+        let faults = &self.shared.faults;
+        faults.delay();
+        let content = self.content()?;
+        let fault = faults.of_write();
+        if fault != Fault::LostRequest {
+            let mut records = content.records.lock();
+            let now = records.entry(key.clone()).or_default();
+            if !now.written.contains(&id) {
+                if fault == Fault::Conflict || now.revision != revision {
+                    return Err(NotWritten::Conflict);
+                }
+                now.revision += 1;
+                now.value = value.to_vec();
+                now.written.insert(id);
+                content.bells.ring(key.as_str());
+            }
+        }
+        faults.delay();
+        match fault {
+            Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost().into()),
+            Fault::None | Fault::Conflict => Ok(()),
+        }
+    }
+
+    fn append(&self, log: &Key, id: WriteId, entry: &[u8], _at_most: Duration) -> Answered<()> {
+        let faults = &self.shared.faults;
+        faults.delay();
+        let content = self.content()?;
+        let fault = faults.of_write();
+        if fault != Fault::LostRequest {
+            let mut logs = content.logs.lock();
+            let log_now = logs.entry(log.clone()).or_default();
+            if log_now.appended.insert(id) {
+                log_now.entries.push(entry.to_vec());
+                content.bells.ring(log.as_str());
+            }
+        }
+        match fault {
+            Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
+            Fault::None | Fault::Conflict => Ok(()),
+        }
+    }
+
+    fn entries(&self, log: &Key, from: u64, _at_most: Duration) -> Answered<Entries> {
+        self.shared.faults.delay();
+        let content = self.content()?;
+        let logs = content.logs.lock();
+        let all = logs.get(log).map_or(&[][..], |log| &log.entries);
+        let first = usize::try_from(from).unwrap_or(usize::MAX);
+        let entries = all.get(first..).unwrap_or_default().to_vec();
+        let next = from + entries.len() as u64;
+        Ok(Entries { entries, next })
+    }
+
+    fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
+        Ok(self.entries(log, 0, at_most)?.next)
+    }
+
+    fn keys(&self, _at_most: Duration) -> Answered<Vec<Key>> {
+        let content = self.content()?;
+        let records = content.records.lock();
+        let leases = content.leases.lock();
+        let mut keys: Vec<Key> = records.keys().cloned().collect();
+        keys.extend(leases.keys().map(Key::lease));
+        Ok(keys)
+    }
+
+    fn heard(&self, key: &Key) -> watch::Receiver<()> {
+        match self.content() {
+            Ok(content) => content.bells.heard(key),
+            Err(_) => Bells::default().heard(key),
+        }
+    }
+
+    fn lease(&self, name: &MemberName, _at_most: Duration) -> Answered<Option<LeaseState>> {
+        let content = self.content()?;
+        let leases = content.leases.lock();
+        Ok(leases.get(name).map(|lease| LeaseState {
+            record: lease.record.clone(),
+            is_held: lease.is_held,
+        }))
+    }
+
+    fn take_lease(
+        &self,
+        name: &MemberName,
+        record: &LifeRecord,
+        _at_most: Duration,
+    ) -> Answered<Taken> {
+        let content = self.content()?;
+        {
+            let mut leases = content.leases.lock();
+            if let Some(lease) = leases.get(name).filter(|lease| lease.is_held) {
+                return Ok(Taken::HeldBy(lease.record.clone()));
+            }
+            let lease = LeaseValue {
+                is_held: true,
+                record: record.clone(),
+                waiting: Vec::new(),
+            };
+            leases.insert(name.clone(), lease);
+        }
+        content.bells.ring(Key::lease(name).as_str());
+        let name = name.clone();
+        Ok(Taken::Held(Box::new(HeldLease { content, name })))
+    }
+
+    fn lease_end(&self, name: &MemberName) -> LeaseEnd {
+        let (tell, ended) = oneshot::channel();
+        match self.content() {
+            Ok(content) => match content.leases.lock().get_mut(name) {
+                Some(lease) if lease.is_held => lease.waiting.push(tell),
+                _ => drop(tell.send(Ok(()))),
+            },
+            Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {
+                drop(tell.send(Err(error)));
+            }
+        }
+        ended
+    }
+}
+
+/// Releases the lease when dropped.
+#[derive(Debug)]
+struct HeldLease {
+    content: Arc<Content>,
+    name: MemberName,
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        let mut leases = self.content.leases.lock();
+        let Some(lease) = leases.get_mut(&self.name) else {
+            return;
+        };
+        lease.is_held = false;
+        for one in std::mem::take(&mut lease.waiting) {
+            // The receiver may have been dropped.
+            drop(one.send(Ok(())));
+        }
+    }
+}

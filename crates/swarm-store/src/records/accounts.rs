@@ -1,0 +1,83 @@
+//! The journal and the accounts of a team in records.
+
+use serde::de::DeserializeOwned;
+use swarm_protocol::{Budget, BudgetScope, Budgets, CostRecord, Event, JournalEntry, RunBudget};
+use uuid::Uuid;
+
+use super::record::{Log, from_bytes};
+use super::team::RecordsTeam;
+use super::values;
+use crate::{Cursor, Events, JournalLines, Result};
+
+impl RecordsTeam {
+    pub(super) fn journal(&self, event: Event) -> Result<()> {
+        self.require()?;
+        let at = self.now();
+        self.may_write(false)?;
+        self.append(
+            &values::journal(),
+            Uuid::new_v4(),
+            &JournalEntry { at, event },
+        )
+    }
+
+    pub(super) fn events_from(&self, from: Cursor) -> Result<Events> {
+        self.lines(&values::journal(), from)
+    }
+
+    pub(super) fn journal_end(&self) -> Result<Cursor> {
+        let log = values::journal().key;
+        let end = self.answered(false, |at_most| self.space.end(&log, at_most))?;
+        Ok(Cursor(end))
+    }
+
+    pub(super) fn record_costs(&self, costs: &[CostRecord]) -> Result<()> {
+        self.require()?;
+        self.may_write(false)?;
+        for cost in costs {
+            self.append(&values::costs(), Uuid::new_v4(), cost)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn costs_from(&self, from: Cursor) -> Result<JournalLines<CostRecord>> {
+        self.lines(&values::costs(), from)
+    }
+
+    pub(super) fn budgets(&self) -> Result<Budgets> {
+        self.require()?;
+        self.read(&values::budgets())
+    }
+
+    pub(super) fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()> {
+        self.change(&values::budgets(), |budgets, _events| {
+            budgets.set(scope, budget);
+            Ok(())
+        })
+    }
+
+    pub(super) fn set_run_budget(&self, run: Option<RunBudget>) -> Result<()> {
+        self.change(&values::budgets(), |budgets, _events| {
+            budgets.run = run;
+            Ok(())
+        })
+    }
+
+    /// Reads the entries of a log.
+    pub(super) fn lines<T: DeserializeOwned>(
+        &self,
+        log: &Log<T>,
+        from: Cursor,
+    ) -> Result<JournalLines<T>> {
+        let key = &log.key;
+        let found = self.answered(false, |at_most| self.space.entries(key, from.0, at_most))?;
+        let entries = found.entries.iter();
+        Ok(JournalLines {
+            entries: entries
+                .map(|entry| from_bytes(key, entry))
+                .collect::<Result<_>>()?,
+            next: Cursor(found.next),
+            broken: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! The records kind: teams as records and logs on a server.
+//!
+//! It has no lock around an operation. A team is a few records, each with a revision; a change reads
+//! a record, applies the rules, and writes the record if its revision is still the same, otherwise
+//! it starts again. An operation on several records orders its writes such that each of them can be
+//! repeated. What it needs from a server is [`Space`].
+
+mod accounts;
+mod bell;
+mod call;
+mod mailbox;
+mod operations;
+mod presence;
+mod reconcile;
+mod record;
+mod requests;
+mod roster;
+mod space;
+mod tasks;
+mod team;
+mod values;
+mod watch;
+
+pub(crate) use bell::Bells;
+pub(crate) use call::Patience;
+pub(crate) use space::{
+    Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+};
+pub(crate) use team::{Local, RecordsTeam};

@@ -1,0 +1,115 @@
+//! Types of what is in records and logs.
+
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, UnixMs};
+use uuid::Uuid;
+
+use super::space::{Key, WriteId};
+use crate::{Result, StoreError};
+
+/// The key of a record with values of one type.
+#[derive(Debug)]
+pub(super) struct Record<V> {
+    pub(super) key: Key,
+    of: PhantomData<fn() -> V>,
+}
+
+/// The key of a log with entries of one type.
+#[derive(Debug)]
+pub(super) struct Log<T> {
+    pub(super) key: Key,
+    of: PhantomData<fn() -> T>,
+}
+
+/// The value of a record.
+pub(super) trait Value: Serialize + DeserializeOwned {
+    /// The value while the record does not exist; `None` if the team does not exist then.
+    fn initial() -> Option<Self>;
+}
+
+/// A value, and what its changes append to logs and have not appended yet. They are written
+/// together, so that no change is without its event and events have the order of the changes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Versioned<V> {
+    pub(super) value: V,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) outbox: Vec<(WriteId, Outgoing)>,
+}
+
+/// An entry for a log.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Outgoing {
+    Event(JournalEntry),
+    /// An acknowledged message leaves the inbox.
+    Archived(MemberName, InboxEntry),
+}
+
+/// What a change appends to logs.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    at: UnixMs,
+    pub(super) entries: Vec<(WriteId, Outgoing)>,
+}
+
+impl Outbox {
+    pub(super) fn new(at: UnixMs) -> Self {
+        let entries = Vec::new();
+        Self { at, entries }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        self.extend([event]);
+    }
+
+    pub(super) fn extend(&mut self, events: impl IntoIterator<Item = Event>) {
+        let at = self.at;
+        let events = events.into_iter();
+        let entries = events.map(|event| Outgoing::Event(JournalEntry { at, event }));
+        self.entries
+            .extend(entries.map(|entry| (Uuid::new_v4(), entry)));
+    }
+
+    pub(super) fn archive(&mut self, name: &MemberName, entry: InboxEntry) {
+        let entry = Outgoing::Archived(name.clone(), entry);
+        self.entries.push((Uuid::new_v4(), entry));
+    }
+}
+
+impl<V> Record<V> {
+    pub(super) fn new(words: &str) -> Self {
+        let key = Key::new(format!("record.{words}"));
+        Self {
+            key,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T> Log<T> {
+    pub(super) fn new(words: &str) -> Self {
+        let key = Key::new(format!("log.{words}"));
+        Self {
+            key,
+            of: PhantomData,
+        }
+    }
+}
+
+pub(super) fn to_bytes(key: &Key, value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|source| StoreError::Unwritable {
+        path: PathBuf::from(key.as_str()),
+        source,
+    })
+}
+
+pub(super) fn from_bytes<V: DeserializeOwned>(key: &Key, bytes: &[u8]) -> Result<V> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged {
+        path: PathBuf::from(key.as_str()),
+        reason: error.to_string(),
+    })
+}

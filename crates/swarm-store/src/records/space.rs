@@ -1,0 +1,178 @@
+//! What the records kind needs from a server: the key space of one team.
+
+use std::fmt::{self, Debug};
+use std::time::Duration;
+
+use swarm_protocol::{LifeRecord, MemberName};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::lease::Held;
+use crate::{LeaseEnd, StoreError};
+
+/// Identifies a write, so that a repetition of it is recognized.
+pub(crate) type WriteId = Uuid;
+
+/// The name of a record, a log or a lease: words of letters, digits, `_` and `-`, joined by `.`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(String);
+
+impl Key {
+    pub(crate) fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+
+    pub(crate) fn lease(name: &MemberName) -> Self {
+        Self(format!("lease.{name}"))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the member that the record or lease belongs to, if it belongs to one.
+    pub(super) fn member(&self) -> Option<MemberName> {
+        let per_member = ["lease.", "record.inbox.", "record.reports."];
+        let name = per_member
+            .iter()
+            .find_map(|before| self.0.strip_prefix(before));
+        MemberName::parse(name?).ok()
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A stored record.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    /// Above 0. A write names the revision that it replaces; 0 stands for no record.
+    pub(crate) revision: u64,
+    pub(crate) value: Vec<u8>,
+}
+
+/// Entries of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    pub(crate) entries: Vec<Vec<u8>>,
+    /// The position after the last one.
+    pub(crate) next: u64,
+}
+
+/// The lease of a member.
+#[derive(Debug, Clone)]
+pub(crate) struct LeaseState {
+    /// The last holder.
+    pub(crate) record: LifeRecord,
+    pub(crate) is_held: bool,
+}
+
+/// Result of taking a lease.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Held(Box<dyn Held>),
+    /// Another process holds it.
+    HeldBy(LifeRecord),
+}
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// It was not answered in time, and may have been done. Repeating it is safe.
+    Unanswered(StoreError),
+    /// Repeating it is of no use. The team may not exist.
+    Failed(StoreError),
+}
+
+/// Why a record is not written.
+#[derive(Debug)]
+pub(crate) enum NotWritten {
+    /// The record has another revision.
+    Conflict,
+    No(NoAnswer),
+}
+
+impl From<NoAnswer> for NotWritten {
+    fn from(no: NoAnswer) -> Self {
+        Self::No(no)
+    }
+}
+
+/// Result of a request.
+pub(crate) type Answered<T> = Result<T, NoAnswer>;
+
+/// The records, logs and leases of one team on a server. The team need not exist; requests then fail
+/// with [`Self::absent`]. A request waits at most `at_most` for its answer, on the calling thread.
+pub(crate) trait Space: Debug + Send + Sync {
+    /// Returns whether requests are answered without waiting.
+    fn is_local(&self) -> bool;
+
+    /// Returns the error for a team that does not exist.
+    fn absent(&self) -> StoreError;
+
+    /// Returns whether writes may begin now; calls wait for that.
+    fn accepts_writes(&self) -> bool {
+        true
+    }
+
+    /// Returns whether this process lost a lease that it held; it may write nothing any more.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`].
+    fn require_leases(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Creates the team with records, in this order; the last one makes it exist. Returns `false` if
+    /// it exists already.
+    fn create(&self, records: &[(Key, Vec<u8>)], at_most: Duration) -> Answered<bool>;
+
+    /// Deletes everything.
+    fn delete(&self, at_most: Duration) -> Answered<()>;
+
+    /// Returns a record, if there is one.
+    fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>>;
+
+    /// Replaces a record if it still has this revision.
+    fn write(
+        &self,
+        key: &Key,
+        revision: u64,
+        id: WriteId,
+        value: &[u8],
+        at_most: Duration,
+    ) -> Result<(), NotWritten>;
+
+    /// Appends an entry to a log, unless this write was already done.
+    fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()>;
+
+    /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
+    fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
+
+    /// Returns the position after the last entry.
+    fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
+
+    /// Returns the keys of all records and leases.
+    fn keys(&self, at_most: Duration) -> Answered<Vec<Key>>;
+
+    /// Returns what changes when a record, log or lease of this key, or with this prefix of words, is
+    /// written. It may also change without that.
+    fn heard(&self, key: &Key) -> watch::Receiver<()>;
+
+    /// Returns the lease of a member; `None` if nobody has ever held it.
+    fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;
+
+    /// Takes a lease. Dropping the returned value releases it.
+    fn take_lease(
+        &self,
+        name: &MemberName,
+        record: &LifeRecord,
+        at_most: Duration,
+    ) -> Answered<Taken>;
+
+    /// Returns what resolves when a lease is not held.
+    fn lease_end(&self, name: &MemberName) -> LeaseEnd;
+}

@@ -1,0 +1,330 @@
+//! One team, and how its records change.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_protocol::{Clock, Event, MemberName, TeamConfig, TeamName, UnixMs};
+use uuid::Uuid;
+
+use super::call::{Call, Patience};
+use super::record::{Log, Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
+use super::space::{Answered, Key, NoAnswer, NotWritten, Space, WriteId};
+use super::values::{self, RosterValue};
+use crate::keys::SigningKey;
+use crate::roster::{refuse_if_busy, refuse_if_led};
+use crate::{
+    MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamDirectories, TeamView,
+};
+
+/// The handle of a team, which need not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordsTeam {
+    pub(super) team: TeamName,
+    pub(super) space: Arc<dyn Space>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) limits: StoreLimits,
+    pub(super) local: Local,
+    pub(super) patience: Patience,
+    pub(super) call: Call,
+}
+
+/// Directories on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Local {
+    /// For the members' own files.
+    pub(crate) team: PathBuf,
+    /// For plans, which the members' models read.
+    pub(crate) plans: PathBuf,
+}
+
+impl RecordsTeam {
+    pub(crate) fn new(
+        team: TeamName,
+        space: Arc<dyn Space>,
+        clock: Arc<dyn Clock>,
+        limits: StoreLimits,
+        local: Local,
+        patience: Patience,
+    ) -> Self {
+        Self {
+            team,
+            space,
+            clock,
+            limits,
+            local,
+            call: Call::new(&patience, false),
+            patience,
+        }
+    }
+
+    /// Creates the team.
+    ///
+    /// # Errors
+    /// [`StoreError::TeamExists`].
+    pub(crate) fn create(&self, new: &NewTeam) -> Result<TeamConfig> {
+        let at = self.now();
+        let config = new.roster(at);
+        let (_, seed) = SigningKey::create().map_err(|why| StoreError::SigningKey {
+            path: PathBuf::from(values::key().key.as_str()),
+            why,
+        })?;
+        let mut outbox = Outbox::new(at);
+        outbox.push(Event::TeamCreated {
+            by: new.created_by.clone(),
+        });
+        let seed = stored(&values::key(), seed, Outbox::new(at))?;
+        let roster = stored(&values::roster(), RosterValue::new(config.clone()), outbox)?;
+        let records = [seed, roster];
+        if !self.answered(true, |at_most| self.space.create(&records, at_most))? {
+            let state = self.view()?.in_words();
+            let team = self.team.clone();
+            return Err(StoreError::TeamExists { team, state });
+        }
+        self.publish_now(&self.fetch(&values::roster())?.1);
+        Ok(config)
+    }
+
+    /// Returns the error if the team does not exist.
+    pub(super) fn require(&self) -> Result<()> {
+        self.config().map(drop)
+    }
+
+    pub(super) fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+
+    pub(super) fn read<V: Value>(&self, record: &Record<V>) -> Result<V> {
+        Ok(self.fetch(record)?.1.value)
+    }
+
+    /// Reads a record, and has appended to logs what its writers did not.
+    pub(super) fn read_published<V: Value>(&self, record: &Record<V>) -> Result<V> {
+        let (_, found) = self.fetch(record)?;
+        self.publish(&found)?;
+        Ok(found.value)
+    }
+
+    /// Changes a record: `edit` gets its value and adds the events of the change. If the record
+    /// changes meanwhile, `edit` is repeated with the new value. What it checks in other records
+    /// holds at the time of the write if a change of those is followed by a write of this record.
+    pub(super) fn change<V: Value, R>(
+        &self,
+        record: &Record<V>,
+        mut edit: impl FnMut(&mut V, &mut Outbox) -> Result<R>,
+    ) -> Result<R> {
+        let mut is_repetition = false;
+        loop {
+            let (revision, mut found) = self.fetch(record)?;
+            self.publish(&found)?;
+            let mut outbox = Outbox::new(self.now());
+            let result = edit(&mut found.value, &mut outbox)?;
+            found.outbox = outbox.entries;
+            let bytes = to_bytes(&record.key, &found)?;
+            if self.write(&record.key, revision, &bytes, is_repetition)? {
+                self.publish_now(&found);
+                return Ok(result);
+            }
+            is_repetition = true;
+        }
+    }
+
+    fn fetch<V: Value>(&self, record: &Record<V>) -> Result<(u64, Versioned<V>)> {
+        let key = &record.key;
+        let found = self.answered(false, |at_most| self.space.read(key, at_most))?;
+        if let Some(found) = found {
+            return Ok((found.revision, from_bytes(key, &found.value)?));
+        }
+        let value = V::initial().ok_or_else(|| self.space.absent())?;
+        let outbox = Vec::new();
+        Ok((0, Versioned { value, outbox }))
+    }
+
+    /// Writes a record; `false` if its revision is another one. A write that is not acknowledged is
+    /// repeated.
+    fn write(
+        &self,
+        key: &Key,
+        revision: u64,
+        value: &[u8],
+        mut is_repetition: bool,
+    ) -> Result<bool> {
+        let id = Uuid::new_v4();
+        let mut is_known = true;
+        loop {
+            // An unacknowledged write may have been done, so it must be found out.
+            if is_known {
+                self.may_write(is_repetition)?;
+            }
+            let at_most = self.call.of_request(!is_known);
+            match self.space.write(key, revision, id, value, at_most) {
+                Ok(()) => {
+                    self.call.note_write();
+                    return Ok(true);
+                }
+                Err(NotWritten::Conflict) => return Ok(false),
+                Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
+                    (is_known, is_repetition) = (false, true);
+                }
+                Err(NotWritten::No(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))) => {
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    pub(super) fn may_write(&self, is_repetition: bool) -> Result<()> {
+        self.space.require_leases()?;
+        let may = self.call.may_write(&*self.space, is_repetition);
+        may.map_err(|waited| StoreError::Contended {
+            team: self.team.clone(),
+            waited,
+        })
+    }
+
+    /// Repeats a request until it is answered.
+    pub(super) fn answered<T>(
+        &self,
+        changes: bool,
+        request: impl Fn(std::time::Duration) -> Answered<T>,
+    ) -> Result<T> {
+        let mut may_be_done = false;
+        loop {
+            match request(self.call.of_request(may_be_done)) {
+                Ok(answer) => return Ok(answer),
+                Err(NoAnswer::Unanswered(_)) if self.call.may_repeat(may_be_done) => {
+                    may_be_done = changes;
+                }
+                Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn append<T: serde::Serialize>(
+        &self,
+        log: &Log<T>,
+        id: WriteId,
+        entry: &T,
+    ) -> Result<()> {
+        let bytes = to_bytes(&log.key, entry)?;
+        self.answered(true, |at_most| {
+            self.space.append(&log.key, id, &bytes, at_most)
+        })
+    }
+
+    /// Appends to logs what the writer of a record has to append, each entry once.
+    fn publish<V>(&self, written: &Versioned<V>) -> Result<()> {
+        for (id, entry) in &written.outbox {
+            match entry {
+                Outgoing::Event(entry) => self.append(&values::journal(), *id, entry)?,
+                Outgoing::Archived(name, entry) => {
+                    self.append(&values::archive(name), *id, entry)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The change is done, whatever happens to its events: the next reader appends those that are
+    /// missing.
+    fn publish_now<V>(&self, written: &Versioned<V>) {
+        if let Err(error) = self.publish(written) {
+            tracing::warn!(%error, "the journal is incomplete until the next change");
+        }
+    }
+}
+
+fn stored<V: Value>(record: &Record<V>, value: V, outbox: Outbox) -> Result<(Key, Vec<u8>)> {
+    let outbox = outbox.entries;
+    let bytes = to_bytes(&record.key, &Versioned { value, outbox })?;
+    Ok((record.key.clone(), bytes))
+}
+
+/// The operations on the whole team.
+impl RecordsTeam {
+    #[expect(clippy::unused_self, reason = "records are never damaged")]
+    pub(super) fn damage(&self) -> Option<TeamDamage> {
+        None
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "no other program creates teams in records"
+    )]
+    pub(super) fn is_foreign(&self) -> bool {
+        false
+    }
+
+    pub(super) fn adopt(&self) -> Result<()> {
+        self.require()
+    }
+
+    pub(super) fn is_adopted(&self) -> Result<bool> {
+        self.require().map(|()| false)
+    }
+
+    pub(super) fn delete(&self, _purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        self.may_delete(force)?;
+        self.may_write(false)?;
+        self.answered(true, |at_most| self.space.delete(at_most))?;
+        Ok(None)
+    }
+
+    pub(super) fn may_delete(&self, force: bool) -> Result<()> {
+        let config = self.config()?;
+        let (lease, holder) = self.lease_of(&MemberName::lead())?;
+        refuse_if_led(&self.team, config.lead_process.as_ref(), lease, holder)?;
+        if force {
+            return Ok(());
+        }
+        refuse_if_busy(
+            &self.team,
+            &config,
+            |member| self.life_of(member),
+            |name| self.state(name),
+        )
+    }
+
+    pub(super) fn view(&self) -> Result<TeamView> {
+        let config = self.config()?;
+        let members = config.members.iter();
+        let members: Vec<MemberView> = members
+            .map(|member| self.view_of(&config, member))
+            .collect::<Result<_>>()?;
+        Ok(TeamView {
+            is_foreign: false,
+            needs_reconcile: !self.findings(&config, |_| true)?.is_empty(),
+            config,
+            members,
+        })
+    }
+}
+
+impl TeamDirectories for RecordsTeam {
+    fn team_directory(&self) -> PathBuf {
+        self.local.team.clone()
+    }
+
+    fn inbox_directory(&self) -> PathBuf {
+        self.team_directory().join("inboxes")
+    }
+
+    fn tasks_directory(&self) -> PathBuf {
+        self.team_directory().join("tasks")
+    }
+
+    fn requests_directory(&self) -> PathBuf {
+        self.team_directory().join("requests")
+    }
+
+    fn member_dir(&self, name: &MemberName) -> PathBuf {
+        self.team_directory().join("members").join(name.as_str())
+    }
+
+    fn life_path(&self, name: &MemberName) -> PathBuf {
+        self.member_dir(name).join("life")
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        self.team_directory().join("journal.jsonl")
+    }
+}
