@@ -152,6 +152,38 @@ pub enum StoreError {
         /// The member.
         name: MemberName,
     },
+    /// The hub of a team cannot be reached, or these credentials are not accepted.
+    #[error("hub {hub} cannot be reached: {reason}")]
+    HubUnreachable {
+        /// URL of the hub.
+        hub: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The hub is connected, but did not answer within the deadline.
+    #[error("hub {hub} does not answer in time")]
+    HubSilent {
+        /// URL of the hub.
+        hub: String,
+    },
+    /// The hub refused a request: it is full, `JetStream` is off, or the credentials are not allowed to.
+    #[error("hub {hub} refused a request for team `{team}`: {reason}")]
+    HubRefused {
+        /// Name of the team.
+        team: TeamName,
+        /// URL of the hub.
+        hub: String,
+        /// The server's words.
+        reason: String,
+    },
+    /// This machine knows the team, but the hub does not, or not any more.
+    #[error("team `{team}` is not on hub {hub}")]
+    NotOnHub {
+        /// Name of the team.
+        team: TeamName,
+        /// URL of the hub.
+        hub: String,
+    },
     /// A running process reads this inbox, so other processes cannot acknowledge its messages.
     #[error("{name} is running and acknowledges its own mail")]
     ReadByProgram {
@@ -322,6 +354,7 @@ impl StoreError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::TeamNotFound { .. }
+            | Self::NotOnHub { .. }
             | Self::MemberNotFound { .. }
             | Self::TaskNotFound { .. }
             | Self::RequestNotFound { .. } => ErrorKind::NotFound,
@@ -355,7 +388,10 @@ impl StoreError {
             Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
                 ErrorKind::Damaged
             }
-            Self::LeaseHeld { .. } | Self::Contended { .. } => ErrorKind::TimedOut,
+            Self::HubUnreachable { .. } | Self::HubRefused { .. } => ErrorKind::Environment,
+            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => {
+                ErrorKind::TimedOut
+            }
             Self::Fs(error) => fs_kind(error),
         }
     }

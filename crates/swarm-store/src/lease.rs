@@ -1,8 +1,9 @@
 //! Leases of members.
 
 use std::fmt::Debug;
+use std::future::pending;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::Result;
 
@@ -10,19 +11,32 @@ use crate::Result;
 /// it releases the lease, and the member counts as dead.
 #[derive(Debug)]
 pub struct Lease {
-    _held: Box<dyn Held>,
+    held: Box<dyn Held>,
 }
 
 /// What a kind of store holds for a lease; released when dropped.
-pub(crate) trait Held: Debug + Send + Sync {}
-
-impl<T: Debug + Send + Sync> Held for T {}
+pub(crate) trait Held: Debug + Send + Sync {
+    /// Returns what becomes `true` when the lease is lost, for a kind in which that is possible.
+    fn lost(&self) -> Option<watch::Receiver<bool>> {
+        None
+    }
+}
 
 impl Lease {
-    pub(crate) fn new(held: impl Held + 'static) -> Self {
-        Self {
-            _held: Box::new(held),
+    pub(crate) fn new(held: Box<dyn Held>) -> Self {
+        Self { held }
+    }
+
+    /// Resolves when the lease is lost although it was kept: another process counts the member as
+    /// dead, and every change of this process is refused with [`StoreError::LeaseLost`](crate::StoreError::LeaseLost). A lock on a
+    /// file is never lost.
+    pub async fn lost(&self) {
+        if let Some(mut lost) = self.held.lost()
+            && lost.wait_for(|lost| *lost).await.is_ok()
+        {
+            return;
         }
+        pending::<()>().await;
     }
 }
 

@@ -98,7 +98,13 @@ impl StoreError {
             Self::LeaseLost { name, .. } => {
                 format!("spawn `{name}` again to continue its conversation")
             }
-            Self::LeaseHeld { .. } | Self::Contended { .. } => "try again".to_owned(),
+            Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
+                "`swarm doctor` checks the hubs of your teams".to_owned()
+            }
+            Self::NotOnHub { team, .. } => {
+                format!("`swarm team delete {team}` removes it from this machine")
+            }
+            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
             Self::RequestExists { .. } | Self::RequestAnswered { .. } => return None,

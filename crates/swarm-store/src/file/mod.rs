@@ -13,7 +13,7 @@ mod mailbox;
 mod operations;
 mod presence;
 mod reconcile;
-mod record;
+pub(crate) mod record;
 mod requests;
 mod roster;
 mod store;
@@ -22,4 +22,5 @@ mod team;
 mod teams;
 mod watch;
 
+pub(crate) use layout::Layout;
 pub use store::FileStore;

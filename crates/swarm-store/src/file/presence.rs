@@ -13,9 +13,12 @@ use tokio::sync::oneshot;
 
 use crate::file::record;
 use crate::file::team::{FileTeam, refuse_linked_directory};
+use crate::lease::Held;
 use crate::roster::refuse_if_led;
 use crate::view::{MemberFacts, life_in, life_of};
 use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
+
+impl Held for LifeHolder {}
 
 impl FileTeam {
     pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
@@ -115,7 +118,7 @@ impl FileTeam {
             .and_then(|()| refuse_linked_directory(&path))
             .and_then(|()| Ok(LifeHolder::take(&path, &content)?));
         match taken {
-            Ok(held) => Ok(Lease::new(held)),
+            Ok(held) => Ok(Lease::new(Box::new(held))),
             Err(StoreError::Fs(held @ OsError::LockTimeout { .. })) => Err(StoreError::LeaseHeld {
                 team: self.team.clone(),
                 name: name.clone(),

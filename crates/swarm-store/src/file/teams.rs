@@ -23,6 +23,12 @@ impl FileStore {
         self.files(team).update_config(change)
     }
 
+    pub(crate) fn interrupted_by(&self, interrupt: &LockInterrupt) -> Self {
+        let mut store = self.clone();
+        store.lock_options.interrupt = Some(interrupt.clone());
+        store
+    }
+
     pub(crate) fn files(&self, team: &TeamName) -> FileTeam {
         FileTeam {
             store: self.clone(),
@@ -40,9 +46,7 @@ impl TeamStore for FileStore {
     }
 
     fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore> {
-        let mut store = self.clone();
-        store.lock_options.interrupt = Some(interrupt.clone());
-        Arc::new(store)
+        Arc::new(self.interrupted_by(interrupt))
     }
 
     async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {

@@ -9,12 +9,19 @@ use parking_lot::Mutex;
 use swarm_protocol::{LifeRecord, MemberName, TeamName, sanitized_collision};
 use tokio::sync::{oneshot, watch};
 
-use super::faults::Fault;
-use super::store::Shared;
+use super::faults::{Fault, Faults};
+use crate::lease::Held;
 use crate::records::{
     Answered, Bells, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
 };
 use crate::{LeaseEnd, Result, StoreError};
+
+/// All teams, and what happens to requests.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) teams: Mutex<BTreeMap<TeamName, Arc<Content>>>,
+    pub(super) faults: Arc<Faults>,
+}
 
 /// The key space of one team, which need not exist.
 #[derive(Debug)]
@@ -167,11 +174,12 @@ impl Space for MemorySpace {
         let fault = faults.of_write();
         if fault != Fault::LostRequest {
             let mut records = content.records.lock();
-            let now = records.entry(key.clone()).or_default();
-            if !now.written.contains(&id) {
-                if fault == Fault::Conflict || now.revision != revision {
+            let now = records.get(key);
+            if !now.is_some_and(|now| now.written.contains(&id)) {
+                if fault == Fault::Conflict || now.map_or(0, |now| now.revision) != revision {
                     return Err(NotWritten::Conflict);
                 }
+                let now = records.entry(key.clone()).or_default();
                 now.revision += 1;
                 now.value = value.to_vec();
                 now.written.insert(id);
@@ -248,6 +256,7 @@ impl Space for MemorySpace {
         &self,
         name: &MemberName,
         record: &LifeRecord,
+        _id: WriteId,
         _at_most: Duration,
     ) -> Answered<Taken> {
         let content = self.content()?;
@@ -289,6 +298,8 @@ struct HeldLease {
     content: Arc<Content>,
     name: MemberName,
 }
+
+impl Held for HeldLease {}
 
 impl Drop for HeldLease {
     fn drop(&mut self) {

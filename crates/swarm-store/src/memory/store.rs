@@ -1,6 +1,5 @@
 //! All teams of a memory store.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +9,8 @@ use swarm_os::LockInterrupt;
 use swarm_protocol::{Clock, TeamConfig, TeamName};
 
 use super::faults::{Faults, Hold};
-use super::space::{Content, MemorySpace};
+use super::space::{MemorySpace, Shared};
+use crate::file::Layout;
 use crate::records::{Local, Patience, RecordsTeam};
 use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 
@@ -18,19 +18,12 @@ use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
+    /// Local directories of members are below it.
+    scratch: PathBuf,
     limits: StoreLimits,
     /// Interrupts waits of the teams' calls.
     interrupt: LockInterrupt,
-}
-
-/// What all clones share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) teams: Mutex<BTreeMap<TeamName, Arc<Content>>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) faults: Arc<Faults>,
-    /// Local directories of members are below it.
-    pub(super) scratch: PathBuf,
 }
 
 impl MemoryStore {
@@ -50,10 +43,10 @@ impl MemoryStore {
         Self {
             shared: Arc::new(Shared {
                 teams: Mutex::default(),
-                clock,
                 faults: Arc::new(faults),
-                scratch,
             }),
+            clock,
+            scratch,
             limits: StoreLimits::default(),
             interrupt: LockInterrupt::default(),
         }
@@ -83,15 +76,13 @@ impl MemoryStore {
             shared: Arc::clone(&self.shared),
             team: name.clone(),
         };
-        let scratch = &self.shared.scratch;
         let local = Local {
-            team: scratch.join(name.as_str()),
-            plans: scratch.join("plans"),
+            layout: Layout::new(self.scratch.clone()),
         };
         RecordsTeam::new(
             name.clone(),
             Arc::new(space),
-            Arc::clone(&self.shared.clock),
+            Arc::clone(&self.clock),
             self.limits.clone(),
             local,
             Patience::new(self.interrupt.clone()),

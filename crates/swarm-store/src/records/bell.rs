@@ -25,6 +25,13 @@ impl Bells {
         }
     }
 
+    /// Wakes everybody.
+    pub(crate) fn ring_all(&self) {
+        for bell in self.0.lock().values() {
+            bell.send_replace(());
+        }
+    }
+
     /// Returns what changes at the next ring.
     pub(crate) fn heard(&self, key: &Key) -> watch::Receiver<()> {
         let mut bells = self.0.lock();

@@ -9,7 +9,7 @@ use swarm_protocol::{
     TeamConfig,
 };
 
-use super::space::{Key, LeaseState, Taken};
+use super::space::{Key, LeaseState, Taken, WriteId};
 use super::team::RecordsTeam;
 use super::values::{self, Reports};
 use crate::roster::member_of;
@@ -49,11 +49,10 @@ impl RecordsTeam {
         plan: &str,
     ) -> Result<PathBuf> {
         self.require()?;
-        swarm_os::ensure_private_dir(&self.local.plans)?;
-        let path = self
-            .local
-            .plans
-            .join(format!("{}-{name}-{spawn}.md", self.team));
+        let path = self.local.layout.plan(&self.team, name, spawn);
+        if let Some(directory) = path.parent() {
+            swarm_os::ensure_private_dir(directory)?;
+        }
         swarm_os::replace_alone(&path, plan.as_bytes())?;
         Ok(path)
     }
@@ -97,7 +96,10 @@ impl RecordsTeam {
 
     pub(super) fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease> {
         self.may_write(false)?;
-        let taken = self.answered(true, |at_most| self.space.take_lease(name, record, at_most))?;
+        let id = WriteId::new_v4();
+        let taken = self.answered(true, |at_most| {
+            self.space.take_lease(name, record, id, at_most)
+        })?;
         match taken {
             Taken::Held(held) => Ok(Lease::new(held)),
             Taken::HeldBy(holder) => Err(StoreError::LeaseHeld {

@@ -44,9 +44,9 @@ pub(super) struct Versioned<V> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Outgoing {
-    Event(JournalEntry),
+    Event(Box<JournalEntry>),
     /// An acknowledged message leaves the inbox.
-    Archived(MemberName, InboxEntry),
+    Archived(MemberName, Box<InboxEntry>),
 }
 
 /// What a change appends to logs.
@@ -69,13 +69,13 @@ impl Outbox {
     pub(super) fn extend(&mut self, events: impl IntoIterator<Item = Event>) {
         let at = self.at;
         let events = events.into_iter();
-        let entries = events.map(|event| Outgoing::Event(JournalEntry { at, event }));
+        let entries = events.map(|event| Outgoing::Event(Box::new(JournalEntry { at, event })));
         self.entries
             .extend(entries.map(|entry| (Uuid::new_v4(), entry)));
     }
 
     pub(super) fn archive(&mut self, name: &MemberName, entry: InboxEntry) {
-        let entry = Outgoing::Archived(name.clone(), entry);
+        let entry = Outgoing::Archived(name.clone(), Box::new(entry));
         self.entries.push((Uuid::new_v4(), entry));
     }
 }

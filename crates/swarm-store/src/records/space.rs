@@ -165,11 +165,12 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the lease of a member; `None` if nobody has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;
 
-    /// Takes a lease. Dropping the returned value releases it.
+    /// Takes a lease. Dropping the returned value releases it. `id` tells a repetition.
     fn take_lease(
         &self,
         name: &MemberName,
         record: &LifeRecord,
+        id: WriteId,
         at_most: Duration,
     ) -> Answered<Taken>;
 

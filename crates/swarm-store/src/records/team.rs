@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde::Serialize;
 use swarm_protocol::{Clock, Event, MemberName, TeamConfig, TeamName, UnixMs};
 use uuid::Uuid;
 
@@ -10,6 +12,7 @@ use super::call::{Call, Patience};
 use super::record::{Log, Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
 use super::space::{Answered, Key, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
+use crate::file::Layout;
 use crate::keys::SigningKey;
 use crate::roster::{refuse_if_busy, refuse_if_led};
 use crate::{
@@ -31,10 +34,8 @@ pub(crate) struct RecordsTeam {
 /// Directories on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
-    /// For the members' own files.
-    pub(crate) team: PathBuf,
-    /// For plans, which the members' models read.
-    pub(crate) plans: PathBuf,
+    /// The members' own files and plans are below it.
+    pub(crate) layout: Layout,
 }
 
 impl RecordsTeam {
@@ -112,6 +113,7 @@ impl RecordsTeam {
         record: &Record<V>,
         mut edit: impl FnMut(&mut V, &mut Outbox) -> Result<R>,
     ) -> Result<R> {
+        self.space.require_leases()?;
         let mut is_repetition = false;
         loop {
             let (revision, mut found) = self.fetch(record)?;
@@ -185,7 +187,7 @@ impl RecordsTeam {
     pub(super) fn answered<T>(
         &self,
         changes: bool,
-        request: impl Fn(std::time::Duration) -> Answered<T>,
+        request: impl Fn(Duration) -> Answered<T>,
     ) -> Result<T> {
         let mut may_be_done = false;
         loop {
@@ -199,12 +201,7 @@ impl RecordsTeam {
         }
     }
 
-    pub(super) fn append<T: serde::Serialize>(
-        &self,
-        log: &Log<T>,
-        id: WriteId,
-        entry: &T,
-    ) -> Result<()> {
+    pub(super) fn append<T: Serialize>(&self, log: &Log<T>, id: WriteId, entry: &T) -> Result<()> {
         let bytes = to_bytes(&log.key, entry)?;
         self.answered(true, |at_most| {
             self.space.append(&log.key, id, &bytes, at_most)
@@ -215,9 +212,9 @@ impl RecordsTeam {
     fn publish<V>(&self, written: &Versioned<V>) -> Result<()> {
         for (id, entry) in &written.outbox {
             match entry {
-                Outgoing::Event(entry) => self.append(&values::journal(), *id, entry)?,
+                Outgoing::Event(entry) => self.append(&values::journal(), *id, &**entry)?,
                 Outgoing::Archived(name, entry) => {
-                    self.append(&values::archive(name), *id, entry)?;
+                    self.append(&values::archive(name), *id, &**entry)?;
                 }
             }
         }
@@ -263,10 +260,19 @@ impl RecordsTeam {
     }
 
     pub(super) fn delete(&self, _purge: bool, force: bool) -> Result<Option<PathBuf>> {
-        self.may_delete(force)?;
+        match self.may_delete(force) {
+            Err(StoreError::NotOnHub { .. }) => return self.remove_local().map(|()| None),
+            may => may?,
+        }
         self.may_write(false)?;
         self.answered(true, |at_most| self.space.delete(at_most))?;
-        Ok(None)
+        self.remove_local().map(|()| None)
+    }
+
+    /// Removes what this machine has of the team.
+    fn remove_local(&self) -> Result<()> {
+        let at = self.local.layout.team(&self.team);
+        Ok(swarm_os::remove_tree(at.directory())?)
     }
 
     pub(super) fn may_delete(&self, force: bool) -> Result<()> {
@@ -301,30 +307,30 @@ impl RecordsTeam {
 
 impl TeamDirectories for RecordsTeam {
     fn team_directory(&self) -> PathBuf {
-        self.local.team.clone()
+        self.local.layout.team(&self.team).directory().to_owned()
     }
 
     fn inbox_directory(&self) -> PathBuf {
-        self.team_directory().join("inboxes")
+        self.local.layout.team(&self.team).inboxes()
     }
 
     fn tasks_directory(&self) -> PathBuf {
-        self.team_directory().join("tasks")
+        self.local.layout.team(&self.team).tasks().to_owned()
     }
 
     fn requests_directory(&self) -> PathBuf {
-        self.team_directory().join("requests")
+        self.local.layout.team(&self.team).requests()
     }
 
     fn member_dir(&self, name: &MemberName) -> PathBuf {
-        self.team_directory().join("members").join(name.as_str())
+        self.local.layout.team(&self.team).member(name)
     }
 
     fn life_path(&self, name: &MemberName) -> PathBuf {
-        self.member_dir(name).join("life")
+        self.local.layout.team(&self.team).life(name)
     }
 
     fn journal_path(&self) -> PathBuf {
-        self.team_directory().join("journal.jsonl")
+        self.local.layout.team(&self.team).journal()
     }
 }

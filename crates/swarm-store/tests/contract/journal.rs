@@ -146,7 +146,9 @@ pub(crate) fn a_team_that_does_not_exist_is_not_found_and_not_created(world: &Wo
         ghost.reconcile().block_on().unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-        assert!(error.hint().unwrap().contains("crew"), "{error}");
+        let hint = error.hint().unwrap();
+        // The teams that exist, or what to do with one that its hub does not have any more.
+        assert!(hint.contains("crew") || hint.contains("ghost"), "{error}");
     }
     let teams = world.store.teams().block_on().unwrap();
     assert_eq!(teams, std::slice::from_ref(&world.team));

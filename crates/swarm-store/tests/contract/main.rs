@@ -11,6 +11,8 @@ mod calls;
 mod claims;
 mod deaths;
 mod grants;
+mod hub;
+mod hub_failures;
 mod journal;
 mod kinds;
 mod mail;
@@ -36,6 +38,14 @@ macro_rules! contract {
                 #[test]
                 fn $promise() {
                     crate::$subject::$promise(&crate::kinds::files());
+                }
+            )*}
+        )*}
+        mod on_hub {$(
+            mod $subject {$(
+                #[test]
+                fn $promise() {
+                    crate::$subject::$promise(&crate::hub::hub());
                 }
             )*}
         )*}

@@ -38,7 +38,7 @@ impl FileStore {
         swarm_os::with_lock(&plan, &self.lock_options, |_held| work())
     }
 
-    fn refuse_collision(&self, name: &TeamName) -> Result<()> {
+    pub(crate) fn refuse_collision(&self, name: &TeamName) -> Result<()> {
         let files = self.files(name);
         if is_there(files.at.directory()) {
             return Err(StoreError::TeamExists {

@@ -20,7 +20,7 @@ impl FileStore {
         Ok((teams, others))
     }
 
-    fn directory_names(&self) -> Result<Vec<TeamName>> {
+    pub(crate) fn directory_names(&self) -> Result<Vec<TeamName>> {
         let directory = self.layout.teams();
         let entries = swarm_os::names_in(&directory)?.unwrap_or_default();
         // Partially created or deleted teams have a dot in their directory's name, which no team

@@ -1,0 +1,150 @@
+//! All teams below one config directory: in files, or on hubs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use swarm_os::LockInterrupt;
+use swarm_protocol::{TeamConfig, TeamName};
+
+use super::hub_file;
+use super::store::{HubStore, exists};
+use crate::{FileStore, HubReport, HubSettings, Leftover, NewTeam, Result, Team, TeamStore};
+
+/// [`TeamStore`] that opens each team where it is: its `swarm/hub.json` names a hub, otherwise it is
+/// in files.
+#[derive(Debug, Clone)]
+pub struct RootStore {
+    files: FileStore,
+    hubs: Arc<Mutex<BTreeMap<HubSettings, HubStore>>>,
+    interrupt: LockInterrupt,
+}
+
+impl RootStore {
+    /// Creates a store with the teams of a file store, and teams on hubs with the same root, limits
+    /// and clock.
+    pub fn new(files: FileStore) -> Self {
+        Self {
+            files,
+            hubs: Arc::default(),
+            interrupt: LockInterrupt::default(),
+        }
+    }
+
+    /// Returns the hub of a team; `None` for teams in files.
+    ///
+    /// # Errors
+    /// [`Damaged`](crate::StoreError::Damaged) if `swarm/hub.json` cannot be parsed.
+    pub fn hub_of(&self, team: &TeamName) -> Result<Option<HubSettings>> {
+        hub_file::read(&self.files.layout, team)
+    }
+
+    /// Creates a team on a hub.
+    ///
+    /// # Errors
+    /// As [`TeamStore::create_team`].
+    pub async fn create_on_hub(&self, new: NewTeam, hub: HubSettings) -> Result<TeamConfig> {
+        self.refuse_if_known(&new.name)?;
+        self.hub(hub)?.create_team(new).await
+    }
+
+    /// Connects this machine to a team that exists on a hub.
+    ///
+    /// # Errors
+    /// [`NotOnHub`](crate::StoreError::NotOnHub); [`TeamExists`](crate::StoreError::TeamExists) if another team has this name here.
+    pub async fn join_hub(&self, team: &TeamName, hub: HubSettings) -> Result<TeamConfig> {
+        if self.hub_of(team)?.as_ref() != Some(&hub) {
+            self.refuse_if_known(team)?;
+        }
+        self.hub(hub)?.join(team).await
+    }
+
+    /// Asks the hub of a team for its state.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or the team is not there.
+    pub async fn hub_report(&self, team: &TeamName, hub: HubSettings) -> Result<HubReport> {
+        self.hub(hub)?.report(team).await
+    }
+
+    fn refuse_if_known(&self, team: &TeamName) -> Result<()> {
+        match self.hub_of(team)? {
+            Some(hub) => Err(exists(team, &hub)),
+            None => self.files.refuse_collision(team),
+        }
+    }
+
+    fn hub(&self, settings: HubSettings) -> Result<HubStore> {
+        let mut hubs = self.hubs.lock();
+        if let Some(store) = hubs.get(&settings) {
+            return Ok(store.clone().interrupted_by(self.interrupt.clone()));
+        }
+        let root = self.files.layout.root();
+        let store = HubStore::new(root, settings.clone(), Arc::clone(&self.files.clock))?;
+        let store = store.with_limits(self.files.limits.clone());
+        hubs.insert(settings, store.clone());
+        Ok(store.interrupted_by(self.interrupt.clone()))
+    }
+
+    /// Returns the names of the teams on hubs.
+    fn on_hubs(&self) -> Result<Vec<TeamName>> {
+        let mut names = self.files.directory_names()?;
+        names.retain(|name| hub_file::path(&self.files.layout, name).exists());
+        Ok(names)
+    }
+}
+
+#[async_trait]
+impl TeamStore for RootStore {
+    fn team(&self, name: &TeamName) -> Arc<dyn Team> {
+        let opened = self.hub_of(name).and_then(|hub| match hub {
+            Some(hub) => Ok(Some(self.hub(hub)?)),
+            None => Ok(None),
+        });
+        match opened {
+            Ok(Some(hub)) => hub.team(name),
+            Ok(None) => self.files.team(name),
+            // The roster of a team on a hub is not in files, so the team is damaged there too.
+            Err(error) => {
+                tracing::error!(%error, team = %name, "cannot open the hub of a team");
+                self.files.team(name)
+            }
+        }
+    }
+
+    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn TeamStore> {
+        Arc::new(Self {
+            files: self.files.interrupted_by(interrupt),
+            hubs: Arc::clone(&self.hubs),
+            interrupt: interrupt.clone(),
+        })
+    }
+
+    async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
+        if let Some(hub) = self.hub_of(&new.name)? {
+            return Err(exists(&new.name, &hub));
+        }
+        self.files.create_team(new).await
+    }
+
+    async fn teams(&self) -> Result<Vec<TeamName>> {
+        let mut teams = self.files.teams().await?;
+        teams.extend(self.on_hubs()?);
+        teams.sort();
+        Ok(teams)
+    }
+
+    async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
+        let (mut teams, mut remains) = self.files.teams_and_remains().await?;
+        let on_hubs = self.on_hubs()?;
+        remains.retain(|name| !on_hubs.contains(name));
+        teams.extend(on_hubs);
+        teams.sort();
+        Ok((teams, remains))
+    }
+
+    async fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        TeamStore::sweep(&self.files, clear).await
+    }
+}

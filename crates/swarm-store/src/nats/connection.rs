@@ -1,0 +1,189 @@
+//! The connection of this process to a hub, shared by its teams.
+
+use std::error::Error as _;
+use std::fmt;
+use std::future::Future;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions, Event};
+use swarm_protocol::TeamName;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{OnceCell, watch};
+use tokio::task::JoinHandle;
+
+use super::credentials::with_credentials;
+use super::settings::HubSettings;
+use crate::records::{Answered, NoAnswer};
+use crate::{Result, StoreError};
+
+/// Longest wait for the first connection.
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// Longest pause between two attempts to connect again.
+const RECONNECTING: Duration = Duration::from_secs(2);
+
+/// How much longer a caller waits than the request that it waits for.
+const SPARE: Duration = Duration::from_secs(1);
+
+/// A connection that is made when it is first used, and made again when it is lost.
+pub(crate) struct Connection {
+    settings: HubSettings,
+    /// `None` once dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
+    client: OnceCell<Client>,
+    /// Whether it is connected, and how often it was.
+    connected: watch::Sender<(bool, u64)>,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Connection")
+            .field(&self.settings.url)
+            .finish()
+    }
+}
+
+impl Connection {
+    /// Prepares a connection. Its background thread keeps it and the leases of this process alive.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub(crate) fn new(settings: HubSettings) -> Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("swarm-hub")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::HubUnreachable {
+                hub: settings.url.clone(),
+                reason: error.to_string(),
+            })?;
+        Ok(Self {
+            settings,
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+            client: OnceCell::new(),
+            connected: watch::Sender::new((false, 0)),
+        })
+    }
+
+    pub(crate) fn settings(&self) -> &HubSettings {
+        &self.settings
+    }
+
+    /// Waits on the calling thread until the background thread has done something.
+    pub(super) fn wait<T: Send + 'static>(
+        &self,
+        at_most: Duration,
+        work: impl Future<Output = Answered<T>> + Send + 'static,
+    ) -> Answered<T> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.spawn(async move {
+            let done = tokio::time::timeout(at_most, work).await;
+            // The caller may have given up.
+            drop(tell.send(done));
+        });
+        match told.recv_timeout(at_most + SPARE) {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) | Err(_) => Err(NoAnswer::Unanswered(self.silent())),
+        }
+    }
+
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.handle.spawn(task)
+    }
+
+    /// Returns the error of a request that was not answered.
+    fn silent(&self) -> StoreError {
+        let hub = self.settings.url.clone();
+        if self.client.initialized() && !self.connected.borrow().0 {
+            let reason = "the connection is lost".to_owned();
+            return StoreError::HubUnreachable { hub, reason };
+        }
+        StoreError::HubSilent { hub }
+    }
+
+    /// Returns the client once it is connected.
+    pub(super) async fn client(&self) -> Answered<&Client> {
+        let client = self.client.get_or_try_init(|| self.connect()).await;
+        let client = client.map_err(NoAnswer::Failed)?;
+        let mut connected = self.connected.subscribe();
+        // The sender is part of `self`.
+        drop(connected.wait_for(|connected| connected.0).await);
+        Ok(client)
+    }
+
+    pub(super) async fn jetstream(&self) -> Answered<Context> {
+        Ok(jetstream::new(self.client().await?.clone()))
+    }
+
+    /// Returns what changes when the connection is lost or made again.
+    pub(super) fn reconnects(&self) -> watch::Receiver<(bool, u64)> {
+        self.connected.subscribe()
+    }
+
+    async fn connect(&self) -> Result<Client> {
+        let connected = self.connected.clone();
+        let unreachable = |reason: String| StoreError::HubUnreachable {
+            hub: self.settings.url.clone(),
+            reason,
+        };
+        let mut options = ConnectOptions::new()
+            .name("swarm")
+            .connection_timeout(CONNECTING)
+            .request_timeout(None)
+            .reconnect_delay_callback(|attempts| {
+                let attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
+                RECONNECTING.min(Duration::from_millis(50).saturating_mul(attempts))
+            })
+            .event_callback(move |event| {
+                let connected = connected.clone();
+                async move {
+                    match event {
+                        Event::Connected => {
+                            connected.send_modify(|now| *now = (true, now.1 + 1));
+                        }
+                        Event::Disconnected | Event::Closed => {
+                            connected.send_modify(|now| now.0 = false);
+                        }
+                        other => tracing::debug!(%other, "hub"),
+                    }
+                }
+            });
+        if let Some(ca) = &self.settings.ca {
+            options = options.add_root_certificates(ca.clone()).require_tls(true);
+        }
+        if let Some(path) = &self.settings.credentials {
+            options = with_credentials(options, path).map_err(unreachable)?;
+        }
+        let client = options.connect(self.settings.url.as_str()).await;
+        let client = client.map_err(|error| {
+            let cause = error.source().map(ToString::to_string);
+            unreachable(
+                cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}")),
+            )
+        })?;
+        self.connected.send_modify(|now| now.0 = true);
+        Ok(client)
+    }
+}
+
+/// Names a team whose requests go through the connection.
+pub(super) fn absent(hub: &Connection, team: &TeamName) -> StoreError {
+    StoreError::NotOnHub {
+        team: team.clone(),
+        hub: hub.settings().url.clone(),
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The last handle may be dropped in an asynchronous context, where a runtime may not block.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Credentials of a hub, from a file.
+
+use std::path::Path;
+
+use async_nats::ConnectOptions;
+
+/// Adds the credentials in a file. Its content tells its kind.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(super) fn with_credentials(
+    options: ConnectOptions,
+    path: &Path,
+) -> Result<ConnectOptions, String> {
+    let bad = |why: String| format!("cannot use the credentials in {}: {why}", path.display());
+    let read = swarm_os::read_optional(path).map_err(|error| bad(error.to_string()))?;
+    let bytes = read.ok_or_else(|| bad("the file does not exist".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("it is not text".to_owned()))?;
+    let text = text.trim();
+    if text.contains("BEGIN NATS USER JWT") {
+        let options = options.credentials(text);
+        return options.map_err(|error| bad(error.to_string()));
+    }
+    if text.starts_with("SU") && text.len() == 58 && !text.contains(':') {
+        return Ok(options.nkey(text.to_owned()));
+    }
+    match text.split_once(':') {
+        Some((user, password)) if !text.contains('\n') => {
+            Ok(options.user_and_password(user.to_owned(), password.to_owned()))
+        }
+        _ => Err(bad(
+            "it is neither `USER:PASSWORD` nor an NKey seed nor a NATS credentials file".to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,208 @@
+//! Leases that this process holds or waits for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use swarm_protocol::MemberName;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use super::lease_record::{LeaseRecord, Seen, State};
+use super::requests::{Published, Requests};
+use crate::lease::Held;
+use crate::records::{Answered, Key, NoAnswer};
+use crate::{Result, StoreError};
+
+/// Longest wait for one request about a lease.
+const REQUEST: Duration = Duration::from_secs(3);
+
+/// Pause before a request that was not answered is repeated.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// How long a release may take. If it fails, the lease ends by itself.
+const RELEASE: Duration = Duration::from_secs(2);
+
+/// A lease of this process. Released when dropped.
+#[derive(Debug)]
+pub(super) struct HeldLease {
+    requests: Arc<Requests>,
+    name: MemberName,
+    record: LeaseRecord,
+    lost: watch::Sender<bool>,
+    renewing: JoinHandle<()>,
+}
+
+impl HeldLease {
+    pub(super) fn new(requests: &Arc<Requests>, name: MemberName, taken: Seen) -> Self {
+        requests.lost.lock().remove(&name);
+        let lost = watch::Sender::new(false);
+        let renewal = Renewal {
+            requests: Arc::clone(requests),
+            name: name.clone(),
+            last: taken.clone(),
+            since: Instant::now(),
+        };
+        let renewing = requests.hub.spawn(renewal.run(lost.clone()));
+        Self {
+            requests: Arc::clone(requests),
+            name,
+            record: taken.record,
+            lost,
+            renewing,
+        }
+    }
+}
+
+impl Held for HeldLease {
+    fn lost(&self) -> Option<watch::Receiver<bool>> {
+        Some(self.lost.subscribe())
+    }
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if *self.lost.borrow() {
+            return;
+        }
+        let requests = Arc::clone(&self.requests);
+        let (name, mine) = (self.name.clone(), self.record.clone());
+        let released = self
+            .requests
+            .hub
+            .wait(RELEASE, async move { requests.release(&name, &mine).await });
+        if released.is_err() {
+            tracing::warn!(name = %self.name, "a lease was not released: it ends by itself");
+        }
+    }
+}
+
+impl Requests {
+    async fn release(&self, name: &MemberName, mine: &LeaseRecord) -> Answered<()> {
+        loop {
+            let Some(mut seen) = self.see_lease(name).await? else {
+                return Ok(());
+            };
+            if seen.record != *mine {
+                return Ok(());
+            }
+            seen.record.state = State::Released;
+            let written = self.write_lease(name, seen.revision, &seen.record).await?;
+            if written != Published::Conflict {
+                self.announce(&Key::lease(name)).await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells when a lease is not held.
+    pub(super) async fn tell_end(
+        self: Arc<Self>,
+        name: MemberName,
+        tell: oneshot::Sender<Result<()>>,
+    ) {
+        let mut tell = tell;
+        let mut changes = self.bells.heard(&Key::lease(&name));
+        let ended = tokio::select! {
+            ended = self.until_end(&name, &mut changes) => ended,
+            () = tell.closed() => return,
+        };
+        // The receiver may have been dropped.
+        drop(tell.send(ended));
+    }
+
+    async fn until_end(&self, name: &MemberName, changes: &mut watch::Receiver<()>) -> Result<()> {
+        loop {
+            let pause = match tokio::time::timeout(REQUEST, self.judge_lease(name)).await {
+                Ok(Ok(Some((seen, left)))) if seen.record.state == State::Held => left,
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(NoAnswer::Failed(error))) => return Err(error),
+                Ok(Err(NoAnswer::Unanswered(_))) | Err(_) => AGAIN,
+            };
+            tokio::select! {
+                () = sleep(pause + AGAIN) => {}
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    /// Returns the error for a process that has lost a lease.
+    pub(super) fn require_leases(&self) -> Result<()> {
+        match self.lost.lock().iter().next() {
+            None => Ok(()),
+            Some(name) => Err(StoreError::LeaseLost {
+                team: self.team.clone(),
+                name: name.clone(),
+            }),
+        }
+    }
+}
+
+/// Renews a lease until it is lost.
+struct Renewal {
+    requests: Arc<Requests>,
+    name: MemberName,
+    /// The lease as this process last wrote it.
+    last: Seen,
+    /// When the request for that began.
+    since: Instant,
+}
+
+impl Renewal {
+    async fn run(mut self, lost: watch::Sender<bool>) {
+        let terms = self.requests.terms;
+        let mut pause = terms.renewal;
+        loop {
+            sleep(pause).await;
+            let began = Instant::now();
+            let renewed = tokio::time::timeout(terms.renewal, self.renew()).await;
+            pause = match renewed {
+                Ok(Ok(Some(seen))) => {
+                    (self.last, self.since) = (seen, began);
+                    terms.renewal
+                }
+                // The team is deleted, or the credentials are withdrawn.
+                Ok(Err(NoAnswer::Failed(error))) if self.since.elapsed() >= terms.term => {
+                    tracing::warn!(%error, name = %self.name, "the lease cannot be renewed");
+                    break;
+                }
+                // Nobody can have taken it before its term is over.
+                Ok(Err(_)) | Err(_) if self.since.elapsed() < terms.term => AGAIN,
+                Ok(_) | Err(_) => break,
+            };
+        }
+        tracing::warn!(name = %self.name, "the lease is lost");
+        self.requests.lost.lock().insert(self.name.clone());
+        lost.send_replace(true);
+        self.requests.bells.ring(Key::lease(&self.name).as_str());
+    }
+
+    /// Returns the renewed lease; `None` if it is lost.
+    async fn renew(&self) -> Answered<Option<Seen>> {
+        let (name, last) = (&self.name, &self.last);
+        let before = self.requests.see_lease(name).await?;
+        // Writes of this process whose acknowledgement was lost count too.
+        let Some(before) = before.filter(|seen| seen.record == last.record) else {
+            return Ok(None);
+        };
+        if self.is_gap(last, &before) {
+            return Ok(None);
+        }
+        let written = self
+            .requests
+            .write_lease(name, before.revision, &before.record);
+        let Published::At(_) = written.await? else {
+            return Err(self.requests.unanswered());
+        };
+        let after = self.requests.see_lease(name).await?;
+        Ok(after.filter(|after| after.record == last.record && !self.is_gap(&before, after)))
+    }
+
+    /// Returns whether the lease had ended between two writes, by the server's clock: this process
+    /// was stopped, or its machine slept.
+    fn is_gap(&self, earlier: &Seen, later: &Seen) -> bool {
+        let gap = u128::try_from(later.at - earlier.at).unwrap_or(0);
+        gap > self.requests.terms.term.as_nanos()
+    }
+}

@@ -1,0 +1,156 @@
+//! Leases of members as records.
+//!
+//! The revision of the record is the fencing token: whoever writes it names the revision that it has
+//! seen. A holder writes it again and again; a lease that was not written for its term has ended,
+//! and whoever finds that out writes so, after which the holder cannot renew it any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{LifeRecord, MemberName};
+
+use super::requests::{Published, Requests};
+use super::subjects;
+use crate::records::{Answered, Key, LeaseState, WriteId};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LeaseRecord {
+    pub(super) state: State,
+    /// The last holder.
+    pub(super) holder: LifeRecord,
+    /// Differs for each time that it was taken.
+    pub(super) id: WriteId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    Held,
+    /// By its holder.
+    Released,
+    /// By somebody who found it not renewed.
+    Ended,
+}
+
+/// A lease as it is on the server.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) revision: u64,
+    pub(super) record: LeaseRecord,
+    /// When it was written, by the server's clock in nanoseconds since 1970.
+    pub(super) at: i128,
+}
+
+impl Requests {
+    pub(super) async fn see_lease(&self, name: &MemberName) -> Answered<Option<Seen>> {
+        let key = Key::lease(name);
+        let Some(message) = self.last(&subjects::of(&self.team, &key)).await? else {
+            return Ok(None);
+        };
+        let record = serde_json::from_slice(&message.payload);
+        Ok(Some(Seen {
+            revision: message.sequence,
+            record: record.map_err(|error| self.failed(&error))?,
+            at: message.time.unix_timestamp_nanos(),
+        }))
+    }
+
+    /// Writes a lease, if nobody else has since.
+    pub(super) async fn write_lease(
+        &self,
+        name: &MemberName,
+        revision: u64,
+        record: &LeaseRecord,
+    ) -> Answered<Published> {
+        let subject = subjects::of(&self.team, &Key::lease(name));
+        let value = serde_json::to_vec(record).map_err(|error| self.failed(&error))?;
+        let (id, none) = (WriteId::new_v4(), HeaderMap::new());
+        self.publish(subject, Some(revision), id, none, value.into())
+            .await
+    }
+
+    /// Returns how long a held lease still lasts if it is not renewed; zero if it is over.
+    pub(super) async fn left(&self, seen: &Seen) -> Answered<Duration> {
+        let age = self.server_time().await? - seen.at;
+        let age = Duration::from_nanos(u64::try_from(age.max(0)).unwrap_or(u64::MAX));
+        Ok(self.terms.term.saturating_sub(age))
+    }
+
+    /// Returns the state of a lease and how long it lasts. Ends it if it was not renewed in time.
+    pub(super) async fn judge_lease(
+        &self,
+        name: &MemberName,
+    ) -> Answered<Option<(Seen, Duration)>> {
+        loop {
+            let Some(mut seen) = self.see_lease(name).await? else {
+                return Ok(None);
+            };
+            if seen.record.state != State::Held {
+                return Ok(Some((seen, Duration::ZERO)));
+            }
+            let left = self.left(&seen).await?;
+            if !left.is_zero() {
+                return Ok(Some((seen, left)));
+            }
+            seen.record.state = State::Ended;
+            let written = self.write_lease(name, seen.revision, &seen.record).await?;
+            if let Published::At(revision) = written {
+                seen.revision = revision;
+                self.announce(&Key::lease(name)).await;
+                return Ok(Some((seen, Duration::ZERO)));
+            }
+        }
+    }
+
+    pub(super) async fn lease_state(&self, name: &MemberName) -> Answered<Option<LeaseState>> {
+        let seen = self.judge_lease(name).await?;
+        Ok(seen.map(|(seen, _)| LeaseState {
+            is_held: seen.record.state == State::Held,
+            record: seen.record.holder,
+        }))
+    }
+
+    /// Takes a lease that nobody holds. Returns it, or the record of its holder.
+    pub(super) async fn acquire(
+        self: &Arc<Self>,
+        name: &MemberName,
+        holder: &LifeRecord,
+        id: WriteId,
+    ) -> Answered<Result<Seen, LifeRecord>> {
+        let record = LeaseRecord {
+            state: State::Held,
+            holder: holder.clone(),
+            id,
+        };
+        loop {
+            let seen = self.judge_lease(name).await?;
+            let seen = seen.map(|(seen, _)| seen);
+            if let Some(seen) = &seen
+                && seen.record.state == State::Held
+            {
+                // An earlier attempt of this call, whose acknowledgement was lost.
+                let is_mine = seen.record == record;
+                let seen = seen.clone();
+                return Ok(if is_mine {
+                    Ok(seen)
+                } else {
+                    Err(seen.record.holder)
+                });
+            }
+            let revision = seen.map_or(0, |seen| seen.revision);
+            let written = self.write_lease(name, revision, &record).await?;
+            if written != Published::Conflict {
+                let mine = self.see_lease(name).await?;
+                self.announce(&Key::lease(name)).await;
+                return match mine {
+                    Some(mine) if mine.record == record => Ok(Ok(mine)),
+                    Some(other) => Ok(Err(other.record.holder)),
+                    None => Err(self.absent()),
+                };
+            }
+        }
+    }
+}

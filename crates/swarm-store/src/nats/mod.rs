@@ -1,0 +1,21 @@
+//! A server of records that several machines reach: NATS with `JetStream`. Nothing of it is visible
+//! above the store.
+
+mod chunks;
+mod connection;
+mod credentials;
+mod lease;
+mod lease_record;
+mod log;
+mod report;
+mod requests;
+mod server_clock;
+mod settings;
+mod space;
+mod subjects;
+mod team_requests;
+
+pub(crate) use connection::Connection;
+pub use report::HubReport;
+pub use settings::{HubSettings, LeaseTerms};
+pub(crate) use space::NatsSpace;

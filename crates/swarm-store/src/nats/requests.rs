@@ -1,0 +1,187 @@
+//! Requests to the server about the stream of one team: single messages.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use async_nats::HeaderMap;
+use async_nats::jetstream::context::{Context, PublishErrorKind};
+use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::{Error, ErrorCode};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use swarm_protocol::{MemberName, TeamName};
+
+use super::connection::{Connection, absent};
+use super::server_clock::ServerClock;
+use super::settings::LeaseTerms;
+use super::subjects;
+use crate::StoreError;
+use crate::records::{Answered, Bells, Key, NoAnswer, WriteId};
+
+const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
+const MESSAGE_ID: &str = "Nats-Msg-Id";
+
+/// What all handles of one team share in this process.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) hub: Arc<Connection>,
+    pub(super) team: TeamName,
+    pub(super) terms: LeaseTerms,
+    pub(super) clock: ServerClock,
+    pub(super) bells: Bells,
+    /// Entries of logs that are known to be appended.
+    pub(super) appended: Mutex<HashSet<WriteId>>,
+    /// Revision and chunks of the records that were read in chunks. Whoever replaces that revision
+    /// removes them.
+    pub(super) chunked: Mutex<BTreeMap<Key, (u64, String)>>,
+    /// Members whose lease this process has lost.
+    pub(super) lost: Mutex<HashSet<MemberName>>,
+}
+
+/// Whether a message was stored, or another one was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Published {
+    At(u64),
+    Conflict,
+}
+
+impl Requests {
+    pub(super) fn new(hub: Arc<Connection>, team: TeamName, terms: LeaseTerms) -> Self {
+        Self {
+            hub,
+            team,
+            terms,
+            clock: ServerClock::default(),
+            bells: Bells::default(),
+            appended: Mutex::default(),
+            chunked: Mutex::default(),
+            lost: Mutex::default(),
+        }
+    }
+
+    pub(super) fn absent(&self) -> NoAnswer {
+        NoAnswer::Failed(absent(&self.hub, &self.team))
+    }
+
+    /// Returns the error of a request that the server refused.
+    pub(super) fn failed(&self, why: &dyn std::error::Error) -> NoAnswer {
+        let cause = why.source().map(ToString::to_string);
+        NoAnswer::Failed(StoreError::HubRefused {
+            team: self.team.clone(),
+            hub: self.hub.settings().url.clone(),
+            reason: cause.map_or_else(|| why.to_string(), |cause| format!("{why}: {cause}")),
+        })
+    }
+
+    pub(super) fn unanswered(&self) -> NoAnswer {
+        NoAnswer::Unanswered(StoreError::HubSilent {
+            hub: self.hub.settings().url.clone(),
+        })
+    }
+
+    pub(super) fn refused(&self, error: &Error) -> NoAnswer {
+        if error.error_code() == ErrorCode::STREAM_NOT_FOUND {
+            return self.absent();
+        }
+        self.failed(error)
+    }
+
+    pub(super) async fn jetstream(&self) -> Answered<Context> {
+        self.hub.jetstream().await
+    }
+
+    pub(super) async fn stream(&self) -> Answered<Stream<()>> {
+        let name = subjects::stream(&self.team);
+        let stream = self.jetstream().await?.get_stream_no_info(name).await;
+        stream.map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the last message of a subject.
+    pub(super) async fn last(&self, subject: &str) -> Answered<Option<StreamMessage>> {
+        let stream = self.stream().await?;
+        match stream.get_last_raw_message_by_subject(subject).await {
+            Ok(message) => Ok(Some(message)),
+            Err(error) => match error.kind() {
+                LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                LastRawMessageErrorKind::JetStream(error) => Err(self.refused(&error)),
+                LastRawMessageErrorKind::InvalidSubject => Err(self.failed(&error)),
+                // No server answers for streams: it is starting, or JetStream is off.
+                LastRawMessageErrorKind::Other => Err(self.unanswered()),
+            },
+        }
+    }
+
+    /// Stores a message if the last one of its subject has this sequence number.
+    pub(super) async fn publish(
+        &self,
+        subject: String,
+        expected: Option<u64>,
+        id: WriteId,
+        mut headers: HeaderMap,
+        payload: Bytes,
+    ) -> Answered<Published> {
+        if let Some(expected) = expected {
+            headers.insert(EXPECTED, expected.to_string());
+        }
+        headers.insert(MESSAGE_ID, id.to_string());
+        let context = self.jetstream().await?;
+        let sent = context.publish_with_headers(subject, headers, payload);
+        let ack = match sent.await {
+            Ok(sent) => sent.await,
+            Err(error) => Err(error),
+        };
+        match ack {
+            Ok(ack) => Ok(Published::At(ack.sequence)),
+            Err(error) => match error.kind() {
+                PublishErrorKind::WrongLastSequence => Ok(Published::Conflict),
+                // Nobody answers for the subject: the stream is gone.
+                PublishErrorKind::StreamNotFound => Err(self.absent()),
+                PublishErrorKind::TimedOut
+                | PublishErrorKind::BrokenPipe
+                | PublishErrorKind::MaxAckPending => Err(self.unanswered()),
+                _ => Err(self.failed(&error)),
+            },
+        }
+    }
+
+    /// Tells all processes that a key has changed. It is only a hint.
+    pub(super) async fn announce(&self, key: &Key) {
+        self.bells.ring(key.as_str());
+        let Ok(client) = self.hub.client().await else {
+            return;
+        };
+        let subject = subjects::changed(&self.team);
+        let told = client.publish(subject, key.to_string().into()).await;
+        // A command may end right after this.
+        let flushed = client.flush().await;
+        if told.is_err() || flushed.is_err() {
+            tracing::debug!(%key, "a change was not announced");
+        }
+    }
+
+    /// Returns the server's time in nanoseconds since 1970, measured now. It is late by at most the
+    /// time of one request.
+    pub(super) async fn measure_clock(&self) -> Answered<i128> {
+        let subject = subjects::clock(&self.team);
+        let id = WriteId::new_v4();
+        let none = HeaderMap::new();
+        let sent = self.publish(subject.clone(), None, id, none, Bytes::new());
+        sent.await?;
+        let base = std::time::Instant::now();
+        let message = self
+            .last(&subject)
+            .await?
+            .ok_or_else(|| self.unanswered())?;
+        self.clock.set(base, message.time.unix_timestamp_nanos());
+        Ok(message.time.unix_timestamp_nanos())
+    }
+
+    /// Returns the server's time in nanoseconds since 1970.
+    pub(super) async fn server_time(&self) -> Answered<i128> {
+        match self.clock.now() {
+            Some(now) => Ok(now),
+            None => self.measure_clock().await,
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The key space of one team on a hub.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use parking_lot::Mutex;
+use swarm_protocol::{LifeRecord, MemberName, TeamName};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::connection::{Connection, absent};
+use super::lease::HeldLease;
+use super::report::{HubReport, report};
+use super::requests::Requests;
+use super::settings::LeaseTerms;
+use super::subjects;
+use crate::records::{
+    Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+};
+use crate::{LeaseEnd, StoreError};
+
+/// All watchers look again this often, because hints can be lost.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// The records of one team on a hub.
+#[derive(Debug)]
+pub(crate) struct NatsSpace {
+    requests: Arc<Requests>,
+    /// Listens for changes once somebody watches.
+    listening: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl NatsSpace {
+    pub(crate) fn new(hub: Arc<Connection>, team: TeamName, terms: LeaseTerms) -> Self {
+        Self {
+            requests: Arc::new(Requests::new(hub, team, terms)),
+            listening: Mutex::default(),
+        }
+    }
+
+    /// Asks the hub for its state. The team must exist.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or the team is not there.
+    pub(crate) fn report(&self, at_most: Duration) -> Result<HubReport, StoreError> {
+        let reported = report(&self.requests, at_most);
+        reported.map_err(|(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))| error)
+    }
+
+    fn listen(&self) {
+        let mut listening = self.listening.lock();
+        if listening.is_none() {
+            let requests = Arc::clone(&self.requests);
+            *listening = Some(self.requests.hub.spawn(listen(requests)));
+        }
+    }
+
+    fn wait<T, F>(&self, at_most: Duration, work: impl FnOnce(Arc<Requests>) -> F) -> Answered<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Answered<T>> + Send + 'static,
+    {
+        let requests = Arc::clone(&self.requests);
+        self.requests.hub.wait(at_most, work(requests))
+    }
+}
+
+impl Drop for NatsSpace {
+    fn drop(&mut self) {
+        if let Some(listening) = self.listening.lock().take() {
+            listening.abort();
+        }
+    }
+}
+
+/// Passes announced changes on. After a pause in the connection everything may have changed.
+async fn listen(requests: Arc<Requests>) {
+    let subject = subjects::changed(&requests.team);
+    let mut reconnects = requests.hub.reconnects();
+    let mut announced = loop {
+        let subscribed = match requests.hub.client().await {
+            Ok(client) => client.subscribe(subject.clone()).await.ok(),
+            Err(_) => None,
+        };
+        match subscribed {
+            Some(announced) => break announced,
+            None => sleep(SWEEP).await,
+        }
+    };
+    requests.bells.ring_all();
+    let mut sweep = interval(SWEEP);
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            announced = announced.next() => match announced {
+                Some(key) => requests.bells.ring(&String::from_utf8_lossy(&key.payload)),
+                None => sleep(SWEEP).await,
+            },
+            changed = reconnects.changed() => {
+                requests.bells.ring_all();
+                if changed.is_err() {
+                    return;
+                }
+            }
+            _ = sweep.tick() => requests.bells.ring_all(),
+        }
+    }
+}
+
+impl Space for NatsSpace {
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    fn absent(&self) -> StoreError {
+        absent(&self.requests.hub, &self.requests.team)
+    }
+
+    fn require_leases(&self) -> Result<(), StoreError> {
+        self.requests.require_leases()
+    }
+
+    fn create(&self, records: &[(Key, Vec<u8>)], at_most: Duration) -> Answered<bool> {
+        let records = records.to_vec();
+        self.wait(
+            at_most,
+            |requests| async move { requests.create(records).await },
+        )
+    }
+
+    fn delete(&self, at_most: Duration) -> Answered<()> {
+        self.wait(at_most, |requests| async move { requests.delete().await })
+    }
+
+    fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>> {
+        let key = key.clone();
+        self.wait(at_most, |requests| async move { requests.read(&key).await })
+    }
+
+    fn write(
+        &self,
+        key: &Key,
+        revision: u64,
+        id: WriteId,
+        value: &[u8],
+        at_most: Duration,
+    ) -> Result<(), NotWritten> {
+        let (key, value) = (key.clone(), value.to_vec());
+        let written = self.wait(at_most, |requests| async move {
+            requests.write(key, revision, id, value).await
+        })?;
+        if written {
+            Ok(())
+        } else {
+            Err(NotWritten::Conflict)
+        }
+    }
+
+    fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()> {
+        let (log, entry) = (log.clone(), entry.to_vec());
+        self.wait(at_most, |requests| async move {
+            requests.append(log, id, entry).await
+        })
+    }
+
+    fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries> {
+        let log = log.clone();
+        self.wait(at_most, |requests| async move {
+            requests.log_from(&log, from).await
+        })
+    }
+
+    fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
+        let log = log.clone();
+        self.wait(
+            at_most,
+            |requests| async move { requests.log_end(&log).await },
+        )
+    }
+
+    fn keys(&self, at_most: Duration) -> Answered<Vec<Key>> {
+        self.wait(at_most, |requests| async move { requests.keys().await })
+    }
+
+    fn heard(&self, key: &Key) -> watch::Receiver<()> {
+        let heard = self.requests.bells.heard(key);
+        self.listen();
+        heard
+    }
+
+    fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>> {
+        let name = name.clone();
+        self.wait(at_most, |requests| async move {
+            requests.lease_state(&name).await
+        })
+    }
+
+    fn take_lease(
+        &self,
+        name: &MemberName,
+        record: &LifeRecord,
+        id: WriteId,
+        at_most: Duration,
+    ) -> Answered<Taken> {
+        let (member, holder) = (name.clone(), record.clone());
+        let taken = self.wait(at_most, |requests| async move {
+            requests.acquire(&member, &holder, id).await
+        })?;
+        Ok(match taken {
+            Ok(taken) => Taken::Held(Box::new(HeldLease::new(
+                &self.requests,
+                name.clone(),
+                taken,
+            ))),
+            Err(holder) => Taken::HeldBy(holder),
+        })
+    }
+
+    fn lease_end(&self, name: &MemberName) -> LeaseEnd {
+        let (tell, ended) = oneshot::channel();
+        self.listen();
+        let waiting = Arc::clone(&self.requests).tell_end(name.clone(), tell);
+        drop(self.requests.hub.spawn(waiting));
+        ended
+    }
+}

@@ -1,0 +1,60 @@
+//! Names of streams and subjects. Names of teams and members have only letters, digits, `_` and `-`.
+
+use swarm_protocol::TeamName;
+
+use crate::records::{Key, WriteId};
+
+/// Returns the stream of a team.
+pub(super) fn stream(team: &TeamName) -> String {
+    format!("swarm-{team}")
+}
+
+/// Returns the subjects that the stream of a team stores.
+pub(super) fn stored(team: &TeamName) -> Vec<String> {
+    let kinds = ["record.>", "log.>", "lease.*", "chunk.*.*", "clock"];
+    kinds.map(|kind| format!("swarm.{team}.{kind}")).to_vec()
+}
+
+/// Returns the subject of a record or a lease.
+pub(super) fn of(team: &TeamName, key: &Key) -> String {
+    format!("swarm.{team}.{key}")
+}
+
+/// Returns the subject of one entry of a log. Each entry has one of its own, so that it is appended
+/// only once.
+pub(super) fn entry(team: &TeamName, log: &Key, id: WriteId) -> String {
+    format!("swarm.{team}.{log}.{id}")
+}
+
+/// Returns the pattern of the entries of a log.
+pub(super) fn entries(team: &TeamName, log: &Key) -> String {
+    format!("swarm.{team}.{log}.*")
+}
+
+/// Returns the subject of one chunk of a large value.
+pub(super) fn chunk(team: &TeamName, id: &str, number: usize) -> String {
+    format!("swarm.{team}.chunk.{id}.{number}")
+}
+
+/// Returns the pattern of all chunks of a value.
+pub(super) fn chunks(team: &TeamName, id: &str) -> String {
+    format!("swarm.{team}.chunk.{id}.*")
+}
+
+/// Returns the subject whose messages show the server's time.
+pub(super) fn clock(team: &TeamName) -> String {
+    format!("swarm.{team}.clock")
+}
+
+/// Returns the subject, not stored, on which changed keys are announced.
+pub(super) fn changed(team: &TeamName) -> String {
+    format!("swarm.{team}.changed")
+}
+
+/// Returns the key of a record's or lease's subject.
+pub(super) fn key(team: &TeamName, subject: &str) -> Option<Key> {
+    let key = subject
+        .strip_prefix("swarm.")?
+        .strip_prefix(team.as_str())?;
+    Some(Key::new(key.strip_prefix('.')?))
+}

@@ -1,0 +1,215 @@
+//! Teams on a hub: a NATS server for each test.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream;
+use futures::StreamExt as _;
+use rustix::process::{Pid, Signal, kill_process};
+use swarm_protocol::SystemClock;
+use swarm_store::{HubSettings, HubStore, StoreLimits, TeamStore};
+use tokio::runtime::Builder;
+
+use crate::world::{Kind, World};
+
+/// A server of this test on a port of its own, with its files in a directory.
+pub(crate) struct NatsServer {
+    child: Child,
+    pub(crate) port: u16,
+    directory: PathBuf,
+}
+
+impl NatsServer {
+    pub(crate) fn start(directory: &Path) -> Self {
+        Self::on_port(directory, "-1", &[])
+    }
+
+    /// Starts it again with the same port and files.
+    pub(crate) fn restart(&mut self) {
+        self.stop();
+        *self = Self::on_port(&self.directory, &self.port.to_string(), &[]);
+    }
+
+    pub(crate) fn on_port(directory: &Path, port: &str, more: &[&str]) -> Self {
+        let ports = directory.join("ports");
+        drop(fs::remove_dir_all(&ports));
+        fs::create_dir_all(&ports).unwrap();
+        let child = Command::new("nats-server")
+            .args(["--addr", "127.0.0.1", "--port", port, "--jetstream"])
+            .arg("--store_dir")
+            .arg(directory)
+            .arg("--ports_file_dir")
+            .arg(&ports)
+            .args(more)
+            .env("PATH", search_path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nats-server is needed: install it, or leave these tests out as `scripts/test` does");
+        let port = wait_for(|| port_in(&ports));
+        wait_for(|| std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+        Self {
+            child,
+            port,
+            directory: directory.to_owned(),
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn stop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Debian installs servers where only the administrator's search path leads.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests find programs as a shell does"
+)]
+fn search_path() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{path}:/usr/sbin:/usr/local/sbin")
+}
+
+fn port_in(directory: &Path) -> Option<u16> {
+    let file = fs::read_dir(directory).ok()?.next()?.ok()?;
+    let text = fs::read_to_string(file.path()).ok()?;
+    let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let url = ports.get("nats")?.get(0)?.as_str()?;
+    url.rsplit(':').next()?.parse().ok()
+}
+
+pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_mins(1), "it never happens");
+        thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+pub(crate) fn settings(server: &NatsServer) -> HubSettings {
+    HubSettings {
+        url: server.url(),
+        credentials: None,
+        ca: None,
+    }
+}
+
+struct Hub {
+    store: HubStore,
+    server: Arc<NatsServer>,
+    is_held: Arc<AtomicBool>,
+    _directory: tempfile::TempDir,
+}
+
+impl Kind for Hub {
+    fn store(&self) -> Arc<dyn TeamStore> {
+        Arc::new(self.store.clone())
+    }
+
+    fn limited(&self, limits: StoreLimits) -> Arc<dyn TeamStore> {
+        Arc::new(self.store.clone().with_limits(limits))
+    }
+
+    fn hold(&self) -> Box<dyn Any> {
+        self.is_held.store(true, Ordering::SeqCst);
+        self.server.signal(Signal::STOP);
+        Box::new(Stopped(Arc::clone(&self.server), Arc::clone(&self.is_held)))
+    }
+
+    fn content(&self) -> String {
+        self.server.signal(Signal::CONT);
+        let content = content(&self.server.url());
+        if self.is_held.load(Ordering::SeqCst) {
+            self.server.signal(Signal::STOP);
+        }
+        format!("{content:?}")
+    }
+}
+
+/// A server that is stopped, so that it answers nothing.
+struct Stopped(Arc<NatsServer>, Arc<AtomicBool>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.1.store(false, Ordering::SeqCst);
+        self.0.signal(Signal::CONT);
+    }
+}
+
+/// Subjects that the stream of the team has.
+pub(crate) fn subjects(url: &str, pattern: &str) -> Vec<String> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(url).await.unwrap();
+        let context = jetstream::new(client);
+        let stream = context.get_stream_no_info("swarm-crew").await.unwrap();
+        let mut found = stream.info_with_subjects(pattern).await.unwrap();
+        let mut subjects = Vec::new();
+        while let Some(subject) = found.next().await {
+            subjects.push(subject.unwrap().0);
+        }
+        subjects
+    })
+}
+
+/// Values of records, and entries of logs, by subject. Leases change by themselves.
+fn content(url: &str) -> BTreeMap<String, String> {
+    let kinds = ["swarm.crew.record.>", "swarm.crew.log.>"];
+    let subjects: Vec<String> = kinds.iter().flat_map(|kind| subjects(url, kind)).collect();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(url).await.unwrap();
+        let context = jetstream::new(client);
+        let stream = context.get_stream_no_info("swarm-crew").await.unwrap();
+        let mut values = BTreeMap::new();
+        for subject in subjects {
+            let message = stream
+                .get_last_raw_message_by_subject(&subject)
+                .await
+                .unwrap();
+            let whole: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
+            let value = whole.get("value").unwrap_or(&whole);
+            values.insert(subject, value.to_string());
+        }
+        values
+    })
+}
+
+pub(crate) fn hub() -> World {
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::start(&directory.path().join("server"));
+    let root = directory.path().join("root");
+    let store = HubStore::new(root, settings(&server), Arc::new(SystemClock)).unwrap();
+    World::of(Hub {
+        store,
+        server: Arc::new(server),
+        is_held: Arc::default(),
+        _directory: directory,
+    })
+}
