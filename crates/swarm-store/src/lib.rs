@@ -17,6 +17,7 @@ mod limits;
 mod mailbox;
 mod memory;
 mod nats;
+mod observer;
 mod operations;
 pub mod process;
 mod reconcile;

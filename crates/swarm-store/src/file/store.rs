@@ -10,6 +10,7 @@ use swarm_protocol::{Clock, Event, TeamName};
 use crate::StoreLimits;
 use crate::file::layout::Layout;
 use crate::file::mailbox::{LastInbox, QuietInboxes};
+use crate::observer::Observer;
 
 /// Minimum number of tasks in an interrupted write for which its completion is announced.
 const WORTH_TELLING: usize = 100;
@@ -23,15 +24,12 @@ pub struct FileStore {
     pub(crate) lock_options: LockOptions,
     pub(crate) quiet: Arc<QuietInboxes>,
     pub(crate) last_inbox: Arc<LastInbox>,
-    witness: Option<Arc<Observer>>,
+    pub(crate) observer: Observer,
     announcer: Option<Arc<Announcer>>,
 }
 
 /// Receives the number of tasks in an interrupted write that is about to be completed.
 type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
-
-/// Receives every event that this store records in a journal, once each.
-type Observer = dyn Fn(&TeamName, &Event) + Send + Sync;
 
 impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,7 +51,7 @@ impl FileStore {
             limits: StoreLimits::default(),
             quiet: Arc::default(),
             last_inbox: Arc::default(),
-            witness: None,
+            observer: Observer::default(),
             announcer: None,
         }
     }
@@ -76,8 +74,8 @@ impl FileStore {
     /// records it, after the event is readable. Locks are held during the call, so it must not
     /// block or call the store.
     #[must_use]
-    pub fn on_event(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
-        self.witness = Some(Arc::new(witness));
+    pub fn on_event(mut self, observe: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
+        self.observer = Observer::new(observe);
         self
     }
 
@@ -99,8 +97,6 @@ impl FileStore {
     }
 
     pub(crate) fn notify_observer(&self, team: &TeamName, event: &Event) {
-        if let Some(witness) = &self.witness {
-            witness(team, event);
-        }
+        self.observer.notify(team, event);
     }
 }

@@ -82,7 +82,9 @@ impl RootStore {
         }
         let root = self.files.layout.root();
         let store = HubStore::new(root, settings.clone(), Arc::clone(&self.files.clock))?;
-        let store = store.with_limits(self.files.limits.clone());
+        let store = store
+            .with_limits(self.files.limits.clone())
+            .observed_by(self.files.observer.clone());
         hubs.insert(settings, store.clone());
         Ok(store.interrupted_by(self.interrupt.clone()))
     }

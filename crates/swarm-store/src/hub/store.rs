@@ -13,7 +13,8 @@ use swarm_protocol::{Clock, TeamConfig, TeamName};
 use super::hub_file;
 use crate::blocking_pool::on_blocking_pool;
 use crate::file::Layout;
-use crate::nats::{Connection, NatsSpace};
+use crate::nats::{Background, Connection, NatsSpace};
+use crate::observer::Observer;
 use crate::records::{Local, Patience, RecordsTeam};
 use crate::{
     HubReport, HubSettings, LeaseTerms, Leftover, NewTeam, Result, StoreError, StoreLimits, Team,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// [`TeamStore`] on a hub. Members' own files are below one config directory, as those of
-/// [`FileStore`](crate::FileStore). All clones share one connection.
+/// [`FileStore`](crate::FileStore). All clones share one connection for each team.
 #[derive(Debug, Clone)]
 pub struct HubStore {
     shared: Arc<Shared>,
@@ -30,11 +31,13 @@ pub struct HubStore {
     limits: StoreLimits,
     interrupt: LockInterrupt,
     terms: LeaseTerms,
+    observer: Observer,
 }
 
 #[derive(Debug)]
 struct Shared {
-    connection: Arc<Connection>,
+    hub: HubSettings,
+    background: Arc<Background>,
     spaces: Mutex<BTreeMap<TeamName, Arc<NatsSpace>>>,
 }
 
@@ -49,7 +52,8 @@ impl HubStore {
     pub fn new(root: PathBuf, hub: HubSettings, clock: Arc<dyn Clock>) -> Result<Self> {
         Ok(Self {
             shared: Arc::new(Shared {
-                connection: Arc::new(Connection::new(hub)?),
+                background: Arc::new(Background::start(&hub)?),
+                hub,
                 spaces: Mutex::default(),
             }),
             layout: Layout::new(root),
@@ -57,6 +61,7 @@ impl HubStore {
             limits: StoreLimits::default(),
             interrupt: LockInterrupt::default(),
             terms: LeaseTerms::default(),
+            observer: Observer::default(),
         })
     }
 
@@ -71,6 +76,12 @@ impl HubStore {
     #[must_use]
     pub fn with_lease_terms(mut self, terms: LeaseTerms) -> Self {
         self.terms = terms;
+        self
+    }
+
+    #[must_use]
+    pub(super) fn observed_by(mut self, observer: Observer) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -100,14 +111,19 @@ impl HubStore {
     }
 
     fn hub(&self) -> &HubSettings {
-        self.shared.connection.settings()
+        &self.shared.hub
     }
 
     fn space(&self, team: &TeamName) -> Arc<NatsSpace> {
         let mut spaces = self.shared.spaces.lock();
         let space = spaces.entry(team.clone()).or_insert_with(|| {
-            let connection = Arc::clone(&self.shared.connection);
-            Arc::new(NatsSpace::new(connection, team.clone(), self.terms))
+            let background = Arc::clone(&self.shared.background);
+            let connection = Connection::new(self.hub().clone(), team, background);
+            Arc::new(NatsSpace::new(
+                Arc::new(connection),
+                team.clone(),
+                self.terms,
+            ))
         });
         Arc::clone(space)
     }
@@ -124,6 +140,7 @@ impl HubStore {
             local,
             Patience::new(self.interrupt.clone()),
         )
+        .with_observer(self.observer.clone())
     }
 }
 

@@ -1,13 +1,15 @@
-//! The connection of this process to a hub, shared by its teams.
+//! The connections of this process to a hub.
 
 use std::error::Error as _;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions, Event};
+use parking_lot::Mutex;
 use swarm_protocol::TeamName;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OnceCell, watch};
@@ -15,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::credentials::with_credentials;
 use super::settings::HubSettings;
+use super::subjects;
 use crate::records::{Answered, NoAnswer};
 use crate::{Result, StoreError};
 
@@ -27,15 +30,25 @@ const RECONNECTING: Duration = Duration::from_secs(2);
 /// How much longer a caller waits than the request that it waits for.
 const SPARE: Duration = Duration::from_secs(1);
 
-/// A connection that is made when it is first used, and made again when it is lost.
-pub(crate) struct Connection {
-    settings: HubSettings,
+/// The thread that keeps connections and the leases of this process alive.
+#[derive(Debug)]
+pub(crate) struct Background {
     /// `None` once dropped.
     runtime: Option<Runtime>,
     handle: Handle,
+}
+
+/// The connection of one team, which is made when it is first used, and made again when it is lost.
+/// Each team has its own, so that credentials can be limited to its subjects.
+pub(crate) struct Connection {
+    settings: HubSettings,
+    replies: String,
+    background: Arc<Background>,
     client: OnceCell<Client>,
     /// Whether it is connected, and how often it was.
     connected: watch::Sender<(bool, u64)>,
+    /// What the server last said about a request that it does not answer, for lack of permission.
+    refusal: Arc<Mutex<Option<String>>>,
 }
 
 impl fmt::Debug for Connection {
@@ -46,12 +59,12 @@ impl fmt::Debug for Connection {
     }
 }
 
-impl Connection {
-    /// Prepares a connection. Its background thread keeps it and the leases of this process alive.
+impl Background {
+    /// Starts the thread.
     ///
     /// # Errors
-    /// If the thread cannot be started.
-    pub(crate) fn new(settings: HubSettings) -> Result<Self> {
+    /// If it cannot be started.
+    pub(crate) fn start(settings: &HubSettings) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("swarm-hub")
@@ -62,15 +75,26 @@ impl Connection {
                 reason: error.to_string(),
             })?;
         Ok(Self {
-            settings,
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
-            client: OnceCell::new(),
-            connected: watch::Sender::new((false, 0)),
         })
     }
+}
 
-    pub(crate) fn settings(&self) -> &HubSettings {
+impl Connection {
+    /// Prepares a connection.
+    pub(crate) fn new(settings: HubSettings, team: &TeamName, background: Arc<Background>) -> Self {
+        Self {
+            settings,
+            replies: subjects::replies(team),
+            background,
+            client: OnceCell::new(),
+            connected: watch::Sender::new((false, 0)),
+            refusal: Arc::default(),
+        }
+    }
+
+    pub(super) fn settings(&self) -> &HubSettings {
         &self.settings
     }
 
@@ -93,12 +117,15 @@ impl Connection {
     }
 
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        self.handle.spawn(task)
+        self.background.handle.spawn(task)
     }
 
     /// Returns the error of a request that was not answered.
     fn silent(&self) -> StoreError {
         let hub = self.settings.url.clone();
+        if let Some(reason) = self.refusal.lock().clone() {
+            return StoreError::HubUnreachable { hub, reason };
+        }
         if self.client.initialized() && !self.connected.borrow().0 {
             let reason = "the connection is lost".to_owned();
             return StoreError::HubUnreachable { hub, reason };
@@ -127,12 +154,14 @@ impl Connection {
 
     async fn connect(&self) -> Result<Client> {
         let connected = self.connected.clone();
+        let refusal = Arc::clone(&self.refusal);
         let unreachable = |reason: String| StoreError::HubUnreachable {
             hub: self.settings.url.clone(),
             reason,
         };
         let mut options = ConnectOptions::new()
             .name("swarm")
+            .custom_inbox_prefix(&self.replies)
             .connection_timeout(CONNECTING)
             .request_timeout(None)
             .reconnect_delay_callback(|attempts| {
@@ -141,13 +170,19 @@ impl Connection {
             })
             .event_callback(move |event| {
                 let connected = connected.clone();
+                let refusal = Arc::clone(&refusal);
                 async move {
                     match event {
                         Event::Connected => {
+                            *refusal.lock() = None;
                             connected.send_modify(|now| *now = (true, now.1 + 1));
                         }
                         Event::Disconnected | Event::Closed => {
                             connected.send_modify(|now| now.0 = false);
+                        }
+                        Event::ServerError(error) => {
+                            tracing::warn!(%error, "hub");
+                            *refusal.lock() = Some(error.to_string());
                         }
                         other => tracing::debug!(%other, "hub"),
                     }
@@ -179,7 +214,7 @@ pub(super) fn absent(hub: &Connection, team: &TeamName) -> StoreError {
     }
 }
 
-impl Drop for Connection {
+impl Drop for Background {
     fn drop(&mut self) {
         // The last handle may be dropped in an asynchronous context, where a runtime may not block.
         if let Some(runtime) = self.runtime.take() {

@@ -15,7 +15,7 @@ mod space;
 mod subjects;
 mod team_requests;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Background, Connection};
 pub use report::HubReport;
 pub use settings::{HubSettings, LeaseTerms};
 pub(crate) use space::NatsSpace;

@@ -51,6 +51,11 @@ pub(super) fn changed(team: &TeamName) -> String {
     format!("swarm.{team}.changed")
 }
 
+/// Returns the prefix of the subjects on which the server answers.
+pub(super) fn replies(team: &TeamName) -> String {
+    format!("swarm.{team}.reply")
+}
+
 /// Returns the key of a record's or lease's subject.
 pub(super) fn key(team: &TeamName, subject: &str) -> Option<Key> {
     let key = subject

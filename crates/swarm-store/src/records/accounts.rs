@@ -14,11 +14,10 @@ impl RecordsTeam {
         self.require()?;
         let at = self.now();
         self.may_write(false)?;
-        self.append(
-            &values::journal(),
-            Uuid::new_v4(),
-            &JournalEntry { at, event },
-        )
+        let entry = JournalEntry { at, event };
+        self.append(&values::journal(), Uuid::new_v4(), &entry)?;
+        self.observer.notify(&self.team, &entry.event);
+        Ok(())
     }
 
     pub(super) fn events_from(&self, from: Cursor) -> Result<Events> {

@@ -14,6 +14,7 @@ use super::space::{Answered, Key, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::Layout;
 use crate::keys::SigningKey;
+use crate::observer::Observer;
 use crate::roster::{refuse_if_busy, refuse_if_led};
 use crate::{
     MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamDirectories, TeamView,
@@ -27,6 +28,7 @@ pub(crate) struct RecordsTeam {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: StoreLimits,
     pub(super) local: Local,
+    pub(super) observer: Observer,
     pub(super) patience: Patience,
     pub(super) call: Call,
 }
@@ -53,9 +55,16 @@ impl RecordsTeam {
             clock,
             limits,
             local,
+            observer: Observer::default(),
             call: Call::new(&patience, false),
             patience,
         }
+    }
+
+    /// Sets an observer of the events that this handle records.
+    pub(crate) fn with_observer(mut self, observer: Observer) -> Self {
+        self.observer = observer;
+        self
     }
 
     /// Creates the team.
@@ -226,6 +235,11 @@ impl RecordsTeam {
     fn publish_now<V>(&self, written: &Versioned<V>) {
         if let Err(error) = self.publish(written) {
             tracing::warn!(%error, "the journal is incomplete until the next change");
+        }
+        for (_, entry) in &written.outbox {
+            if let Outgoing::Event(entry) = entry {
+                self.observer.notify(&self.team, &entry.event);
+            }
         }
     }
 }

@@ -409,3 +409,74 @@ fn a_root_has_teams_in_files_and_on_hubs_and_each_name_once() {
     gone.delete(false, false).block_on().unwrap();
     assert_eq!(elsewhere.teams().block_on().unwrap(), []);
 }
+
+/// The configuration of `docs/hub.md` for the user of one team.
+fn user_of(team: &str) -> String {
+    let api = "$JS.API";
+    format!(
+        r#"{{ user: {team}, password: secret-{team}, permissions: {{
+            publish: ["swarm.{team}.>", "{api}.INFO", "{api}.STREAM.*.swarm-{team}",
+                "{api}.STREAM.MSG.GET.swarm-{team}", "{api}.CONSUMER.*.swarm-{team}",
+                "{api}.CONSUMER.*.swarm-{team}.>", "{api}.CONSUMER.MSG.NEXT.swarm-{team}.*"],
+            subscribe: ["swarm.{team}.>"] }} }}"#
+    )
+}
+
+#[test]
+fn the_credentials_of_a_team_open_this_team_and_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path().join("server");
+    std::fs::create_dir_all(&at).unwrap();
+    let config = at.join("nats.conf");
+    let users = format!(
+        "authorization {{ users: [{}, {}] }}",
+        user_of("crew"),
+        user_of("other")
+    );
+    swarm_os::replace_alone(&config, users.as_bytes()).unwrap();
+    let config = config.display().to_string();
+    let server = NatsServer::on_port(&at, "-1", &["--config", &config]);
+    let with = |credentials: &str| {
+        let file = directory.path().join(credentials.replace(':', "-"));
+        swarm_os::replace_alone(&file, format!("{credentials}\n").as_bytes()).unwrap();
+        let hub = HubSettings {
+            credentials: Some(file),
+            ..settings(&server)
+        };
+        machine(&directory.path().join(credentials), hub)
+    };
+    let (mine, others) = (with("crew:secret-crew"), with("other:secret-other"));
+    mine.create_team(new_team("crew")).block_on().unwrap();
+    others.create_team(new_team("other")).block_on().unwrap();
+    let crew = crew(&mine);
+    let spawn = join(&*crew, "alice");
+    crew.send(&name("alice"), Draft::person("hello"))
+        .block_on()
+        .unwrap();
+    crew.create_tasks(&[new_task("work", &[])], &Actor::person(&team("crew")))
+        .block_on()
+        .unwrap();
+    drop(
+        crew.take_life(&name("alice"), &life_record(spawn))
+            .block_on()
+            .unwrap(),
+    );
+    assert!(crew.events().block_on().unwrap().entries.len() > 3);
+    assert_eq!(crew.names_on_disk().block_on(), [name("alice")]);
+    mine.report(&team("crew")).block_on().unwrap();
+    let hurried = others
+        .team(&team("crew"))
+        .with_lock_timeout(Duration::from_millis(300));
+    hurried.config().block_on().unwrap_err();
+    hurried
+        .send(&name("alice"), Draft::person("spy"))
+        .block_on()
+        .unwrap_err();
+    let wrong = with("crew:secret-other")
+        .team(&team("crew"))
+        .config()
+        .block_on()
+        .unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Environment, "{wrong}");
+    crew.delete(false, true).block_on().unwrap();
+}
