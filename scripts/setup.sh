@@ -53,6 +53,16 @@ need() {
     stop "\`$1\` is missing: install $2 with your system's package manager and run this again"
 }
 
+# want PROGRAM PACKAGE: like `need`, but returns 1 if the program cannot be installed. Debian installs servers in
+# directories that are on the search path of root only.
+want() {
+    has "$1" && return
+    [ -x "/usr/sbin/$1" ] && return
+    has apt-get && [ "$(id -u)" = 0 ] || return 1
+    say "$(basename "$0"): \`$1\` is missing, installing the package $2"
+    install_package "$2" && { has "$1" || [ -x "/usr/sbin/$1" ]; }
+}
+
 install_package() {
     # The package lists may be outdated; they are fetched only if necessary.
     quiet_apt install "$1" || { quiet_apt update && quiet_apt install "$1"; }

@@ -10,7 +10,7 @@ use swarm_config::{
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
-use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
 
 use crate::command_line::CommandLine;
 use crate::config_directory;
@@ -37,6 +37,8 @@ pub(crate) struct App {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) store: Arc<dyn TeamStore>,
+    /// The same store, for what concerns hubs.
+    pub(crate) hubs: RootStore,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) out: Output,
     /// Journal events of this process that hooks must be run for.
@@ -99,12 +101,14 @@ impl App {
                     "completing the creation of {tasks} tasks in team {team}, which was interrupted"
                 ));
             });
+        let hubs = RootStore::new(store);
         let env_team = env.get("SWARM_TEAM").map(str::to_owned);
         Ok(Self {
             env,
             root,
             settings,
-            store: Arc::new(store),
+            store: Arc::new(hubs.clone()),
+            hubs,
             clock,
             out,
             team_events,
@@ -126,6 +130,7 @@ impl App {
             root: self.root.clone(),
             settings: self.settings.clone(),
             store: Arc::clone(&self.store),
+            hubs: self.hubs.clone(),
             clock: Arc::clone(&self.clock),
             out: self.out,
             team_events: Arc::clone(&self.team_events),

@@ -14,7 +14,7 @@ use swarm_panes::own_backend;
 use swarm_permissions::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
 use swarm_runtimes::NoModel;
-use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
@@ -86,11 +86,11 @@ impl OrderedTeammate {
         let source = models::ClientSource::of_order(&order, &args.root, &spending);
         let model = model(&source, &order)?;
         let models = Arc::new(models::Factory::new(source, &order.cwd));
-        let store = Arc::new(store.with_limits(StoreLimits {
+        let store = Arc::new(RootStore::new(store.with_limits(StoreLimits {
             max_unread: order.limits.max_unread,
             max_message_bytes: order.limits.max_message_bytes,
             ..StoreLimits::default()
-        }));
+        })));
         let worktrees = worktrees(env, &args.root, &order).with_occupants(occupants(store.clone()));
         let machine = GatheringFacts::begin(env, &worktrees, order.cwd.clone());
         let ordered = order.worktree.as_ref();

@@ -7,9 +7,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use swarm_config::Environment;
 
 use super::{
-    acp, agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes, requests, resume,
-    review, rights, run, send, spawn, status, stop, task, team, trust, worktree,
+    acp, agents, brief, compact, completions, config, cost, demo, doctor, gc, hub, inbox,
+    instructions, interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes,
+    requests, resume, review, rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -182,6 +182,9 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
+        /// Run a hub for teams on several machines.
+        #[command(subcommand)]
+        Hub(args: hub::HubCommand) => hub::run(app, &args);
         /// Serve a lead to an editor over the Agent Client Protocol.
         Acp(args: acp::AcpArgs) => acp::run(app, args);
         /// Offer the team's tools to an MCP client.

@@ -15,6 +15,7 @@ mod detach;
 mod doctor;
 mod editor;
 mod gc;
+mod hub;
 mod inbox;
 mod input_text;
 mod instructions;

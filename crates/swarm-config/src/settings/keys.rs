@@ -137,6 +137,12 @@ settings! {
     max_unread: usize = "inbox.max_unread", Kind::Whole(1, 1_000_000), SettableBy::Restrict;
     /// Maximum bytes of text per message.
     max_message_bytes: usize = "inbox.max_message_bytes", Kind::Whole(1024, 67_108_864), SettableBy::Restrict;
+    /// URL of the hub of new teams that are created with `--hub`; empty for none.
+    hub_url: String = "hub.url", Kind::OptionalText, SettableBy::User;
+    /// File with its credentials; empty for none.
+    hub_credentials: String = "hub.credentials", Kind::OptionalText, SettableBy::User;
+    /// PEM file of the authority that signed its certificate; empty for the system's.
+    hub_ca: String = "hub.ca", Kind::OptionalText, SettableBy::User;
     /// Time after which the lead is told that a member has not answered another one.
     answer_timeout: Duration = "inbox.answer_timeout_s", Kind::Limit(604_800), SettableBy::User;
     /// Names of instruction files in order of preference.

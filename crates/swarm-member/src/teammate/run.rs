@@ -1,6 +1,7 @@
 //! A teammate process from its start to its end.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, &parts.root, order.spawn_id);
-    let _life = take_life(&*store, &order, &process)?;
+    let life = take_life(&*store, &order, &process)?;
     let files = store.team(team);
     let logs = files.member_dir(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
@@ -99,7 +100,17 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     if is_resumed {
         member.tell_team();
     }
-    let ending = member.run().await;
+    let ending = {
+        let mut running = pin!(member.run());
+        tokio::select! {
+            ending = &mut running => ending,
+            () = life.lost() => {
+                // Its tasks are given back already, and nothing that it does is recorded any more.
+                termination.tell("its lease was lost");
+                running.await
+            }
+        }
+    };
     member.mail.finish_writes().await;
     member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap_complete::CompletionCandidate;
 use swarm_config::{Environment, Settings, SettingsFiles};
 use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, FileStore, TeamStore};
+use swarm_store::{BlockOn as _, FileStore, RootStore, TeamStore};
 
 use crate::commands::requests::is_open;
 
@@ -40,8 +40,9 @@ impl Offer {
         }
     }
 
-    fn store(&self) -> Option<FileStore> {
-        Some(FileStore::new(self.root.clone()?, Arc::new(SystemClock)))
+    fn store(&self) -> Option<RootStore> {
+        let files = FileStore::new(self.root.clone()?, Arc::new(SystemClock));
+        Some(RootStore::new(files))
     }
 
     /// Returns the selected team, or every team if none is selected.

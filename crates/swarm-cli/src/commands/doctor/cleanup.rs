@@ -7,7 +7,7 @@ use std::sync::Arc;
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
-use swarm_store::{BlockOn as _, FileStore, TeamStore};
+use swarm_store::{BlockOn as _, FileStore, RootStore, TeamStore};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -45,9 +45,13 @@ pub(super) fn check(env: &Environment) -> Vec<Finding> {
     findings
 }
 
+fn store_at(root: &Path) -> RootStore {
+    RootStore::new(FileStore::new(root.to_owned(), Arc::new(SystemClock)))
+}
+
 /// Panes of teams whose directory was removed.
 fn panes(env: &Environment, root: &Path) -> Option<Finding> {
-    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let store = store_at(root);
     let facts = terminal_of(env, root);
     let runtime = runtime().ok()?;
     let left = runtime.block_on(orphaned_panes(&store, root, &facts));
@@ -68,7 +72,7 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
-    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let store = store_at(root);
     let left: Vec<String> = abandoned(&worktrees, &store, &env.cwd)
         .iter()
         .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
@@ -81,7 +85,7 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
 }
 
 fn teams(root: &Path) -> Vec<Finding> {
-    let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
+    let store = store_at(root);
     let (names, remains) = match store.teams_and_remains().block_on() {
         Ok(found) => found,
         Err(error) => {

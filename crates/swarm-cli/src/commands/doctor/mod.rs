@@ -5,6 +5,7 @@ mod agent_programs;
 mod cleanup;
 mod disk;
 mod finding;
+mod hubs;
 mod instructions;
 mod programs;
 mod run;

@@ -7,8 +7,8 @@ use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
 use super::{
-    agent_config, agent_programs, cleanup, disk, instructions, programs, sandbox, servers, trust,
-    written,
+    agent_config, agent_programs, cleanup, disk, hubs, instructions, programs, sandbox, servers,
+    trust, written,
 };
 use crate::failure::Failure;
 use crate::output::{Output, plain};
@@ -45,6 +45,7 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.extend(instructions::check(env, settings));
     findings.extend(servers::check(env, settings)?);
     findings.extend(disk::check(env));
+    findings.extend(hubs::check(env));
     findings.extend(cleanup::check(env));
     Ok(findings)
 }

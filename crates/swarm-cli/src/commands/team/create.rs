@@ -9,13 +9,15 @@ use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
 use crate::app::App;
+use crate::commands::hub::HubArgs;
 use crate::config_directory;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  swarm team create parser --description \"The date parser\"")]
+  swarm team create parser --description \"The date parser\"
+  swarm team create parser --hub nats://build.example:4222 --credentials ~/hub")]
 pub(crate) struct TeamCreateArgs {
     /// Name: letters, digits, `_` and `-`, starting with a letter or digit.
     pub(crate) name: String,
@@ -25,23 +27,26 @@ pub(crate) struct TeamCreateArgs {
     /// Budget of all members together, such as 5$ or 500k-tokens [default: setting `budget.team`].
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<Budget>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
 }
 
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
     let name = TeamName::parse(&args.name)?;
     config_directory::make(&app.root)?;
-    let made = app
-        .store
-        .create_team(NewTeam {
-            name,
-            description: args.description,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: app.env.cwd.clone(),
-            lead_model: None,
-            created_by: PERSON.to_owned(),
-        })
-        .block_on();
+    let new = NewTeam {
+        name,
+        description: args.description,
+        lead_session_id: None,
+        lead_process: None,
+        cwd: app.env.cwd.clone(),
+        lead_model: None,
+        created_by: PERSON.to_owned(),
+    };
+    let made = match args.hub.wanted(app)? {
+        Some(hub) => app.hubs.create_on_hub(new, hub).block_on(),
+        None => app.store.create_team(new).block_on(),
+    };
     let config = match made {
         Err(StoreError::TeamExists { team, state }) => {
             let hint = how_to_use(app, &team);

@@ -8,9 +8,10 @@ use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
 use super::down::TeamDownArgs;
 use super::external::TeamAddArgs;
+use super::join::TeamJoinArgs;
 use super::list::TeamListArgs;
 use super::up::TeamUpArgs;
-use super::{create, delete, down, external, list, show, up};
+use super::{create, delete, down, external, join, list, show, up};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ use crate::failure::Failure;
 pub(crate) enum TeamCommand {
     /// Create a team.
     Create(TeamCreateArgs),
+    /// Connect this machine to a team that was created on a hub.
+    Join(TeamJoinArgs),
     /// Start the team of a template: its members and tasks.
     Up(TeamUpArgs),
     /// Shut down the team of a template and delete it.
@@ -52,6 +55,10 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
         TeamCommand::Create(args) => {
             require_person(app, "team create")?;
             create::run(app, args)
+        }
+        TeamCommand::Join(args) => {
+            require_person(app, "team join")?;
+            join::run(app, &args)
         }
         TeamCommand::Up(args) => up::run(app, &args),
         TeamCommand::Down(args) => down::run(app, &args),

@@ -5,6 +5,7 @@ mod delete;
 mod dispatch;
 mod down;
 mod external;
+mod join;
 mod list;
 mod show;
 mod up;

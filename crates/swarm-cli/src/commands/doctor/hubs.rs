@@ -1,0 +1,86 @@
+//! Checks of the hubs of this machine's teams.
+
+use std::sync::Arc;
+
+use swarm_config::Environment;
+use swarm_protocol::{SystemClock, TeamName};
+use swarm_store::{BlockOn as _, FileStore, HubReport, HubSettings, RootStore, TeamStore as _};
+
+use super::finding::Finding;
+
+const NAME: &str = "hub";
+
+/// Difference of clocks beyond which times of several machines are hard to compare.
+const CLOCKS: i64 = 2000;
+
+/// Oldest version with what teams need.
+const OLDEST: (u64, u64) = (2, 9);
+
+pub(super) fn check(env: &Environment) -> Vec<Finding> {
+    let Ok(root) = env.root() else {
+        return Vec::new();
+    };
+    let store = RootStore::new(FileStore::new(root, Arc::new(SystemClock)));
+    let teams = store.teams().block_on().unwrap_or_default();
+    teams
+        .iter()
+        .filter_map(|team| of_team(&store, team))
+        .collect()
+}
+
+fn of_team(store: &RootStore, team: &TeamName) -> Option<Finding> {
+    let hub = match store.hub_of(team) {
+        Ok(hub) => hub?,
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            return Some(Finding::missing(NAME, error.to_string(), hint));
+        }
+    };
+    Some(match store.hub_report(team, hub.clone()).block_on() {
+        Ok(report) => judged(team, &hub, &report),
+        Err(error) => Finding::missing(
+            NAME,
+            format!("team {team}: {error}"),
+            "check that it runs, its address and its credentials",
+        ),
+    })
+}
+
+fn judged(team: &TeamName, hub: &HubSettings, report: &HubReport) -> Finding {
+    let used = report.used >> 20;
+    let storage = match report.limit {
+        Some(limit) => format!("{used} of {} MiB used", limit >> 20),
+        None => format!("{used} MiB used"),
+    };
+    let ahead = report.clock_ahead_ms;
+    let found = format!(
+        "team {team}: {}, nats-server {}, {storage}, its clock differs by {} ms",
+        hub.url,
+        report.version,
+        ahead.abs()
+    );
+    let mut parts = report
+        .version
+        .split('.')
+        .map(|part| part.parse().unwrap_or(0));
+    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if version < OLDEST {
+        return Finding::warning(NAME, found, "install nats-server 2.9 or newer");
+    }
+    if report
+        .limit
+        .is_some_and(|limit| report.used > limit / 10 * 9)
+    {
+        return Finding::warning(
+            NAME,
+            found,
+            "delete old teams, or raise the limit of the hub",
+        );
+    }
+    if ahead.abs() > CLOCKS {
+        let hint =
+            "synchronize the clocks: times in journals and messages are those of each machine";
+        return Finding::warning(NAME, found, hint);
+    }
+    Finding::ok(NAME, found)
+}

@@ -1,0 +1,77 @@
+//! Options of commands that use a hub.
+
+use std::path::{Path, PathBuf};
+
+use swarm_protocol::ErrorKind;
+use swarm_store::HubSettings;
+
+use crate::app::App;
+use crate::failure::Failure;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubArgs {
+    /// Keep the team on a hub, a server that other machines reach [without URL: setting `hub.url`].
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    hub: Option<String>,
+    /// File with the hub's credentials [default: setting `hub.credentials`].
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+    /// PEM file of the authority that signed the hub's certificate [default: setting `hub.ca`].
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl HubArgs {
+    /// Returns the hub that was asked for.
+    pub(in crate::commands) fn wanted(&self, app: &App) -> Result<Option<HubSettings>, Failure> {
+        match &self.hub {
+            Some(url) => self.hub_at(app, url).map(Some),
+            None if self.credentials.is_some() || self.ca.is_some() => {
+                let message = "`--credentials` and `--ca` are for a hub";
+                Err(Failure::new(ErrorKind::Usage, message).with_hint("add `--hub URL`"))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the hub that was asked for, or else that of the settings.
+    pub(in crate::commands) fn required(&self, app: &App) -> Result<HubSettings, Failure> {
+        self.hub_at(app, self.hub.as_deref().unwrap_or_default())
+    }
+
+    fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings, Failure> {
+        let settings = &app.settings;
+        let url = if url.is_empty() {
+            &settings.hub_url
+        } else {
+            url
+        };
+        if url.is_empty() {
+            let message = "no hub is named, neither by `--hub` nor by the setting `hub.url`";
+            return Err(Failure::new(ErrorKind::Usage, message).with_hint("use `--hub URL`"));
+        }
+        if !["nats://", "tls://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+        {
+            let message = format!("`{url}` is not the URL of a hub");
+            let hint = "use nats://HOST:PORT or tls://HOST:PORT";
+            return Err(Failure::new(ErrorKind::Usage, message).with_hint(hint));
+        }
+        if url.contains('@') {
+            let message = "a hub's URL cannot contain credentials: they would be visible to others";
+            let hint = "write `USER:PASSWORD` to a file and name it with `--credentials`";
+            return Err(Failure::new(ErrorKind::Usage, message).with_hint(hint));
+        }
+        let file = |given: Option<&PathBuf>, setting: &str| {
+            let setting = Some(Path::new(setting)).filter(|path| !path.as_os_str().is_empty());
+            let path = given.map(PathBuf::as_path).or(setting);
+            path.map(|path| app.env.cwd.join(path))
+        };
+        Ok(HubSettings {
+            url: url.to_owned(),
+            credentials: file(self.credentials.as_ref(), &settings.hub_credentials),
+            ca: file(self.ca.as_ref(), &settings.hub_ca),
+        })
+    }
+}
