@@ -53,7 +53,6 @@ fn run(env: &Environment, start: InProcessStart) -> anyhow::Result<Option<Ending
         command,
         output,
         mut stop,
-        lead,
     } = start;
     let words = std::iter::once(PathBuf::from(PROGRAM).into_os_string()).chain(command.args);
     let args = TeammateArgs::try_parse_from(words)?;
@@ -62,12 +61,8 @@ fn run(env: &Environment, start: InProcessStart) -> anyhow::Result<Option<Ending
     ordered.process.pane = Some(pane);
     ordered.process.backend = BackendType::InProcess;
     let termination = Termination::default();
-    let (told, mut asked) = (termination.clone(), stop.clone());
-    // On the lead's threads, because this one may be waiting for a lock.
-    let waiting = lead.spawn(async move {
-        asked.asked().await;
-        told.tell(CAUSE);
-    });
+    let told = termination.clone();
+    stop.on_asked(move || told.tell(CAUSE));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -80,7 +75,6 @@ fn run(env: &Environment, start: InProcessStart) -> anyhow::Result<Option<Ending
             () = stop.abandoned() => None,
         }
     });
-    waiting.abort();
     // A thread of a call that does not end is left behind.
     runtime.shutdown_background();
     if ended.is_none() {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use swarm_os::process::Process;
 use swarm_protocol::{BackendType, SpawnId, TeamName};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::host::InProcessHost;
@@ -103,7 +102,6 @@ impl PaneBackend for InProcessBackend {
             command: command.clone(),
             output,
             stop,
-            lead: Handle::current(),
         })?;
         tracing::debug!(member = %record.member, spawn = %record.spawn_id, "task started");
         Ok(Started { pid: None })

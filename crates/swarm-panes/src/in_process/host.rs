@@ -15,7 +15,7 @@ use swarm_os::{DirectoryWatcher, Subscription};
 use swarm_protocol::SpawnId;
 use tokio::sync::watch;
 
-use super::start::{InProcessStart, InProcessStop, StopStage};
+use super::start::{InProcessStart, InProcessStop, StopSender, StopStage};
 use crate::PaneError;
 use crate::record::{self, End};
 
@@ -42,9 +42,9 @@ struct Tasks {
     started: Mutex<HashMap<SpawnId, Task>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Task {
-    stop: watch::Sender<StopStage>,
+    stop: StopSender,
     end: watch::Receiver<Option<End>>,
 }
 
@@ -70,7 +70,7 @@ impl InProcessHost {
         start: impl FnOnce(InProcessStop) -> InProcessStart,
     ) -> Result<(), PaneError> {
         let record = self.0.watcher.subscribe(directory, record::name(spawn_id));
-        let (stop_sender, stop) = InProcessStop::new();
+        let (stop_sender, stop) = StopSender::new();
         let (end_sender, end_receiver) = watch::channel(None);
         let task = Task {
             stop: stop_sender,
@@ -141,11 +141,7 @@ impl Tasks {
 impl Task {
     async fn stop(&self) -> bool {
         for (stage, time) in [(StopStage::Asked, GRACE), (StopStage::Abandoned, RETURN)] {
-            self.stop.send_if_modified(|now| {
-                let is_later = *now < stage;
-                *now = stage.max(*now);
-                is_later
-            });
+            self.stop.send(stage);
             if tokio::time::timeout(time, self.ended()).await.is_ok() {
                 return true;
             }

@@ -1,9 +1,11 @@
 //! A program that runs as a task: what it gets, and how it is told to stop.
 
+use std::fmt;
 use std::fs::File;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_protocol::PaneId;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::PaneCommand;
@@ -16,14 +18,59 @@ pub(super) enum StopStage {
     Abandoned,
 }
 
+/// Called when a task must stop.
+type Tell = Box<dyn FnOnce() + Send>;
+
 /// Tells a task to stop, as SIGTERM and SIGKILL tell a process.
-#[derive(Debug, Clone)]
-pub struct InProcessStop(watch::Receiver<StopStage>);
+#[derive(Clone)]
+pub struct InProcessStop {
+    stage: watch::Receiver<StopStage>,
+    tell: Arc<Mutex<Option<Tell>>>,
+}
+
+/// Stops a task.
+#[derive(Clone)]
+pub(super) struct StopSender {
+    stage: watch::Sender<StopStage>,
+    tell: Arc<Mutex<Option<Tell>>>,
+}
+
+impl StopSender {
+    pub(super) fn new() -> (Self, InProcessStop) {
+        let (sender, receiver) = watch::channel(StopStage::No);
+        let tell = Arc::<Mutex<Option<Tell>>>::default();
+        let stop = InProcessStop {
+            stage: receiver,
+            tell: Arc::clone(&tell),
+        };
+        let stage = sender;
+        (Self { stage, tell }, stop)
+    }
+
+    /// Tells the task, unless it was told this or more before.
+    pub(super) fn send(&self, stage: StopStage) {
+        self.stage.send_if_modified(|now| {
+            let is_later = *now < stage;
+            *now = stage.max(*now);
+            is_later
+        });
+        let tell = self.tell.lock().take();
+        if let Some(tell) = tell {
+            tell();
+        }
+    }
+}
 
 impl InProcessStop {
-    pub(super) fn new() -> (watch::Sender<StopStage>, Self) {
-        let (sender, receiver) = watch::channel(StopStage::No);
-        (sender, Self(receiver))
+    /// Calls `tell` when the task must stop, on the thread that stops it: that of the task may be
+    /// waiting for a lock. `tell` must not block.
+    pub fn on_asked(&self, tell: impl FnOnce() + Send + 'static) {
+        let mut kept = self.tell.lock();
+        if *self.stage.borrow() == StopStage::No {
+            *kept = Some(Box::new(tell));
+        } else {
+            tell();
+        }
     }
 
     /// Resolves when the task must stop.
@@ -39,9 +86,17 @@ impl InProcessStop {
 
     async fn reached(&mut self, stage: StopStage) {
         // Without a sender, nobody can stop the task any more.
-        if self.0.wait_for(|now| *now >= stage).await.is_err() {
+        if self.stage.wait_for(|now| *now >= stage).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+impl fmt::Debug for InProcessStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InProcessStop")
+            .field(&*self.stage.borrow())
+            .finish()
     }
 }
 
@@ -56,6 +111,4 @@ pub struct InProcessStart {
     pub output: File,
     /// Tells the task to stop.
     pub stop: InProcessStop,
-    /// The runtime of the lead.
-    pub lead: Handle,
 }
