@@ -211,6 +211,9 @@ fn members_die_with_a_lead_that_is_killed() {
     world.swarm(&["resume", "demo"]).ok();
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     wait_for_no_process(world);
+    let sockets = format!("sockets/tmux-{}", rustix::process::getuid().as_raw());
+    let records = world.directory().join(sockets).join("in-process");
+    assert_eq!(std::fs::read_dir(records).unwrap().count(), 0);
 }
 
 #[test]
