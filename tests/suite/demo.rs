@@ -7,11 +7,28 @@ use crate::scene::world;
 #[test]
 fn the_demo_mends_its_repository_and_leaves_nothing() {
     let world = world();
-    let shown = world.swarm(&["demo", "--no-attach", "--pace", "0"]);
+    let shown = world.swarm(&[
+        "demo",
+        "--no-attach",
+        "--pace",
+        "0",
+        "--recording",
+        "demo.svg",
+    ]);
     let account = shown.ok().stdout.clone() + &shown.stderr;
-    for name in ["explorer", "implementer", "tester"] {
-        assert!(account.contains(name), "{}", shown.story());
+    for part in [
+        "implementer asks: Bash git commit",
+        "explorer     died",
+        "$ swarm spawn explorer",
+        "person       answers implementer: approved",
+        "3 teammates and a lead",
+        "3 tasks completed, 1 question answered, 1 teammate killed",
+        "swarm doctor",
+    ] {
+        assert!(account.contains(part), "{part}: {}", shown.story());
     }
+    let recording = std::fs::read_to_string(world.directory().join("demo.svg")).unwrap();
+    assert!(recording.matches("class=\"frame\"").count() > 10);
     assert_eq!(world.processes(), []);
     let panes: Vec<_> = world.own_servers().iter().flat_map(Tmux::panes).collect();
     assert_eq!(panes, []);

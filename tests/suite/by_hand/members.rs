@@ -332,3 +332,17 @@ fn a_member_that_is_stopped_during_a_command_exits_without_a_kill() {
         .json();
     assert!(ended.to_string().contains("approved"), "{ended}");
 }
+
+#[test]
+fn resume_with_a_members_name_says_how_to_restart_the_member() {
+    let (world, model) = world_of(POLITE);
+    spawn(&world, "bob", &model);
+    let refused = world.swarm(&["resume", "bob"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.story());
+    assert!(
+        refused.stderr.contains("swarm spawn bob"),
+        "{}",
+        refused.stderr
+    );
+    world.swarm(&["shutdown", "bob"]).ok();
+}

@@ -1,10 +1,14 @@
 //! Renders windows as characters and as SVG.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::picture::canvas::{Canvas, color};
-use crate::picture::window::Window;
+use crate::picture::window::{Frame, Window};
 use crate::sanitize::clean_line;
+
+/// How long a recording shows its last frame.
+const LAST_FRAME: Duration = Duration::from_secs(4);
 
 /// Renders the windows as boxes of characters, one below the other, each under its name. Without
 /// `unicode` the boxes are drawn in ASCII; the content of the panes is unchanged.
@@ -46,6 +50,55 @@ pub fn svg(windows: &[Window]) -> String {
     anstyle_svg::Term::new()
         .palette(anstyle_svg::WIN10_CONSOLE)
         .render_svg(&styled)
+}
+
+/// Renders frames as one SVG document that shows them one after another, again and again. Where the
+/// viewer wants no motion, the last frame is shown.
+pub fn recording(frames: &[Frame]) -> String {
+    let Some(last) = frames.last() else {
+        return svg(&[]);
+    };
+    let duration = (last.at + LAST_FRAME).as_secs_f64();
+    let percent = |at: Duration| at.as_secs_f64() / duration * 100.0;
+    let pictures: Vec<String> = frames.iter().map(|frame| svg(&frame.windows)).collect();
+    let size = |name: &str| {
+        let sizes = pictures.iter().filter_map(|picture| length(picture, name));
+        sizes.max().unwrap_or_default()
+    };
+    let mut out = format!(
+        "<svg width=\"{}px\" height=\"{}px\" xmlns=\"http://www.w3.org/2000/svg\">\n<style>\n\
+         .frame {{ visibility: hidden; animation: {duration:.2}s step-end infinite }}\n",
+        size("width"),
+        size("height"),
+    );
+    for (number, frame) in frames.iter().enumerate() {
+        let from = percent(frame.at);
+        let until = frames
+            .get(number + 1)
+            .map_or(100.0, |next| percent(next.at));
+        let _infallible = writeln!(
+            out,
+            "@keyframes f{number} {{ 0% {{ visibility: hidden }} {from:.3}% {{ visibility: visible }} \
+             {until:.3}% {{ visibility: hidden }} }}"
+        );
+    }
+    out.push_str(
+        "@media (prefers-reduced-motion: reduce) { .frame { animation: none } \
+         .frame:last-child { visibility: visible } }\n</style>\n",
+    );
+    for (number, picture) in pictures.iter().enumerate() {
+        let _infallible = writeln!(
+            out,
+            "<g class=\"frame\" style=\"animation-name: f{number}\">\n{picture}</g>"
+        );
+    }
+    out + "</svg>\n"
+}
+
+/// Returns a length of an SVG document in pixels.
+fn length(svg: &str, name: &str) -> Option<u32> {
+    let after = svg.split_once(&format!("{name}=\""))?.1;
+    after.split_once("px")?.0.parse().ok()
 }
 
 fn drawn(windows: &[Window], line: impl Fn(&Canvas, usize) -> String) -> String {

@@ -6,5 +6,5 @@ mod line;
 mod screen;
 mod window;
 
-pub use draw::{svg, text};
-pub use window::{Pane, Window};
+pub use draw::{recording, svg, text};
+pub use window::{Frame, Pane, Window};

@@ -1,6 +1,17 @@
 //! Input of the pictures: windows and their panes as captured.
 
+use std::time::Duration;
+
 use swarm_protocol::Color;
+
+/// Windows at a point of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frame {
+    /// Time since the beginning of the recording.
+    pub at: Duration,
+    /// The windows.
+    pub windows: Vec<Window>,
+}
 
 /// A window of a terminal multiplexer with its panes. Cells that no pane covers are borders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,17 +1,20 @@
-//! The summary of the demo: one line per journal event.
+//! The account of the demo: one line per journal event, and the totals at the end.
 
 use swarm_protocol::{Event, JournalEntry, TaskState, UnixMs};
 use swarm_team::speaker;
+use swarm_ui::print::counted;
 
 /// Returns the line for an event, or `None` if the event is not shown.
 pub(super) fn line(entry: &JournalEntry, began: UnixMs) -> Option<String> {
     let (who, what) = words(&entry.event)?;
-    let at = entry.at.since(began);
-    Some(format!(
-        "{:>3}.{} s  {who:<12} {what}",
-        at / 1000,
-        at % 1000 / 100
-    ))
+    let at = time(entry.at, began);
+    Some(format!("{at}  {who:<12} {what}"))
+}
+
+/// Returns the time since the beginning, in a column of fixed width.
+pub(super) fn time(at: UnixMs, began: UnixMs) -> String {
+    let passed = at.since(began);
+    format!("{:>3}.{} s", passed / 1000, passed % 1000 / 100)
 }
 
 fn words(event: &Event) -> Option<(String, String)> {
@@ -46,6 +49,15 @@ fn words(event: &Event) -> Option<(String, String)> {
             };
             (by.clone(), format!("{what} task #{task}"))
         }
+        Event::RequestOpened {
+            from, description, ..
+        } => (from.to_string(), format!("asks: {description}?")),
+        Event::RequestAnswered {
+            to: Some(to),
+            answer,
+            by,
+            ..
+        } => (by.by.clone(), format!("answers {to}: {answer}")),
         Event::ShutdownRequested { member, .. } => {
             ("team-lead".to_owned(), format!("asks {member} to stop"))
         }
@@ -55,11 +67,63 @@ fn words(event: &Event) -> Option<(String, String)> {
     })
 }
 
-/// Whether the panes are captured at this event: a member has finished its work, or the shutdown
-/// begins.
+/// Whether the panes are captured at this event.
 pub(super) fn is_moment(event: &Event) -> bool {
     matches!(
         event,
-        Event::TurnEnded { .. } | Event::ShutdownRequested { .. }
+        Event::SpawnCommitted { .. }
+            | Event::TaskChanged { .. }
+            | Event::RequestOpened { .. }
+            | Event::RequestAnswered { .. }
+            | Event::TurnEnded { .. }
+            | Event::MemberDied { .. }
+            | Event::ShutdownRequested { .. }
     )
+}
+
+/// Totals of what has happened.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    spawns: u64,
+    messages: u64,
+    tasks: u64,
+    answers: u64,
+    deaths: u64,
+}
+
+impl Tally {
+    pub(super) fn count(&mut self, event: &Event) {
+        match event {
+            Event::SpawnCommitted { .. } => self.spawns += 1,
+            Event::Queued { frame: None, .. } => self.messages += 1,
+            Event::TaskChanged {
+                from,
+                to: TaskState::Completed,
+                ..
+            } if *from != TaskState::Completed => self.tasks += 1,
+            Event::RequestAnswered { .. } => self.answers += 1,
+            Event::MemberDied { .. } => self.deaths += 1,
+            _ => {}
+        }
+    }
+
+    /// Returns the totals as a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let Self {
+            messages,
+            tasks,
+            answers,
+            deaths,
+            ..
+        } = self;
+        let members = self.spawns.saturating_sub(*deaths);
+        format!(
+            "{} and a lead: {}, {}, {}, {} and continued.",
+            counted(members, "teammate"),
+            counted(*messages, "message"),
+            counted(*tasks, "task") + " completed",
+            counted(*answers, "question") + " answered",
+            counted(*deaths, "teammate") + " killed",
+        )
+    }
 }

@@ -1,6 +1,8 @@
 //! `swarm demo`: runs a team with a scripted model in a temporary directory.
 
 mod account;
+mod audience;
+mod person;
 mod picture;
 mod play;
 mod server;

@@ -2,24 +2,27 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_member::RunReport;
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
-use swarm_panes::TmuxBackend;
-use swarm_protocol::{ErrorKind, TeamName, UnixMs};
-use swarm_store::{Cursor, FileStore, TeamStore as _};
-use swarm_ui::picture::{self as drawing, Window};
+use swarm_os::replace_alone;
+use swarm_protocol::{ErrorKind, TeamName};
+use swarm_store::{FileStore, TeamStore as _};
+use swarm_ui::picture as drawing;
+use tokio::sync::mpsc::unbounded_channel;
 
-use super::account::{is_moment, line};
-use super::picture::{capture, panes};
+use super::audience::{Audience, Impressions};
+use super::person::Person;
+use super::picture::panes;
 use super::server::DemoServer;
 use super::stage::Stage;
 use crate::app::App;
 use crate::commands::acting::require_person;
+use crate::commands::runtime;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -28,7 +31,8 @@ A team with a scripted model fixes a repository with a failing test. Your own te
 
 Examples:
   swarm demo
-  swarm demo --no-attach --pace 0 --picture demo.svg")]
+  swarm demo --no-attach --pace 0 --picture demo.svg
+  swarm demo --recording demo.svg")]
 pub(crate) struct DemoArgs {
     /// Print a summary instead of showing the panes, even in a terminal.
     #[arg(long)]
@@ -39,6 +43,9 @@ pub(crate) struct DemoArgs {
     /// Save a picture of the panes as SVG.
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,
+    /// Save the course of the demo as a moving SVG.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recording: Option<PathBuf>,
     /// Playback speed: 1 for watching, 0 for as fast as possible.
     #[arg(long, value_name = "FACTOR")]
     pub(crate) pace: Option<f64>,
@@ -50,15 +57,25 @@ const ACCOUNT_PACE: f64 = 0.35;
 /// Timeout of the whole demo.
 const CURTAIN: Duration = Duration::from_mins(2);
 
+/// Time to read the last events after the terminal has detached.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
 const TEAM: &str = "demo";
 const PROMPT: &str =
     "A test in this repository fails. Create a team, find the cause, fix it, and verify the fix.";
+
+/// What to do after the demo.
+const NEXT: &str = "
+Next:
+    swarm doctor    reports what is missing on your machine
+    swarm           starts a lead in this terminal";
 
 /// Runs the demo.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     require_person(app, "demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let attach = terminal && !args.no_attach && args.picture.is_none() && !app.out.json;
+    let draws = args.picture.is_some() || args.recording.is_some();
+    let attach = terminal && !args.no_attach && !draws && !app.out.json;
     let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });
     let stage = Stage::build(app, pace, args.keep)?;
     let (before, passes) = stage.run_test(app)?;
@@ -71,15 +88,11 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     app.out.say("A small repository whose test fails:");
     tell(app, &before);
     let server = DemoServer::start(app, &stage, &lead_command(&stage)?)?;
-    let windows = if attach {
-        server.attach()?;
-        Vec::new()
-    } else {
-        super::super::runtime()?.block_on(watch(app, &stage, &server))?
-    };
-    let ended = finish(app, &stage, args, &windows);
+    let runtime = runtime()?;
+    let impressions = runtime.block_on(show(app, &stage, &server, attach, pace))?;
+    let ended = finish(app, &stage, args, &impressions, attach);
     drop(server);
-    super::super::runtime()?.block_on(stage.end_processes());
+    runtime.block_on(stage.end_processes());
     ended
 }
 
@@ -105,105 +118,96 @@ fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
     Ok(words)
 }
 
-/// Prints the summary as events arrive and keeps the last picture of the working team.
-async fn watch(app: &App, stage: &Stage, server: &DemoServer) -> Result<Vec<Window>, Failure> {
+/// Shows the team: in this terminal, or as an account of its events.
+async fn show(
+    app: &App,
+    stage: &Stage,
+    server: &DemoServer,
+    attach: bool,
+    pace: f64,
+) -> Result<Impressions, Failure> {
+    let store = FileStore::new(stage.root(), Arc::clone(&app.clock));
+    let (tell, events) = unbounded_channel();
+    let began = app.clock.now();
     let audience = Audience {
         app,
-        store: FileStore::new(stage.root(), Arc::clone(&app.clock)),
-        team: TeamName::parse(TEAM)?,
+        team: store.team(&TeamName::parse(TEAM)?),
+        server,
         backend: server.backend()?,
-        began: app.clock.now(),
+        began,
+        prints: !attach,
+        person: tell,
     };
-    tokio::time::timeout(CURTAIN, audience.follow(stage))
-        .await
-        .map_err(|_| {
+    let person = Person {
+        app,
+        stage,
+        server,
+        pace,
+        began: (!attach).then_some(began),
+        events,
+        request: None,
+    };
+    let mut impressions = Impressions::default();
+    let followed = async {
+        tokio::select! {
+            followed = audience.follow(stage, &mut impressions) => followed,
+            failed = person.act() => failed,
+        }
+    };
+    if attach {
+        let (mut followed, mut attached) = (pin!(followed), pin!(server.attach()));
+        tokio::select! {
+            done = &mut followed => attached.await.and(done)?,
+            done = &mut attached => {
+                done?;
+                // Either the run has ended, or the person has detached, which ends the demo.
+                if let Ok(done) = tokio::time::timeout(LAST_LOOK, followed).await {
+                    done?;
+                }
+            }
+        }
+    } else {
+        let done = tokio::time::timeout(CURTAIN, followed).await;
+        done.map_err(|_| {
             let message = format!("the demo did not finish within {} s", CURTAIN.as_secs());
             Failure::new(ErrorKind::TimedOut, message)
-        })?
-}
-
-struct Audience<'a> {
-    app: &'a App,
-    store: FileStore,
-    team: TeamName,
-    backend: TmuxBackend,
-    began: UnixMs,
-}
-
-impl Audience<'_> {
-    async fn follow(&self, stage: &Stage) -> Result<Vec<Window>, Failure> {
-        let watcher = DirectoryWatcher::new();
-        let end = NameFilter::Exact(vec!["report.json".into()]);
-        let mut report = watcher.subscribe(stage.directory(), end);
-        let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
-        let journal = self.store.team(&self.team).journal_path();
-        let mut entered: Option<Subscription> = None;
-        let (mut position, mut pictures) = (Cursor::default(), Vec::new());
-        loop {
-            if entered.is_none() && journal.exists() {
-                let name = NameFilter::Exact(vec!["journal.jsonl".into()]);
-                entered = journal
-                    .parent()
-                    .map(|directory| watcher.subscribe(directory, name));
-            }
-            if journal.exists() {
-                let news = self.store.team(&self.team).events_from(position).await?;
-                position = news.next;
-                if news.entries.iter().any(|entry| is_moment(&entry.event)) {
-                    self.take_picture(&mut pictures).await;
-                }
-                let lines = news
-                    .entries
-                    .iter()
-                    .filter_map(|entry| line(entry, self.began));
-                lines.for_each(|line| self.app.out.say(&line));
-            }
-            if stage.report().exists() {
-                return Ok(pictures);
-            }
-            let entered = async {
-                match entered.as_mut() {
-                    Some(entered) => entered.changed().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = report.changed() => {}
-                () = teams.changed() => {}
-                () = entered => {}
-            }
-        }
+        })??;
     }
-
-    /// Replaces the picture unless panes were closed since.
-    async fn take_picture(&self, pictures: &mut Vec<Window>) {
-        match capture(&self.backend, &self.team).await {
-            Ok(fresh) if panes(&fresh) >= panes(pictures) => *pictures = fresh,
-            Ok(_) => {}
-            Err(failure) => tracing::debug!(message = failure.message, "no picture"),
-        }
-    }
+    Ok(impressions)
 }
 
 fn finish(
     app: &App,
     stage: &Stage,
     args: &DemoArgs,
-    windows: &[Window],
+    impressions: &Impressions,
+    attach: bool,
 ) -> Result<ExitCode, Failure> {
-    if !windows.is_empty() && !app.out.json {
+    let frames = &impressions.frames;
+    // While the team stops, panes vanish.
+    let picture = frames.iter().max_by_key(|frame| panes(&frame.windows));
+    let windows = picture.map_or(&[][..], |frame| &frame.windows);
+    if !attach && !windows.is_empty() && !app.out.json {
         app.out.data("")?;
         app.out.data(&drawing::text(windows, true))?;
     }
-    if let Some(path) = &args.picture {
-        replace_alone(&app.env.cwd.join(path), drawing::svg(windows).as_bytes())
-            .map_err(anyhow::Error::from)?;
+    let save = |path: &Path, what: &str, svg: String| {
+        let written = replace_alone(&app.env.cwd.join(path), svg.as_bytes());
+        written.map_err(anyhow::Error::from)?;
         app.out
-            .say(&format!("The picture is in {}.", path.display()));
+            .say(&format!("The {what} is in {}.", path.display()));
+        Ok::<(), Failure>(())
+    };
+    if let Some(path) = &args.picture {
+        save(path, "picture", drawing::svg(windows))?;
+    }
+    if let Some(path) = &args.recording {
+        save(path, "recording", drawing::recording(frames))?;
     }
     let (after, passes) = stage.run_test(app)?;
     app.out.say("The same test afterwards:");
     tell(app, &after);
+    app.out.say(&impressions.tally.sentence());
     if args.keep {
         app.out.say(&format!(
             "Everything is kept in {}.",
@@ -219,6 +223,7 @@ fn finish(
             } else {
                 app.out
                     .data(&crate::output::plain(report.result.trim_end()))?;
+                app.out.say(NEXT);
             }
             Ok(ExitCode::SUCCESS)
         }

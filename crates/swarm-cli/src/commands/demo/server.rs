@@ -34,7 +34,8 @@ impl DemoServer {
                 .with_hint("install tmux, for example with `apt-get install tmux`")
         })?;
         runtime()?.block_on(swarm_panes::check_tmux(&program))?;
-        let mut command = Command::new(&program);
+        // Panes inherit the environment of the server, whichever client creates them.
+        let mut command = stage.command(app, &program);
         command
             .arg("-S")
             .arg(stage.socket())
@@ -44,12 +45,6 @@ impl DemoServer {
             .args(["-P", "-F", "#{pane_id} #{pid}", "-c"])
             .arg(stage.repo());
         command.arg("--").args(lead);
-        // Panes inherit the environment of the server, whichever client creates them.
-        command
-            .env_clear()
-            .envs(app.env.shell(&[]))
-            .env("HOME", stage.home());
-        command.env("CLAUDE_CONFIG_DIR", stage.root());
         for name in ["NO_COLOR", "COLORTERM"] {
             if let Some(value) = app.env.get(name) {
                 command.env(name, value);
@@ -81,6 +76,7 @@ impl DemoServer {
             "bg=default,fg=colour244",
         ])?;
         server.tmux(&["set-option", "-g", "status-right", ""])?;
+        server.tmux(&["set-option", "-g", "status-right-length", "60"])?;
         server.tmux(&["set-option", "-g", "mouse", "on"])?;
         Ok(server)
     }
@@ -100,28 +96,58 @@ impl DemoServer {
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .status()?;
         Ok(())
     }
 
+    /// Shows a text in the status line.
+    pub(super) fn show(&self, text: &str) {
+        let text = text.replace('#', "##");
+        self.try_tmux(&["set-option", "-g", "status-right", &text]);
+    }
+
+    /// Shows the window of a pane.
+    pub(super) fn select(&self, pane: &str) {
+        self.try_tmux(&["select-window", "-t", pane]);
+    }
+
+    /// Runs a tmux command that is not essential. It fails when the server has ended.
+    fn try_tmux(&self, args: &[&str]) {
+        if let Err(failure) = self.tmux(args) {
+            tracing::debug!(message = failure.message, "tmux command not run");
+        }
+    }
+
     /// Attaches this terminal until the session ends or the person detaches.
-    pub(super) fn attach(&self) -> Result<(), Failure> {
-        self.command()
-            .args(["attach-session", "-t", "swarm-demo"])
-            .status()?;
+    pub(super) async fn attach(&self) -> Result<(), Failure> {
+        let mut command = self.command();
+        command.args(["attach-session", "-t", "swarm-demo"]);
+        tokio::process::Command::from(command).status().await?;
         Ok(())
     }
 
     /// Returns the panes as they are displayed.
     pub(super) fn backend(&self) -> Result<TmuxBackend, Failure> {
-        let env = format!("{},{},0", self.socket.display(), self.pid);
         let place = swarm_panes::PanePlacement::default();
         Ok(TmuxBackend::inside(
             self.program.clone(),
-            &env,
+            &self.address(),
             &self.lead_pane,
             place,
         )?)
+    }
+
+    /// The variables of a program in the lead's pane.
+    pub(super) fn variables(&self) -> [(&'static str, String); 2] {
+        [
+            ("TMUX", self.address()),
+            ("TMUX_PANE", self.lead_pane.clone()),
+        ]
+    }
+
+    fn address(&self) -> String {
+        format!("{},{},0", self.socket.display(), self.pid)
     }
 }
 

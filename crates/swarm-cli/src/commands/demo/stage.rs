@@ -87,22 +87,16 @@ impl Stage {
             Failure::new(ErrorKind::Environment, "git not found on the PATH")
                 .with_hint("install git, for example with `apt-get install git`")
         })?;
-        let steps: [&[&str]; 3] = [
+        let steps: [&[&str]; 5] = [
             &["init", "--quiet", "--initial-branch=main"],
+            &["config", "user.name", "demo"],
+            &["config", "user.email", "demo@localhost"],
             &["add", "."],
             &["commit", "--quiet", "--message=A bill and its cases"],
         ];
         for step in steps {
-            let done = Command::new(&git)
-                .args(["-c", "user.name=demo", "-c", "user.email=demo@localhost"])
-                .args(step)
-                .current_dir(self.repo())
-                .env_clear()
-                .envs(app.env.shell(&[]))
-                .env("HOME", self.home())
-                .env("GIT_CONFIG_NOSYSTEM", "1")
-                .stdin(Stdio::null())
-                .output()?;
+            let mut command = self.command(app, &git);
+            let done = command.args(step).stdin(Stdio::null()).output()?;
             if !done.status.success() {
                 let words = String::from_utf8_lossy(&done.stderr);
                 let message = format!("git {} failed: {}", step[0], words.trim());
@@ -110,6 +104,20 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// Returns a command that runs in the repository, with the home and config directories of the
+    /// demo.
+    pub(super) fn command(&self, app: &App, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.repo())
+            .env_clear()
+            .envs(app.env.shell(&[]))
+            .env("HOME", self.home())
+            .env("CLAUDE_CONFIG_DIR", self.root())
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        command
     }
 
     /// Stops every process of the demo so that the directory can be removed. A lead whose pane was
@@ -152,13 +160,8 @@ impl Stage {
 
     /// Returns the output of the repository's test and whether it passes.
     pub(super) fn run_test(&self, app: &App) -> Result<(String, bool), Failure> {
-        let done = Command::new("sh")
-            .arg("tests/run.sh")
-            .current_dir(self.repo())
-            .env_clear()
-            .envs(app.env.shell(&[]))
-            .stdin(Stdio::null())
-            .output()?;
+        let mut command = self.command(app, Path::new("sh"));
+        let done = command.arg("tests/run.sh").stdin(Stdio::null()).output()?;
         Ok((
             String::from_utf8_lossy(&done.stdout).into_owned(),
             done.status.success(),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_member::RunReport;
-use swarm_protocol::{TeamConfig, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
@@ -17,7 +17,8 @@ use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {
     require_no_agent(app, "resume")?;
-    let config = without_lead(app, &TeamName::parse(&args.name)?)?;
+    let config = without_lead(app, &TeamName::parse(&args.name)?)
+        .map_err(|failure| or_name_of_member(app, &args.name, failure))?;
     let Some(prompt) = &args.prompt else {
         return by_hand::run(app, args, &config);
     };
@@ -36,6 +37,20 @@ pub(in crate::commands) fn carry_on(
     require_no_agent(app, what)?;
     let config = without_lead(app, team)?;
     headless::run(app, args, &config, prompt)
+}
+
+/// Says how to restart a member if a member's name was given instead of a team's.
+fn or_name_of_member(app: &App, name: &str, failure: Failure) -> Failure {
+    let is_member = || {
+        let team = app.store.team(&app.team_as_it_is().ok()?);
+        let config = team.config().block_on().ok()?;
+        config.member(&MemberName::parse(name).ok()?).map(drop)
+    };
+    if failure.kind == ErrorKind::NotFound && is_member().is_some() {
+        let hint = format!("to restart a member with its conversation: swarm spawn {name}");
+        return failure.with_hint(hint);
+    }
+    failure
 }
 
 /// Returns the roster of a team that a lead can take over.
