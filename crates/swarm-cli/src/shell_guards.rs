@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_config::{Environment, Settings};
-use swarm_protocol::{ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
+use swarm_protocol::{
+    ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards,
+};
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use crate::app::App;
@@ -143,6 +145,11 @@ fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>, Failure> {
         app.out.warn(&format!(
             "swarm: agents' shell commands run without a sandbox: {reasons}"
         ));
+    } else if !probe.has_proxy && app.settings.sandbox_network == SandboxNetwork::Proxy {
+        app.out.warn(
+            "swarm: agents' shell commands have no network: limiting them to a proxy requires user namespaces or \
+             Linux 6.7; set `sandbox.network` to open if they need it",
+        );
     }
     Ok(probe.backend)
 }
@@ -172,4 +179,19 @@ fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
     symlink(program, &fresh)?;
     std::fs::rename(&fresh, &git)?;
     Ok(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registries_are_permitted_unless_the_settings_say_otherwise() {
+        let mut settings = Settings::built_in().unwrap();
+        settings.sandbox_hosts = vec!["own.example".to_owned()];
+        let permitted = hosts(&settings);
+        assert!(permitted.iter().any(|host| host == "crates.io"));
+        settings.sandbox_registries = false;
+        assert_eq!(hosts(&settings), ["own.example"]);
+    }
 }

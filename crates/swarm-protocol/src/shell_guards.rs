@@ -35,14 +35,26 @@ pub struct ShellGuards {
     pub network: SandboxNetwork,
     /// Hosts that the proxy permits: `example.com`, `*.example.com` or `example.com:22`.
     pub hosts: Vec<String>,
+    /// Whether a person can permit other hosts; otherwise they are denied immediately.
+    pub asks_for_hosts: bool,
 }
 
 impl ShellGuards {
     /// Returns whether every command runs in a sandbox without a terminal and without Unix sockets,
     /// so that it cannot type into a terminal or its multiplexer.
     pub fn cut_terminals(&self) -> bool {
+        self.confine_all() && !self.unix_sockets
+    }
+
+    /// Returns whether every command runs in a sandbox that keeps it away from servers of this machine,
+    /// so that it cannot type into a terminal that listens on TCP.
+    pub fn cut_loopback(&self) -> bool {
+        self.confine_all() && self.network != SandboxNetwork::Open
+    }
+
+    fn confine_all(&self) -> bool {
         let confines_all = matches!(self.sandbox, SandboxUse::Always | SandboxUse::Auto);
-        confines_all && self.backend.is_some() && !self.helper.is_empty() && !self.unix_sockets
+        confines_all && self.backend.is_some() && !self.helper.is_empty()
     }
 }
 
@@ -162,6 +174,29 @@ mod tests {
             let mut open = confined.clone();
             change(&mut open);
             assert!(!open.cut_terminals(), "{open:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_limited_network_of_every_command_cuts_loopback() {
+        let limited = ShellGuards {
+            sandbox: SandboxUse::Auto,
+            backend: Some(SandboxKind::Namespaces),
+            helper: vec!["swarm".to_owned()],
+            network: SandboxNetwork::Proxy,
+            unix_sockets: true,
+            ..ShellGuards::default()
+        };
+        assert!(limited.cut_loopback());
+        let changes: [fn(&mut ShellGuards); 3] = [
+            |guards| guards.sandbox = SandboxUse::Worktree,
+            |guards| guards.backend = None,
+            |guards| guards.network = SandboxNetwork::Open,
+        ];
+        for change in changes {
+            let mut open = limited.clone();
+            change(&mut open);
+            assert!(!open.cut_loopback(), "{open:?}");
         }
     }
 }

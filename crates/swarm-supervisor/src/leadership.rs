@@ -191,6 +191,7 @@ impl Leadership {
 
     fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<Lease, StoreError> {
         let process = &self.spawn_context.process;
+        let shell = &self.spawn_context.agent_config.shell;
         let record = LifeRecord {
             kind: LifeKind::Process,
             pid: process.pid,
@@ -198,7 +199,8 @@ impl Leadership {
             spawn_id,
             host: process.host.clone(),
             pid_space: process.pid_space.clone(),
-            confined: self.spawn_context.agent_config.shell.cut_terminals(),
+            confined: shell.cut_terminals(),
+            off_loopback: shell.cut_loopback(),
         };
         let store = &self.spawn_context.store;
         store

@@ -192,6 +192,19 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",
     ),
     (NETWORK, "exec 3<> /dev/tcp/127.0.0.1/$PORT"),
+    // TCP Fast Open and MPTCP, which Landlock does not know.
+    (
+        NETWORK,
+        "python3 -c 'import os, socket; s = socket.socket(); s.sendto(b\"x\", 0x20000000, (\"127.0.0.1\", int(os.environ[\"PORT\"]))); s.getpeername()'",
+    ),
+    (
+        NETWORK,
+        "python3 -c 'import os, socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).connect((\"127.0.0.1\", int(os.environ[\"PORT\"])))'",
+    ),
+    (
+        NETWORK,
+        "curl -sf --max-time 2 --noproxy '' -x $HTTP_PROXY http://127.0.0.1:$PORT; test $? = 52 -o $? = 28",
+    ),
     (NETWORK, "exec 3<> /dev/tcp/::ffff:127.0.0.1/$PORT"),
     (
         NETWORK,

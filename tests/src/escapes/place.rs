@@ -130,7 +130,7 @@ impl Place {
                     self.path("home/.netrc"),
                     root.clone(),
                 ],
-                network: SandboxNetwork::None,
+                network: SandboxNetwork::Proxy,
                 show: vec![root.join("agents"), root.join("swarm/bin")],
                 ..ShellGuards::default()
             }),

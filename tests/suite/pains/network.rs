@@ -10,9 +10,10 @@ use swarm_protocol::{SandboxKind, SandboxNetwork};
 use swarm_tests::escapes::working_backends;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::{DEADLINE, wait_until};
+use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash};
-use crate::scene::{spawn_with, wait_for_state, world_over};
+use crate::scene::{run_args, runs_once, spawn_with, wait_for_state, world, world_over};
 
 /// A repository, or `None` where no namespaces work.
 fn with_namespaces() -> Option<Repository> {
@@ -20,6 +21,26 @@ fn with_namespaces() -> Option<Repository> {
     let program = repository.world.program("swarm-teammate");
     let works = working_backends(&program).contains(&SandboxKind::Namespaces);
     works.then_some(repository)
+}
+
+/// The contexts of an agent whose commands reach a proxy: one for each backend that has one here.
+async fn with_proxy(repository: &Repository, hosts: &[String]) -> Vec<ToolContext> {
+    let program = repository.world.program("swarm-teammate");
+    let mut contexts = Vec::new();
+    for backend in working_backends(&program) {
+        let mut ctx = repository.context("one");
+        let guards = Arc::make_mut(&mut ctx.guards);
+        guards.backend = Some(backend);
+        guards.network = SandboxNetwork::Proxy;
+        guards.hosts = hosts.to_vec();
+        if bash("test -n \"$HTTP_PROXY\"", &ctx).await.is_error {
+            let name = backend.name();
+            eprintln!("NOT PROVEN HERE: {name} has no proxy on this kernel");
+        } else {
+            contexts.push(ctx);
+        }
+    }
+    contexts
 }
 
 #[tokio::test]
@@ -45,9 +66,7 @@ async fn commands_of_one_agent_reach_its_servers_and_no_others() {
 
 #[tokio::test]
 async fn the_proxy_connects_only_to_permitted_hosts() {
-    let Some(repository) = with_namespaces() else {
-        return;
-    };
+    let repository = Repository::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -56,27 +75,48 @@ async fn the_proxy_connects_only_to_permitted_hosts() {
             client.unwrap().write_all(answer.as_bytes()).unwrap();
         }
     });
-    let mut ctx = repository.context("one");
-    let guards = Arc::make_mut(&mut ctx.guards);
-    guards.network = SandboxNetwork::Proxy;
-    guards.hosts = vec![format!("127.0.0.1:{port}"), "*.local.example".to_owned()];
+    let hosts = [format!("127.0.0.1:{port}"), "*.local.example".to_owned()];
     let get = |proxy: &str, host: &str| {
         format!(
             "curl -s --max-time 20 --noproxy '' -x \"{proxy}\" http://{host}:{port} || echo failed $?"
         )
     };
-    for proxy in ["$HTTP_PROXY", "socks5h://${HTTP_PROXY#http://}"] {
-        let got = bash(&get(proxy, "127.0.0.1"), &ctx).await;
-        assert_eq!(got.content, "outside", "{proxy}");
-        // Spellings of the same address are other hosts.
-        for host in ["localhost", "[::ffff:127.0.0.1]", "evil.example"] {
-            let got = bash(&get(proxy, host), &ctx).await.content;
-            assert!(!got.starts_with("outside"), "{proxy} {host}: {got}");
-            assert!(got.contains("were not permitted"), "{proxy} {host}: {got}");
+    for ctx in with_proxy(&repository, &hosts).await {
+        for proxy in ["$HTTP_PROXY", "socks5h://${HTTP_PROXY#http://}"] {
+            let got = bash(&get(proxy, "127.0.0.1"), &ctx).await;
+            assert_eq!(got.content, "outside", "{proxy}");
+            // Spellings of the same address are other hosts.
+            for host in ["localhost", "[::ffff:127.0.0.1]", "evil.example"] {
+                let got = bash(&get(proxy, host), &ctx).await.content;
+                assert!(!got.starts_with("outside"), "{proxy} {host}: {got}");
+                assert!(got.contains("no connection to"), "{proxy} {host}: {got}");
+            }
         }
+        let direct = bash(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"), &ctx).await;
+        assert!(direct.is_error, "{}", direct.content);
     }
-    let direct = bash(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"), &ctx).await;
-    assert!(direct.is_error, "{}", direct.content);
+}
+
+#[tokio::test]
+async fn with_landlock_commands_have_nothing_but_connections_to_the_proxy() {
+    let repository = Repository::new();
+    let mut contexts = with_proxy(&repository, &[]).await;
+    contexts.retain(|ctx| ctx.guards.backend == Some(SandboxKind::Landlock));
+    let Some(ctx) = contexts.pop() else {
+        return;
+    };
+    for attempt in [
+        "exec 3<> /dev/tcp/192.0.2.1/22",
+        "python3 -c 'import socket; socket.create_server((\"127.0.0.1\", 0))'",
+        "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)'",
+        "python3 -c 'import socket; socket.socket().setsockopt(6, 31, b\"tls\")'",
+        "python3 -c 'import socket; socket.socket().sendto(b\"x\", 0x20000000, (\"127.0.0.1\", 9))'",
+    ] {
+        let tried = bash(attempt, &ctx).await;
+        assert!(tried.is_error, "{attempt}: {}", tried.content);
+        let told = "through the proxy that HTTPS_PROXY names, and no others";
+        assert!(tried.content.contains(told), "{attempt}: {}", tried.content);
+    }
 }
 
 #[test]
@@ -139,13 +179,33 @@ fn a_person_answers_for_hosts_and_questions_end_with_their_command() {
     for call in ["ask", "again"] {
         let (told, _) = last.result_of(call).expect("a result");
         for words in [
-            "denied.invalid:80: it is not permitted",
+            "denied.invalid:80: the user denied it",
             "cannot resolve allowed.invalid",
         ] {
             assert!(told.contains(words), "{call}: {told}");
         }
     }
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn without_a_person_unknown_hosts_are_denied_immediately() {
+    let api = runs_once("curl -s --max-time 60 http://unknown.invalid/; false");
+    let world = world().with_api(&api);
+    if working_backends(&world.program("swarm-teammate")).is_empty() {
+        return;
+    }
+    world.write("root/swarm.toml", "[sandbox]\nbash = \"always\"\n");
+    let unasked = ["--mode", "bypassPermissions"];
+    world.swarm(&run_args("go", &unasked)).ok();
+    let last = api.requests().pop().expect("a request").ask;
+    let (told, _) = last.result_of("t1").expect("a result");
+    for words in [
+        "no connection to unknown.invalid:80. Nobody is present",
+        "`sandbox.hosts`",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
 }
 
 /// A server at an address that programs do not reach directly (`NO_PROXY`). Sends the first bytes of
@@ -171,21 +231,22 @@ fn server_behind_the_proxy() -> (String, Receiver<String>) {
 
 #[tokio::test]
 async fn usual_programs_use_the_proxy() {
-    let Some(repository) = with_namespaces() else {
-        return;
-    };
+    let repository = Repository::new();
     let (address, received) = server_behind_the_proxy();
-    let mut ctx = repository.context("one");
-    let guards = Arc::make_mut(&mut ctx.guards);
-    guards.network = SandboxNetwork::Proxy;
-    guards.hosts = vec![address.clone()];
-    if let Some(home) = std::env::var_os("HOME") {
-        // `cargo` may be a link to rustup.
-        let rustup = std::path::Path::new(&home).join(".rustup");
-        let env = Arc::make_mut(&mut ctx.env);
-        env.insert("RUSTUP_HOME".to_owned(), rustup.display().to_string());
+    for mut ctx in with_proxy(&repository, std::slice::from_ref(&address)).await {
+        if let Some(home) = std::env::var_os("HOME") {
+            // `cargo` may be a link to rustup.
+            let rustup = std::path::Path::new(&home).join(".rustup");
+            let env = Arc::make_mut(&mut ctx.env);
+            env.insert("RUSTUP_HOME".to_owned(), rustup.display().to_string());
+        }
+        each_program_asks(&ctx, &address, &received).await;
     }
-    let cargo = "mkdir -p c/src && cd c && : > src/lib.rs && printf '[package]\nname = \"c\"\nversion = \"1.0.0\"\n\
+}
+
+/// Checks that each program that is installed here sends its request to a server.
+async fn each_program_asks(ctx: &ToolContext, address: &str, received: &Receiver<String>) {
+    let cargo = "rm -rf c && mkdir -p c/src && cd c && : > src/lib.rs && printf '[package]\nname = \"c\"\nversion = \"1.0.0\"\n\
                  [dependencies]\nx = { version = \"1\", registry = \"own\" }\n' > Cargo.toml && CARGO_HOME=$PWD/home \
                  CARGO_REGISTRIES_OWN_INDEX=sparse+http://ADDRESS/cargo/ CARGO_NET_RETRY=0 cargo fetch";
     let python = "import urllib.request; urllib.request.urlopen('http://ADDRESS/python')";
@@ -217,10 +278,10 @@ async fn usual_programs_use_the_proxy() {
         ),
         ("cargo", cargo, "GET /cargo/config.json"),
     ] {
-        if bash(&format!("{name} --version"), &ctx).await.is_error {
+        if bash(&format!("{name} --version"), ctx).await.is_error {
             continue;
         }
-        let tried = bash(&command.replace("ADDRESS", &address), &ctx).await;
+        let tried = bash(&command.replace("ADDRESS", address), ctx).await;
         let reached = received.try_iter().collect::<Vec<_>>();
         assert!(
             reached.iter().any(|text| text.starts_with(expected)),

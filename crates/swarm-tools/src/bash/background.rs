@@ -361,7 +361,7 @@ mod tests {
             child,
             call_id,
             has_ended: false,
-            sandboxed: false,
+            sandbox: None,
             report: None,
         };
         let output = Output::read(reader, 100, None, true).unwrap();

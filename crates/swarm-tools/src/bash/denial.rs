@@ -2,6 +2,8 @@
 
 use swarm_protocol::{SandboxKind, SandboxNetwork, ShellGuards};
 
+use crate::sandbox::{DeniedHost, HostDenial};
+
 /// Error messages of denied actions, and what the model is told.
 const FILES: (&[&str], &str) = (
     &["ermission denied", "Read-only file system"],
@@ -44,6 +46,28 @@ const NO_NETWORK: (&[&str], &str) = (
     "commands have no network. If the task needs it, ask the user to change `sandbox.network`.",
 );
 
+/// Landlock permits only the proxy's port, and the system call filter only sockets of connections.
+const ONLY_PROXY: (&[&str], &str) = (
+    &[
+        "connect: Permission denied",
+        "connect: permission denied",
+        "connect EACCES",
+        "ailed to connect",
+        "Operation not permitted",
+        "EPERM",
+        "etwork is unreachable",
+        "ould not resolve host",
+        "name resolution",
+        "Name or service not known",
+        "ENOTFOUND",
+        "EAI_AGAIN",
+    ],
+    "commands reach permitted hosts by HTTP and HTTPS, through the proxy that HTTPS_PROXY names, and no others: \
+     this machine has only the weaker sandbox, in which programs without the proxy, your own servers, Unix sockets \
+     and other processes are out of reach. If the task needs more of the network, ask the user to set \
+     `sandbox.network` to open.",
+);
+
 /// Landlock refuses the sockets themselves.
 const NO_SOCKETS: (&[&str], &str) = (
     &["Operation not permitted", "ould not resolve host"],
@@ -58,30 +82,57 @@ const SOCKETS: (&[&str], &str) = (
      processes. If the task needs such sockets, ask the user to set `sandbox.unix_sockets`.",
 );
 
-/// Returns the line for a command: from the hosts that were denied, or else from the output of a command
-/// that failed, if it looks like a denial.
+/// Returns the line for a command that reaches `network`: from the hosts that were denied, or else from
+/// the output of a command that failed, if it looks like a denial.
 pub(super) fn denial(
     failed: Option<&str>,
-    denied: &[String],
+    denied: &[DeniedHost],
+    network: SandboxNetwork,
     guards: &ShellGuards,
 ) -> Option<String> {
     if !denied.is_empty() {
-        return Some(format!(
-            "[Sandbox: connections to {} were not permitted. If the task needs them, ask the user to approve \
-             them in `swarm requests` or to add the hosts to `sandbox.hosts`.]",
-            denied.join(", ")
-        ));
+        return Some(hosts_denial(denied, guards.asks_for_hosts));
     }
     let output = failed?;
-    let network: &[(&[&str], &str)] = match (guards.network, guards.backend) {
-        (SandboxNetwork::Open, _) => &[SOCKETS],
-        (_, Some(SandboxKind::Landlock)) => &[NO_SOCKETS],
-        (SandboxNetwork::Proxy, _) => &[PROXY, SOCKETS, OWN_LOOPBACK],
-        (SandboxNetwork::None, _) => &[NO_NETWORK, SOCKETS, OWN_LOOPBACK],
+    let on_landlock = guards.backend == Some(SandboxKind::Landlock);
+    let all: &[(&[&str], &str)] = match (network, on_landlock) {
+        (SandboxNetwork::Open, _) => &[FILES, FIXED, SOCKETS],
+        // Some of its errors look like those of files.
+        (SandboxNetwork::Proxy, true) => &[ONLY_PROXY, FILES],
+        (SandboxNetwork::None, true) => &[FILES, NO_SOCKETS],
+        (SandboxNetwork::Proxy, false) => &[FILES, FIXED, PROXY, SOCKETS, OWN_LOOPBACK],
+        (SandboxNetwork::None, false) => &[FILES, FIXED, NO_NETWORK, SOCKETS, OWN_LOOPBACK],
     };
-    let all = [FILES, FIXED].into_iter().chain(network.iter().copied());
-    let mut found = all.filter(|(texts, _)| texts.iter().any(|text| output.contains(text)));
-    found.next().map(|(_, told)| format!("[Sandbox: {told}]"))
+    let mut all = all.iter();
+    let found = all.find(|(texts, _)| texts.iter().any(|text| output.contains(text)));
+    found.map(|(_, told)| format!("[Sandbox: {told}]"))
+}
+
+/// Returns the line about denied hosts: which, and what can be done.
+fn hosts_denial(denied: &[DeniedHost], asks_for_hosts: bool) -> String {
+    let unknown = if asks_for_hosts {
+        "If the task needs that, ask the user to approve it in `swarm requests` or to add the host to \
+         `sandbox.hosts`."
+    } else {
+        "Nobody is present to approve it. If the task needs it, report that the user has to add the host to \
+         `sandbox.hosts`."
+    };
+    let told = [
+        (HostDenial::Unknown, unknown),
+        (HostDenial::ByUser, "The user denied it."),
+        (
+            HostDenial::Local,
+            "Local addresses are permitted only if the user adds them, with the port, to `sandbox.hosts`.",
+        ),
+    ];
+    let sentences = told.into_iter().filter_map(|(why, told)| {
+        let hosts = denied.iter().filter(|host| host.why == why);
+        let names: Vec<&str> = hosts.map(|host| host.name.as_str()).collect();
+        let names = names.join(", ");
+        (!names.is_empty()).then(|| format!("no connection to {names}. {told}"))
+    });
+    let sentences: Vec<String> = sentences.collect();
+    format!("[Sandbox: {}]", sentences.join(" Also "))
 }
 
 #[cfg(test)]
@@ -126,8 +177,20 @@ mod tests {
             (
                 Proxy,
                 Landlock,
+                "bash: connect: Permission denied",
+                "HTTPS_PROXY",
+            ),
+            (
+                Proxy,
+                Landlock,
+                "touch: x: Permission denied",
+                "`sandbox.write`",
+            ),
+            (
+                Nothing,
+                Landlock,
                 "socket: Operation not permitted",
-                "weaker sandbox",
+                "have no network, not even",
             ),
             (
                 Open,
@@ -148,16 +211,46 @@ mod tests {
                 backend: Some(backend),
                 ..ShellGuards::default()
             };
-            let told = denial(Some(output), &[], &guards).unwrap_or_default();
+            let told = denial(Some(output), &[], network, &guards).unwrap_or_default();
             assert!(
                 told.contains(expected) && !told.contains('\n'),
                 "{output}: {told}"
             );
             assert_eq!(told.is_empty(), expected.is_empty(), "{output}: {told}");
-            assert_eq!(denial(None, &[], &guards), None);
+            assert_eq!(denial(None, &[], network, &guards), None);
         }
-        let hosts = ["a.example:443".to_owned(), "b.example:22".to_owned()];
-        let told = denial(None, &hosts, &ShellGuards::default()).unwrap();
-        assert!(told.contains("a.example:443, b.example:22"), "{told}");
+    }
+
+    #[test]
+    fn denied_hosts_are_named_with_what_can_be_done() {
+        let host = |name: &str, why| DeniedHost {
+            name: name.to_owned(),
+            why,
+        };
+        let denied = [
+            host("a.example:443", HostDenial::Unknown),
+            host("localhost:5432", HostDenial::Local),
+            host("b.example:22", HostDenial::Unknown),
+            host("c.example:443", HostDenial::ByUser),
+        ];
+        let told = |asks_for_hosts, denied: &[DeniedHost]| {
+            let guards = ShellGuards {
+                asks_for_hosts,
+                ..ShellGuards::default()
+            };
+            denial(None, denied, SandboxNetwork::Proxy, &guards).unwrap()
+        };
+        assert_eq!(
+            told(true, &denied),
+            "[Sandbox: no connection to a.example:443, b.example:22. If the task needs that, ask the user to approve it \
+             in `swarm requests` or to add the host to `sandbox.hosts`. Also no connection to c.example:443. The user \
+             denied it. Also no connection to localhost:5432. Local addresses are permitted only if the user adds them, \
+             with the port, to `sandbox.hosts`.]"
+        );
+        assert_eq!(
+            told(false, &denied[..1]),
+            "[Sandbox: no connection to a.example:443. Nobody is present to approve it. If the task needs it, report \
+             that the user has to add the host to `sandbox.hosts`.]"
+        );
     }
 }

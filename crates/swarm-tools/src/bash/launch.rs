@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use swarm_protocol::SandboxNetwork;
 use tokio::process::Command;
 
 use crate::ToolContext;
@@ -16,8 +17,8 @@ pub struct ProgramLaunch {
     helper: Vec<OsString>,
     /// Variables in addition to those of the program.
     env: BTreeMap<String, OsString>,
-    /// Whether the helper sets up a sandbox.
-    pub(super) sandboxed: bool,
+    /// What the program reaches of the network in the sandbox; `None` without a sandbox.
+    pub(super) sandbox: Option<SandboxNetwork>,
 }
 
 impl ProgramLaunch {
@@ -43,7 +44,7 @@ impl ProgramLaunch {
             return Ok(Self {
                 helper: Vec::new(),
                 env,
-                sandboxed: false,
+                sandbox: None,
             });
         };
         if let Some(directory) = temporary {
@@ -53,10 +54,14 @@ impl ProgramLaunch {
             env.insert("SWARM_SANDBOX".to_owned(), "1".into());
         }
         env.extend(proxy.map(proxy_variables).into_iter().flatten());
+        let network = match ctx.guards.network {
+            SandboxNetwork::Proxy if proxy.is_none() => SandboxNetwork::None,
+            network => network,
+        };
         Ok(Self {
             helper: words,
             env,
-            sandboxed,
+            sandbox: sandboxed.then_some(network),
         })
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::process::{self, Process};
+use swarm_protocol::SandboxNetwork;
 use uuid::Uuid;
 
 use super::background::{BackgroundCommand, BackgroundCommands};
@@ -16,6 +17,7 @@ use super::output::Output;
 use super::running::{CALL_ID_VARIABLE, Outcome, Running};
 use super::spill::Spill;
 use crate::ToolContext;
+use crate::sandbox::DeniedHost;
 
 /// Script that runs its first argument and reports the final working directory. The report goes to
 /// the pipe that is initially standard input: this works in every sandbox and leaves no file. A
@@ -35,10 +37,10 @@ pub(super) struct CommandResult {
     pub(super) whole: Option<PathBuf>,
     /// Processes that are still running and hold the output open.
     pub(super) background: Vec<Process>,
-    /// Whether it ran in a sandbox.
-    pub(super) sandboxed: bool,
+    /// What it reached of the network in the sandbox; `None` without a sandbox.
+    pub(super) sandbox: Option<SandboxNetwork>,
     /// Hosts to which the sandbox denied connections.
-    pub(super) denied: Vec<String>,
+    pub(super) denied: Vec<DeniedHost>,
     /// Notice that the working directory was reset.
     pub(super) reset: Option<String>,
 }
@@ -92,7 +94,7 @@ pub(super) async fn run_in(
         lines,
         whole: output.written_file(),
         background,
-        sandboxed: running.sandboxed,
+        sandbox: running.sandbox,
         denied: ctx.shell.sandbox().take_denied(),
         reset: None,
     };
@@ -191,7 +193,7 @@ fn start_shell(
         group,
         call_id,
         has_ended: false,
-        sandboxed: launch.sandboxed,
+        sandbox: launch.sandbox,
         report,
     })
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use swarm_os::process::{self, Ended, Target};
+use swarm_protocol::SandboxNetwork;
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +35,8 @@ pub(super) struct Running {
     pub(super) group: Option<i32>,
     pub(super) call_id: String,
     pub(super) has_ended: bool,
-    pub(super) sandboxed: bool,
+    /// What it reaches of the network in the sandbox; `None` without a sandbox.
+    pub(super) sandbox: Option<SandboxNetwork>,
     /// Pipe on which the shell reports its final working directory.
     pub(super) report: Option<std::io::PipeReader>,
 }

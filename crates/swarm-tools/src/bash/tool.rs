@@ -163,9 +163,9 @@ fn report(result: &CommandResult, timeout: Duration, guards: &ShellGuards) -> To
     if let Some(whole) = &result.whole {
         parts.push(format!("[full output, {lines}: {}]", whole.display()));
     }
-    if result.sandboxed {
+    if let Some(network) = result.sandbox {
         let failed = is_error.then_some(output);
-        parts.extend(denial(failed, &result.denied, guards));
+        parts.extend(denial(failed, &result.denied, network, guards));
     }
     if !result.background.is_empty() {
         let pids: Vec<String> = result

@@ -8,8 +8,8 @@ use swarm_protocol::SandboxNetwork;
 
 use super::error::SandboxError;
 use super::words::{
-    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, READ_ONLY, RESERVE,
-    RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
+    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, PROXY_PORT, READ_ONLY,
+    RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
 };
 
 /// What the helper does.
@@ -35,6 +35,8 @@ pub(super) struct HelperArguments {
     pub(super) view: MountView,
     pub(super) unix_sockets: bool,
     pub(super) network: SandboxNetwork,
+    /// With Landlock, the port of the proxy.
+    pub(super) proxy_port: Option<u16>,
 }
 
 impl HelperArguments {
@@ -56,6 +58,9 @@ impl HelperArguments {
             SandboxNetwork::Open => {}
             SandboxNetwork::Proxy => words.push(PROXY.into()),
             SandboxNetwork::None => words.push(NO_NETWORK.into()),
+        }
+        if let Some(port) = self.proxy_port {
+            words.extend([PROXY_PORT.into(), port.to_string().into()]);
         }
         let MountView {
             writable,
@@ -115,6 +120,13 @@ impl HelperArguments {
                 }
                 Some(PROXY) => {
                     parsed.network = SandboxNetwork::Proxy;
+                    continue;
+                }
+                Some(PROXY_PORT) => {
+                    let port = arguments
+                        .next()
+                        .and_then(|port| port.to_str()?.parse().ok());
+                    parsed.proxy_port = Some(port.ok_or(SandboxError::Arguments(word))?);
                     continue;
                 }
                 Some(WRITE) => &mut view.writable,
@@ -199,6 +211,7 @@ mod tests {
                 },
                 unix_sockets: true,
                 network: SandboxNetwork::Proxy,
+                proxy_port: Some(7),
             };
             let mut words = given.words().into_iter().chain(["program".into()]);
             assert_eq!(HelperArguments::parse(&mut words).unwrap(), given);
@@ -213,6 +226,7 @@ mod tests {
             &["--wrong", "--"],
             &["--write", "/x"],
             &["--join", "x", "y", "--"],
+            &["--proxy-port", "x", "--"],
         ] {
             let mut words = words.iter().map(OsString::from);
             let parsed = HelperArguments::parse(&mut words);

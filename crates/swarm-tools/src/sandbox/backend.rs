@@ -8,7 +8,7 @@ use swarm_protocol::SandboxKind;
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::host::SandboxHost;
-use super::landlock::{LandlockLevel, landlock_level};
+use super::landlock::{LandlockLevel, landlock_level, limits_ports};
 
 /// A program that shows that commands start.
 const NOTHING: &str = "true";
@@ -24,6 +24,9 @@ pub trait SandboxBackend: Sync {
     /// # Errors
     /// Returns the reason why it does not work.
     fn probe(&self, helper: &[String]) -> Result<Option<String>, String>;
+
+    /// Whether its commands can reach a proxy and nothing else.
+    fn has_proxy(&self) -> bool;
 }
 
 /// Every backend, the strongest first.
@@ -36,6 +39,8 @@ pub struct SandboxProbe {
     pub backend: Option<SandboxKind>,
     /// What it cannot enforce on this kernel.
     pub lacks: Option<String>,
+    /// Whether its commands can reach a proxy (`sandbox.network`). Otherwise they have no network.
+    pub has_proxy: bool,
     /// Stronger backends, and why they do not work.
     pub missing: Vec<(SandboxKind, String)>,
 }
@@ -49,6 +54,7 @@ pub fn probe_sandbox(helper: &[String]) -> SandboxProbe {
             Ok(lacks) => {
                 found.backend = Some(backend.kind());
                 found.lacks = lacks;
+                found.has_proxy = backend.has_proxy();
                 break;
             }
             Err(reason) => found.missing.push((backend.kind(), reason)),
@@ -76,6 +82,10 @@ impl SandboxBackend for Namespaces {
         run_nothing(helper, host.join(false))?;
         Ok(None)
     }
+
+    fn has_proxy(&self) -> bool {
+        true
+    }
 }
 
 /// Landlock rules, set by each command.
@@ -101,6 +111,10 @@ impl SandboxBackend for Landlock {
         };
         run_nothing(helper, arguments.words())?;
         Ok(lacks)
+    }
+
+    fn has_proxy(&self) -> bool {
+        limits_ports()
     }
 }
 

@@ -13,7 +13,7 @@ use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
 use super::init::{be_first_process, host_namespaces};
 use super::landlock::restrict;
-use super::system_calls::filter_system_calls;
+use super::system_calls::{InternetSockets, filter_system_calls};
 use super::words::COMMAND;
 
 /// Runs the helper: `[OPTION]… -- [PROGRAM ARGUMENT…]`. Returns the exit code, unless the command
@@ -41,16 +41,21 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
         HelperTask::Join(member) => {
             confine_in(&member)?;
             // A network namespace separates it, if it is to be separated.
-            filter_system_calls(given.unix_sockets, true)?;
+            filter_system_calls(given.unix_sockets, InternetSockets::All)?;
             match command.status() {
                 Ok(status) => return Ok(exit_like(status)),
                 Err(source) => source,
             }
         }
         HelperTask::Landlock => {
-            restrict(&given.view)?;
+            restrict(&given.view, given.proxy_port)?;
             drop_system_privileges(false).map_err(SandboxError::Privileges)?;
-            filter_system_calls(given.unix_sockets, given.network == SandboxNetwork::Open)?;
+            let internet = match (given.network, given.proxy_port) {
+                (_, Some(_)) => InternetSockets::Client,
+                (SandboxNetwork::Open, None) => InternetSockets::All,
+                (SandboxNetwork::Proxy | SandboxNetwork::None, None) => InternetSockets::None,
+            };
+            filter_system_calls(given.unix_sockets, internet)?;
             command.exec()
         }
         _ => command.exec(),

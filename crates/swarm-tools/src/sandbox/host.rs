@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::net::{Shutdown, TcpListener};
+use std::net::{Ipv4Addr, Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -20,7 +20,8 @@ use tokio::task::JoinHandle;
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::init::{FAILED, READY, send_request};
-use super::proxy::{NetworkAccess, serve};
+use super::landlock::limits_ports;
+use super::proxy::{DeniedHost, NetworkAccess, serve};
 
 /// How long the start may take, for a machine under load.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,6 +49,34 @@ pub(crate) struct SandboxHost {
 struct Proxy {
     port: u16,
     server: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Serves the connections of a listener.
+    ///
+    /// # Errors
+    /// Returns the reason as text.
+    fn start(
+        listener: io::Result<TcpListener>,
+        access: &Arc<NetworkAccess>,
+    ) -> Result<Self, String> {
+        let started = listener.and_then(|listener| Self::serve(listener, access));
+        started.map_err(|error| format!("cannot start the proxy: {error}"))
+    }
+
+    fn serve(listener: TcpListener, access: &Arc<NetworkAccess>) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let server = tokio::spawn(serve(listener, Arc::clone(access)));
+        Ok(Self { port, server })
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
 }
 
 impl SandboxHost {
@@ -88,9 +117,8 @@ impl SandboxHost {
         };
         starting.first = starting.wait_until_ready()?;
         if starting.arguments.network == SandboxNetwork::Proxy {
-            let proxy = starting.start_proxy(access);
-            starting.proxy =
-                Some(proxy.map_err(|error| format!("cannot start the proxy: {error}"))?);
+            let listener = receive_socket(&starting.channel).map(TcpListener::from);
+            starting.proxy = Some(Proxy::start(listener, access)?);
         }
         Ok(starting)
     }
@@ -149,15 +177,6 @@ impl SandboxHost {
         }
     }
 
-    fn start_proxy(&self, access: &Arc<NetworkAccess>) -> io::Result<Proxy> {
-        let listener = TcpListener::from(receive_socket(&self.channel)?);
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let server = tokio::spawn(serve(listener, Arc::clone(access)));
-        Ok(Proxy { port, server })
-    }
-
     fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
         let mut line = String::new();
         let output = &mut self.answers;
@@ -201,9 +220,7 @@ impl SandboxHost {
 
 impl Drop for SandboxHost {
     fn drop(&mut self) {
-        if let Some(proxy) = &self.proxy {
-            proxy.server.abort();
-        }
+        self.proxy = None;
         self.end();
     }
 }
@@ -213,14 +230,16 @@ impl Drop for SandboxHost {
 #[derive(Debug, Default)]
 pub(crate) struct HostSlot {
     hosts: Mutex<Vec<SandboxHost>>,
+    /// The proxy of commands without namespaces.
+    outside: Mutex<Option<Proxy>>,
     access: OnceLock<Arc<NetworkAccess>>,
 }
 
-/// How a command joins namespaces.
+/// How a command enters the sandbox.
 pub(super) struct Joining {
     /// Arguments of the helper.
     pub(super) words: Vec<OsString>,
-    /// Port of the proxy on the loopback address inside, if there is one.
+    /// Port of the proxy on the command's loopback address, if there is one.
     pub(super) proxy: Option<u16>,
 }
 
@@ -249,6 +268,20 @@ impl HostSlot {
         Ok(joining)
     }
 
+    /// Returns the port of a proxy on the loopback address of this machine, for commands without
+    /// namespaces. `None` if the kernel cannot limit their connections to it.
+    ///
+    /// # Errors
+    /// Returns the reason why it could not be started.
+    pub(super) fn proxy_outside(&self, access: &Arc<NetworkAccess>) -> Result<Option<u16>, String> {
+        let mut proxy = self.outside.lock();
+        if proxy.is_none() && limits_ports() {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+            *proxy = Some(Proxy::start(listener, access)?);
+        }
+        Ok(proxy.as_ref().map(|proxy| proxy.port))
+    }
+
     /// Returns the decisions about hosts, which permit these patterns from the start.
     pub(super) fn access(&self, patterns: &[String]) -> &Arc<NetworkAccess> {
         let create = || Arc::new(NetworkAccess::new(patterns));
@@ -256,7 +289,7 @@ impl HostSlot {
     }
 
     /// Takes the hosts that were denied since the last call.
-    pub(crate) fn take_denied(&self) -> Vec<String> {
+    pub(crate) fn take_denied(&self) -> Vec<DeniedHost> {
         let access = self.access.get();
         access.map_or_else(Vec::new, |access| access.take_denied())
     }

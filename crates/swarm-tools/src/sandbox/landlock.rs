@@ -4,8 +4,8 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
-    RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -34,25 +34,32 @@ pub(super) enum LandlockLevel {
 /// Returns the level of this kernel. Restricts a temporary thread, because there is no other
 /// reliable test.
 pub(super) fn landlock_level() -> LandlockLevel {
-    let tried = std::thread::spawn(|| restrict_to(Vec::new()));
+    let tried = std::thread::spawn(|| restrict_to(Vec::new(), None));
     match tried.join() {
         Ok(Ok(level)) => level,
         _ => LandlockLevel::Absent,
     }
 }
 
+/// Whether this kernel can limit TCP connections to one port (ABI 4, Linux 6.7).
+pub(super) fn limits_ports() -> bool {
+    let limited = require_port_rules(Ruleset::default());
+    limited.and_then(Ruleset::create).is_ok()
+}
+
 /// Restricts the current thread, and every program that it executes or starts, to writing to the
-/// writable paths, reading what is not hidden, and signals and abstract sockets of its descendants.
-/// Missing paths are skipped; a writable path with a symbolic link is refused, since an agent may
-/// have created the link. `fixed` entries cannot be enforced.
-pub(super) fn restrict(view: &MountView) -> Result<(), SandboxError> {
-    match enforce(view)? {
+/// writable paths, reading what is not hidden, signals and abstract sockets of its descendants, and,
+/// with `port`, TCP connections to this port of any address. Missing paths are skipped; a writable
+/// path with a symbolic link is refused, since an agent may have created the link. `fixed` entries
+/// cannot be enforced.
+pub(super) fn restrict(view: &MountView, port: Option<u16>) -> Result<(), SandboxError> {
+    match enforce(view, port)? {
         LandlockLevel::Absent => Err(SandboxError::Absent),
         _ => Ok(()),
     }
 }
 
-fn enforce(view: &MountView) -> Result<LandlockLevel, SandboxError> {
+fn enforce(view: &MountView, port: Option<u16>) -> Result<LandlockLevel, SandboxError> {
     let (read, write) = (AccessFs::from_read(KNOWN), AccessFs::from_write(KNOWN));
     let mut rules = Vec::new();
     // A file of a disk that root creates would be the disk.
@@ -66,24 +73,41 @@ fn enforce(view: &MountView) -> Result<LandlockLevel, SandboxError> {
     // Names are visible everywhere: a right to list a directory also holds below it, and without it
     // nobody could list the ancestors of hidden directories.
     rules.extend(grant(Path::new("/"), AccessFs::ReadDir.into())?);
-    restrict_to(rules)
+    restrict_to(rules, port)
 }
 
 /// Restricts the current thread to what the rules grant.
-fn restrict_to(rules: Vec<PathBeneath<OwnedFd>>) -> Result<LandlockLevel, SandboxError> {
+fn restrict_to(
+    rules: Vec<PathBeneath<OwnedFd>>,
+    port: Option<u16>,
+) -> Result<LandlockLevel, SandboxError> {
     let (read, write) = (AccessFs::from_read(KNOWN), AccessFs::from_write(KNOWN));
-    let status = Ruleset::default()
+    let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(read | write)?
-        .scope(Scope::from_all(KNOWN_SCOPES))?
+        .scope(Scope::from_all(KNOWN_SCOPES))?;
+    if port.is_some() {
+        ruleset = require_port_rules(ruleset)?;
+    }
+    let connect = port.map(|port| NetPort::new(port, AccessNet::ConnectTcp));
+    let status = ruleset
         .create()?
         .add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?
+        .add_rules(connect.into_iter().map(Ok::<_, RulesetError>))?
         .restrict_self()?;
     Ok(match status.ruleset {
         RulesetStatus::FullyEnforced => LandlockLevel::Full,
         RulesetStatus::PartiallyEnforced => LandlockLevel::Partial,
         RulesetStatus::NotEnforced => LandlockLevel::Absent,
     })
+}
+
+/// Denies TCP connections without a rule. An error on a kernel that cannot, where best effort would
+/// permit all of them.
+fn require_port_rules(ruleset: Ruleset) -> Result<Ruleset, RulesetError> {
+    let required = ruleset.set_compatibility(CompatLevel::HardRequirement);
+    let required = required.handle_access(AccessNet::ConnectTcp)?;
+    Ok(required.set_compatibility(CompatLevel::BestEffort))
 }
 
 /// Returns the files and directories that together contain everything except what is hidden: rules
@@ -157,6 +181,8 @@ fn grant(
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::ErrorKind;
+    use std::net::{SocketAddr, TcpListener, TcpStream};
 
     use super::*;
 
@@ -216,13 +242,13 @@ mod tests {
         }
         let (inside, outside) = (own.clone(), other.clone());
         let tried = std::thread::spawn(move || {
-            restrict(&MountView {
+            let view = MountView {
                 writable: vec![inside.clone(), inside.join("no such directory")],
                 shown: vec![hidden.join("shown")],
                 hidden: vec![hidden.clone()],
                 fixed: Vec::new(),
-            })
-            .unwrap();
+            };
+            restrict(&view, None).unwrap();
             fs::read(hidden.join("shown/public")).unwrap();
             fs::File::create(inside.join("new")).unwrap();
             fs::rename(inside.join("new"), inside.join("renamed")).unwrap();
@@ -247,5 +273,30 @@ mod tests {
         assert_eq!(names.len(), 2);
         // This thread is not restricted.
         fs::File::create(other.join("new")).unwrap();
+    }
+
+    #[test]
+    fn connections_are_limited_to_one_port_of_any_address() {
+        if kernel_has_none() || !limits_ports() {
+            eprintln!("NOT PROVEN HERE: this kernel cannot limit connections to a port");
+            return;
+        }
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [permitted, other] = [0, 1].map(|at: usize| listeners[at].local_addr().unwrap());
+        let tried = std::thread::spawn(move || {
+            restrict(&MountView::default(), Some(permitted.port())).unwrap();
+            // Nobody listens there.
+            let elsewhere = SocketAddr::from(([127, 0, 0, 2], permitted.port()));
+            [permitted, elsewhere, other].map(|address| {
+                let tried = TcpStream::connect(address).map(drop);
+                tried.map_err(|error| error.kind())
+            })
+        });
+        let expected = [
+            Ok(()),
+            Err(ErrorKind::ConnectionRefused),
+            Err(ErrorKind::PermissionDenied),
+        ];
+        assert_eq!(tried.join().unwrap(), expected);
     }
 }

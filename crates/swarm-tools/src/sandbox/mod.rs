@@ -27,3 +27,4 @@ pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
+pub(crate) use proxy::{DeniedHost, HostDenial};

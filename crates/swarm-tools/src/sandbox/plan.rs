@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::MountView;
-use swarm_protocol::{SandboxKind, SandboxUse};
+use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::fixed::fixed_entries;
@@ -104,27 +104,32 @@ fn confinement(ctx: &ToolContext) -> Result<Option<(SandboxKind, Confinement)>, 
 /// Returns the arguments that confine a command to a view.
 fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<Joining, String> {
     let guards = &ctx.guards;
-    let arguments = HelperArguments {
+    let mut arguments = HelperArguments {
         task: HelperTask::Landlock,
         view,
         unix_sockets: guards.unix_sockets,
         network: guards.network,
+        proxy_port: None,
     };
-    match backend {
-        SandboxKind::Landlock => Ok(Joining {
-            words: arguments.words(),
-            proxy: None,
-        }),
-        SandboxKind::Namespaces => {
-            let access = ctx.shell.sandbox().access(&guards.hosts);
-            // A hook has none, and runs beside a call.
-            if ctx.host.is_some() {
-                access.set_call(ctx.host.clone());
-            }
-            let joined = ctx.shell.sandbox().join(&guards.helper, arguments, access);
-            joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
-        }
+    let slot = ctx.shell.sandbox();
+    let access = slot.access(&guards.hosts);
+    // A hook has none, and runs beside a call.
+    if guards.asks_for_hosts && ctx.host.is_some() {
+        access.set_call(ctx.host.clone());
     }
+    let joined = match (backend, guards.network) {
+        (SandboxKind::Namespaces, _) => slot.join(&guards.helper, arguments, access),
+        (SandboxKind::Landlock, SandboxNetwork::Proxy) => slot.proxy_outside(access).map(|proxy| {
+            arguments.proxy_port = proxy;
+            let words = arguments.words();
+            Joining { words, proxy }
+        }),
+        (SandboxKind::Landlock, SandboxNetwork::Open | SandboxNetwork::None) => {
+            let words = arguments.words();
+            Ok(Joining { words, proxy: None })
+        }
+    };
+    joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
 }
 
 fn create_temporary(directory: Option<&Path>) -> Result<(), String> {

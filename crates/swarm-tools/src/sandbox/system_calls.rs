@@ -25,21 +25,39 @@ const REFUSED: [i64; 5] = [
     libc::SYS_open_by_handle_at,
 ];
 
+/// Families of IP.
+const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
+
+/// Which IP sockets are permitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InternetSockets {
+    None,
+    /// Those of TCP connections that Landlock limits to a port.
+    Client,
+    All,
+}
+
 /// Refuses these calls to this process and its descendants, with `EPERM`: [`REFUSED`], and sockets,
 /// except for routing information and those that are permitted: `unix_sockets`, and `internet` for
 /// IP. Pairs of connected Unix sockets are always permitted.
-pub(super) fn filter_system_calls(unix_sockets: bool, internet: bool) -> Result<(), SandboxError> {
+pub(super) fn filter_system_calls(
+    unix_sockets: bool,
+    internet: InternetSockets,
+) -> Result<(), SandboxError> {
     let filter = filter(unix_sockets, internet)?;
     let program: seccompiler::BpfProgram = filter.try_into()?;
     Ok(apply_filter(&program)?)
 }
 
-fn filter(unix_sockets: bool, internet: bool) -> Result<SeccompFilter, BackendError> {
+fn filter(unix_sockets: bool, internet: InternetSockets) -> Result<SeccompFilter, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
-    if internet {
-        families.extend([libc::AF_INET, libc::AF_INET6]);
+    if internet != InternetSockets::None {
+        families.extend(INTERNET);
     }
     let mut rules = BTreeMap::new();
+    if internet == InternetSockets::Client {
+        rules.extend(only_client(unix_sockets)?);
+    }
     if unix_sockets {
         families.push(libc::AF_UNIX);
     } else {
@@ -52,11 +70,8 @@ fn filter(unix_sockets: bool, internet: bool) -> Result<SeccompFilter, BackendEr
         }
         rules.insert(libc::SYS_socketpair, pairs);
     }
-    let others: Result<_, _> = families
-        .into_iter()
-        .map(|family| condition(0, SeccompCmpOp::Ne, family))
-        .collect();
-    rules.insert(libc::SYS_socket, vec![SeccompRule::new(others?)?]);
+    let sockets = rules.entry(libc::SYS_socket).or_default();
+    sockets.push(SeccompRule::new(none_of(0, &families)?)?);
     rules.extend(REFUSED.map(|call| (call, Vec::new())));
     let all = NUMBERS.iter().flat_map(|base| {
         let shifted = rules.iter();
@@ -68,6 +83,49 @@ fn filter(unix_sockets: bool, internet: bool) -> Result<SeccompFilter, BackendEr
         SeccompAction::Errno(libc::EPERM.unsigned_abs()),
         std::env::consts::ARCH.try_into()?,
     )
+}
+
+/// Returns rules for what Landlock does not limit: IP sockets other than those of TCP itself,
+/// connections without `connect(2)` (TCP Fast Open), and the ways to accept connections and to change
+/// the protocol. `listen(2)` is permitted where Unix sockets are, which need it.
+fn only_client(unix_sockets: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let (close, nonblocking) = (libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK);
+    let kinds = [0, close, nonblocking, close | nonblocking].map(|flag| libc::SOCK_STREAM | flag);
+    let protocols = [0, libc::IPPROTO_TCP];
+    let mut sockets = Vec::new();
+    for family in INTERNET {
+        for (argument, values) in [(1, &kinds[..]), (2, &protocols[..])] {
+            let mut conditions = none_of(argument, values)?;
+            conditions.push(condition(0, SeccompCmpOp::Eq, family)?);
+            sockets.push(SeccompRule::new(conditions)?);
+        }
+    }
+    let mut rules = BTreeMap::from([(libc::SYS_socket, sockets)]);
+    let fast_open = SeccompCmpOp::MaskedEq(u64::from(libc::MSG_FASTOPEN.unsigned_abs()));
+    for (call, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let opening = condition(flags, fast_open.clone(), libc::MSG_FASTOPEN)?;
+        rules.insert(call, vec![SeccompRule::new(vec![opening])?]);
+    }
+    let protocol = vec![
+        condition(1, SeccompCmpOp::Eq, libc::IPPROTO_TCP)?,
+        condition(2, SeccompCmpOp::Eq, libc::TCP_ULP)?,
+    ];
+    rules.insert(libc::SYS_setsockopt, vec![SeccompRule::new(protocol)?]);
+    if !unix_sockets {
+        rules.insert(libc::SYS_listen, Vec::new());
+    }
+    Ok(rules)
+}
+
+/// The conditions that an argument has none of these values.
+fn none_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompCondition>, BackendError> {
+    let values = values.iter();
+    let conditions = values.map(|value| condition(argument, SeccompCmpOp::Ne, *value));
+    conditions.collect()
 }
 
 fn condition(
@@ -85,7 +143,7 @@ fn condition(
 
 #[cfg(test)]
 mod tests {
-    use std::net::UdpSocket;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
     use super::*;
@@ -96,7 +154,12 @@ mod tests {
         for permitted in [false, true] {
             let path = directory.path().join(format!("socket-{permitted}"));
             let tried = std::thread::spawn(move || {
-                filter_system_calls(permitted, !permitted).unwrap();
+                let internet = if permitted {
+                    InternetSockets::None
+                } else {
+                    InternetSockets::All
+                };
+                filter_system_calls(permitted, internet).unwrap();
                 UnixStream::pair().unwrap();
                 [
                     UnixListener::bind(&path).is_ok(),
@@ -105,6 +168,30 @@ mod tests {
                 ]
             });
             assert_eq!(tried.join().unwrap(), [permitted; 3]);
+        }
+    }
+
+    #[test]
+    fn a_client_has_only_tcp_connections_that_begin_with_connect() {
+        use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, listen, sendto, socket};
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let tried = std::thread::spawn(move || {
+            filter_system_calls(false, InternetSockets::Client).unwrap();
+            TcpStream::connect(address).unwrap();
+            let tcp = |protocol| socket(AddressFamily::INET, SocketType::STREAM, protocol);
+            let opened = tcp(None).unwrap();
+            let fast_open = SendFlags::from_bits_retain(libc::MSG_FASTOPEN.unsigned_abs());
+            [
+                sendto(&opened, b"x", fast_open, &address).map(drop),
+                listen(&opened, 1),
+                tcp(Some(ipproto::MPTCP)).map(drop),
+                socket(AddressFamily::INET6, SocketType::DGRAM, None).map(drop),
+                socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).map(drop),
+            ]
+        });
+        for (number, tried) in tried.join().unwrap().into_iter().enumerate() {
+            assert_eq!(tried, Err(rustix::io::Errno::PERM), "attempt {number}");
         }
     }
 }

@@ -34,4 +34,7 @@ pub(super) const NO_NETWORK: &str = "--no-network";
 /// No network except a listener for the agent's proxy.
 pub(super) const PROXY: &str = "--proxy";
 
+/// The only port to which commands under Landlock can connect: that of the agent's proxy.
+pub(super) const PROXY_PORT: &str = "--proxy-port";
+
 pub(super) const COMMAND: &str = "--";

@@ -49,17 +49,27 @@ fn judge(
                 .lacks
                 .as_deref()
                 .unwrap_or("all of its rules are in force");
-            let network = match network {
-                SandboxNetwork::Open => "the network is open",
-                SandboxNetwork::Proxy | SandboxNetwork::None => "they have no network",
+            let (network, or) = match network {
+                SandboxNetwork::Open => ("the network is open", ""),
+                SandboxNetwork::Proxy if probe.has_proxy => (
+                    "of the network they reach permitted hosts, and every host at the port of their proxy",
+                    "",
+                ),
+                SandboxNetwork::Proxy => (
+                    "they have no network, because limiting them to a proxy requires Linux 6.7",
+                    ", or set `sandbox.network` to open if commands need the network",
+                ),
+                SandboxNetwork::None => ("they have no network", ""),
             };
             Finding::warning(
                 NAME,
                 format!(
                     "landlock, the weaker sandbox ({lacks}); {whose}; {network}; not available: {missing}"
                 ),
-                "permit unprivileged user namespaces for the stronger one, or set `sandbox.network` to open if commands need \
-                 the network; the guide's table says what each sandbox stops",
+                format!(
+                    "permit unprivileged user namespaces for the stronger one{or}; the guide's table says what each \
+                     sandbox stops"
+                ),
             )
         }
         None if required || used == SandboxUse::Always => Finding::missing(
@@ -86,12 +96,21 @@ mod tests {
 
     #[test]
     fn sandbox_finding_reports_the_backend_and_the_effective_setting() {
-        let probe = |backend| SandboxProbe {
+        let probe = |backend, has_proxy| SandboxProbe {
             backend,
             lacks: None,
+            has_proxy,
             missing: vec![(SandboxKind::Namespaces, "not permitted".to_owned())],
         };
         let (namespaces, landlock) = (Some(SandboxKind::Namespaces), Some(SandboxKind::Landlock));
+        for has_proxy in [false, true] {
+            let probe = probe(landlock, has_proxy);
+            let finding = judge(&probe, SandboxUse::Auto, false, SandboxNetwork::Proxy);
+            let (found, hint) = (&finding.found, finding.hint.as_deref().unwrap_or_default());
+            assert_eq!(found.contains("permitted hosts"), has_proxy, "{found}");
+            assert_eq!(found.contains("requires Linux 6.7"), !has_proxy, "{found}");
+            assert_eq!(hint.contains("`sandbox.network`"), !has_proxy, "{hint}");
+        }
         for (backend, used, required, state, words) in [
             (
                 namespaces,
@@ -112,7 +131,7 @@ mod tests {
                 SandboxUse::Auto,
                 true,
                 State::Warning,
-                "no network; not available: namespaces (not permitted)",
+                "; not available: namespaces (not permitted)",
             ),
             (
                 None,
@@ -131,7 +150,7 @@ mod tests {
             ),
             (None, SandboxUse::Off, true, State::Ok, "disabled"),
         ] {
-            let finding = judge(&probe(backend), used, required, SandboxNetwork::Proxy);
+            let finding = judge(&probe(backend, true), used, required, SandboxNetwork::Proxy);
             assert_eq!(finding.state, state, "{finding:?}");
             assert!(finding.found.contains(words), "{finding:?}");
         }

@@ -22,6 +22,25 @@ pub(super) enum ConnectError {
     Failed(String),
 }
 
+/// A host that was denied, or is being asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeniedHost {
+    /// The host with its port.
+    pub(crate) name: String,
+    pub(crate) why: HostDenial,
+}
+
+/// Why a host was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostDenial {
+    /// It is local, and the settings do not name it.
+    Local,
+    /// The settings do not permit it, and nobody has answered.
+    Unknown,
+    /// The user denied it.
+    ByUser,
+}
+
 /// Decides about hosts: from the settings, and by asking the user.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkAccess {
@@ -30,7 +49,7 @@ pub(crate) struct NetworkAccess {
     call: Mutex<Option<Arc<dyn CallHost>>>,
     questions: Arc<HostQuestions>,
     /// Hosts that were denied since the last report, or are being asked for.
-    denied: Mutex<Vec<String>>,
+    denied: Mutex<Vec<DeniedHost>>,
 }
 
 impl NetworkAccess {
@@ -49,7 +68,7 @@ impl NetworkAccess {
     }
 
     /// Takes the hosts that were denied since the last call, or are still being asked for.
-    pub(crate) fn take_denied(&self) -> Vec<String> {
+    pub(crate) fn take_denied(&self) -> Vec<DeniedHost> {
         std::mem::take(&mut self.denied.lock())
     }
 
@@ -62,16 +81,16 @@ impl NetworkAccess {
         let is_known = known.clone().any(|pattern| pattern.permits(&host, port));
         let local = known.clone().any(|pattern| pattern.names(&host, port));
         if !local && is_local_name(&host) {
-            return Err(self.deny(&host, port, "it is local"));
+            return Err(self.deny(&host, port, HostDenial::Local));
         }
         if !is_known {
             // Before the answer: a command that ends while it waits is told as well.
-            let refusal = self.deny(&host, port, "it is not permitted");
-            if !self.is_granted(&host, port).await {
-                return Err(refusal);
+            let unanswered = self.deny(&host, port, HostDenial::Unknown);
+            match self.answer(&host, port).await {
+                Some(true) => self.forget(&format!("{host}:{port}")),
+                Some(false) => return Err(self.deny(&host, port, HostDenial::ByUser)),
+                None => return Err(unanswered),
             }
-            let name = format!("{host}:{port}");
-            self.denied.lock().retain(|denied| *denied != name);
         }
         // Not before: a name server of others would learn the name.
         let found = tokio::net::lookup_host((host.as_str(), port)).await;
@@ -80,27 +99,35 @@ impl NetworkAccess {
         let usable = |address: &SocketAddr| local || is_public_address(address.ip());
         let addresses: Vec<SocketAddr> = found.filter(usable).collect();
         if addresses.is_empty() {
-            return Err(self.deny(&host, port, "its addresses are local"));
+            return Err(self.deny(&host, port, HostDenial::Local));
         }
         // Only addresses that were judged, so that a second answer of the name server has no effect.
         let connected = TcpStream::connect(addresses.as_slice()).await;
         connected.map_err(|error| failed(format!("connect to {host}:{port}"), error))
     }
 
-    async fn is_granted(&self, host: &str, port: u16) -> bool {
+    async fn answer(&self, host: &str, port: u16) -> Option<bool> {
         let call = self.call.lock().clone();
         let name = host_name(host, port);
-        self.questions.is_granted(name, call).await
+        self.questions.answer(name, call).await
     }
 
-    fn deny(&self, host: &str, port: u16, why: &str) -> ConnectError {
-        let mut denied = self.denied.lock();
+    fn deny(&self, host: &str, port: u16, why: HostDenial) -> ConnectError {
         let name = format!("{host}:{port}");
-        if !denied.contains(&name) {
-            denied.push(name);
-        }
-        let why = format!("the sandbox denied a connection to {host}:{port}: {why}");
-        ConnectError::Denied(why)
+        let clause = match why {
+            HostDenial::Local => "it is local",
+            HostDenial::Unknown => "it is not permitted",
+            HostDenial::ByUser => "the user denied it",
+        };
+        let error = format!("the sandbox denied a connection to {name}: {clause}");
+        self.forget(&name);
+        self.denied.lock().push(DeniedHost { name, why });
+        ConnectError::Denied(error)
+    }
+
+    /// Removes a host from the denied ones.
+    fn forget(&self, name: &str) {
+        self.denied.lock().retain(|denied| denied.name != name);
     }
 }
 
@@ -152,7 +179,36 @@ mod tests {
         let waiting = access.connect("unknown.invalid", 443);
         tokio::pin!(waiting);
         assert!(futures::poll!(&mut waiting).is_pending());
-        assert_eq!(access.take_denied(), ["unknown.invalid:443"]);
+        let unknown = DeniedHost {
+            name: "unknown.invalid:443".to_owned(),
+            why: HostDenial::Unknown,
+        };
+        assert_eq!(access.take_denied(), [unknown]);
+    }
+
+    #[tokio::test]
+    async fn without_a_person_an_unknown_host_is_denied_immediately() {
+        let access = NetworkAccess::default();
+        let waiting = access.connect("unknown.invalid", 443);
+        tokio::pin!(waiting);
+        let std::task::Poll::Ready(Err(why)) = futures::poll!(&mut waiting) else {
+            panic!("it waits");
+        };
+        assert!(
+            why.to_string()
+                .ends_with("unknown.invalid:443: it is not permitted")
+        );
+    }
+
+    #[tokio::test]
+    async fn permitted_names_of_local_addresses_are_refused_after_resolution() {
+        // Spellings that resolvers know without a name server, and this program does not.
+        let names = ["2130706433", "0x7f.1", "0xa000001"];
+        let access = NetworkAccess::new(&names.map(str::to_owned));
+        for name in names {
+            let why = access.connect(name, 443).await.unwrap_err().to_string();
+            assert!(why.ends_with("it is local"), "{name}: {why}");
+        }
     }
 
     #[tokio::test]

@@ -7,5 +7,5 @@ mod questions;
 mod request;
 mod server;
 
-pub(crate) use access::NetworkAccess;
+pub(crate) use access::{DeniedHost, HostDenial, NetworkAccess};
 pub(super) use server::serve;

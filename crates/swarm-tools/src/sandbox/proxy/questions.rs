@@ -32,20 +32,20 @@ struct OpenQuestion {
 }
 
 impl HostQuestions {
-    /// Asks the user whether commands may reach a host, once. Without an answer the host is denied this
-    /// time. The question is withdrawn when the last future that waits for it is dropped: the command
-    /// has ended or closed its connection.
-    pub(super) async fn is_granted(
+    /// Asks the user whether commands may reach a host, once. `None` if nobody answered this time, or
+    /// nobody is present (no `call`). The question is withdrawn when the last future that waits for it
+    /// is dropped: the command has ended or closed its connection.
+    pub(super) async fn answer(
         self: &Arc<Self>,
         host: String,
         call: Option<Arc<dyn CallHost>>,
-    ) -> bool {
+    ) -> Option<bool> {
         let mut waiting = match self.join(host, call) {
             Ok(waiting) => waiting,
-            Err(granted) => return granted,
+            Err(known) => return known,
         };
         let answer = waiting.answer.wait_for(Option::is_some).await;
-        answer.is_ok_and(|answer| *answer == Some(true))
+        answer.ok().and_then(|answer| *answer)
     }
 
     /// Joins those that wait for a question, which is asked if it is new. The error is the known
@@ -54,15 +54,15 @@ impl HostQuestions {
         self: &Arc<Self>,
         host: String,
         call: Option<Arc<dyn CallHost>>,
-    ) -> Result<Waiting, bool> {
+    ) -> Result<Waiting, Option<bool>> {
         let mut hosts = self.hosts.lock();
         let question = match hosts.get_mut(&host) {
-            Some(HostState::Answered(granted)) => return Err(*granted),
+            Some(HostState::Answered(granted)) => return Err(Some(*granted)),
             Some(HostState::Asked(question)) => question,
             None => {
-                let asked = HostState::Asked(self.ask(host.clone(), call.ok_or(false)?));
+                let asked = HostState::Asked(self.ask(host.clone(), call.ok_or(None)?));
                 match hosts.entry(host.clone()).or_insert(asked) {
-                    HostState::Answered(granted) => return Err(*granted),
+                    HostState::Answered(granted) => return Err(Some(*granted)),
                     HostState::Asked(question) => question,
                 }
             }
@@ -180,10 +180,10 @@ mod tests {
             }
         }
 
-        fn connect(&self, host: &str) -> tokio::task::JoinHandle<bool> {
+        fn connect(&self, host: &str) -> tokio::task::JoinHandle<Option<bool>> {
             let (questions, person) = (Arc::clone(&self.questions), Arc::clone(&self.person));
             let host = host.to_owned();
-            tokio::spawn(async move { questions.is_granted(host, Some(person)).await })
+            tokio::spawn(async move { questions.answer(host, Some(person)).await })
         }
     }
 
@@ -195,12 +195,13 @@ mod tests {
         let (second, _, to_b) = scene.asked.recv().await.unwrap();
         assert_eq!([first.as_str(), second.as_str()], ["a", "b"]);
         to_b.send(true).unwrap();
-        assert!(b.await.unwrap());
+        assert_eq!(b.await.unwrap(), Some(true));
         to_a.send(false).unwrap();
-        assert!(!a.await.unwrap() && !again.await.unwrap());
+        assert_eq!(a.await.unwrap(), Some(false));
+        assert_eq!(again.await.unwrap(), Some(false));
         // Answers hold.
-        assert!(scene.connect("b").await.unwrap());
-        assert!(!scene.connect("a").await.unwrap());
+        assert_eq!(scene.connect("b").await.unwrap(), Some(true));
+        assert_eq!(scene.connect("a").await.unwrap(), Some(false));
         assert!(scene.asked.is_empty());
     }
 
@@ -217,7 +218,7 @@ mod tests {
         let next = scene.connect("a");
         let (_, _, answer) = scene.asked.recv().await.unwrap();
         answer.send(true).unwrap();
-        assert!(next.await.unwrap());
+        assert_eq!(next.await.unwrap(), Some(true));
     }
 
     #[tokio::test]
@@ -225,11 +226,11 @@ mod tests {
         let mut scene = Scene::new();
         let first = scene.connect("a");
         drop(scene.asked.recv().await.unwrap());
-        assert!(!first.await.unwrap());
+        assert_eq!(first.await.unwrap(), None);
         let second = scene.connect("a");
         let (_, _, answer) = scene.asked.recv().await.unwrap();
         answer.send(true).unwrap();
-        assert!(second.await.unwrap());
-        assert!(!scene.questions.is_granted("b".to_owned(), None).await);
+        assert_eq!(second.await.unwrap(), Some(true));
+        assert_eq!(scene.questions.answer("b".to_owned(), None).await, None);
     }
 }

@@ -49,16 +49,26 @@ pub(super) async fn read_request(client: &mut TcpStream) -> io::Result<Option<Pr
 async fn read_socks(client: &mut TcpStream) -> io::Result<Option<ProxyRequest>> {
     let mut methods = vec![0; client.read_u8().await?.into()];
     client.read_exact(&mut methods).await?;
+    if !methods.contains(&0) {
+        // No acceptable method.
+        client.write_all(&[5, 0xff]).await?;
+        return Ok(None);
+    }
     client.write_all(&[5, 0]).await?;
     let mut header = [0; 4];
     client.read_exact(&mut header).await?;
     let host = match header[3] {
         1 => Ipv4Addr::from(client.read_u32().await?).to_string(),
-        4 => Ipv6Addr::from(client.read_u128().await?).to_string(),
-        _ => {
+        3 => {
             let mut name = vec![0; client.read_u8().await?.into()];
             client.read_exact(&mut name).await?;
             String::from_utf8_lossy(&name).into_owned()
+        }
+        4 => Ipv6Addr::from(client.read_u128().await?).to_string(),
+        _ => {
+            // Address type not supported.
+            client.write_all(&socks_answer(8)).await?;
+            return Ok(None);
         }
     };
     let port = client.read_u16().await?;
