@@ -11,6 +11,7 @@ mod reconcile;
 mod spawn;
 mod spawn_context;
 mod stop;
+mod target_wait;
 
 pub use cleanup::{LeftPane, Verdict, left_panes, orphaned_panes, verdict};
 pub use error::LeadError;
@@ -31,3 +32,4 @@ pub use stop::{
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
     end_without_roster, finish, kill, kill_team, member_death, namesake, shutdown,
 };
+pub use target_wait::wait_for_target;

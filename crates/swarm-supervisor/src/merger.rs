@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use swarm_os::LockInterrupt;
 use swarm_team::{MergeError, PreparedMerge, WorkMerger};
-use swarm_worktree::{MergeCandidate, MergeMode, WorktreeError, Worktrees};
+use swarm_worktree::{MergeCandidate, MergeMode, Record, WorktreeError, Worktrees};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::spawn::blocking;
+use crate::target_wait::wait_for_target;
 
 /// Merges the branches of worktrees with git, or leaves that to a person if configured.
 #[derive(Debug, Clone)]
@@ -25,14 +26,7 @@ impl WorkMerger for WorktreeMerger {
         if self.0.settings().merge == MergeMode::Manual {
             return Ok(None);
         }
-        let (worktrees, path) = (self.0.clone(), worktree.to_owned());
-        let record = blocking(move || worktrees.find(&path)).await;
-        let record = record.map_err(|error| refused(&error))?.ok_or_else(|| {
-            MergeError::Refused(format!(
-                "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
-                worktree.display()
-            ))
-        })?;
+        let record = self.record(worktree).await?;
         // A worktree of a hook is not managed by git, so its branch cannot be merged.
         if record.by_hook {
             return Ok(None);
@@ -52,6 +46,31 @@ impl WorkMerger for WorktreeMerger {
         };
         let candidate = prepared.map_err(|error| refused(&error))?;
         Ok(Some(Box::new(QueuedMerge(Some(candidate)))))
+    }
+
+    async fn wait_for_target(
+        &self,
+        worktree: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), MergeError> {
+        let record = self.record(worktree).await?;
+        let within = self.0.settings().merge_wait;
+        wait_for_target(&self.0, &record.from, &record.slug, within, cancel)
+            .await
+            .map_err(|error| refused(&error))
+    }
+}
+
+impl WorktreeMerger {
+    async fn record(&self, worktree: &Path) -> Result<Record, MergeError> {
+        let (worktrees, path) = (self.0.clone(), worktree.to_owned());
+        let record = blocking(move || worktrees.find(&path)).await;
+        record.map_err(|error| refused(&error))?.ok_or_else(|| {
+            MergeError::Refused(format!(
+                "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
+                worktree.display()
+            ))
+        })
     }
 }
 
@@ -103,9 +122,9 @@ impl PreparedMerge for QueuedMerge {
 
 fn refused(error: &WorktreeError) -> MergeError {
     let why = error.to_string();
-    match error {
-        WorktreeError::TargetMoved { .. } => MergeError::TargetMoved(why),
-        WorktreeError::TargetChanged { .. } => MergeError::TargetChanged(why),
+    match (error, error.awaited()) {
+        (WorktreeError::TargetMoved { .. }, _) => MergeError::TargetMoved(why),
+        (_, Some(awaited)) => MergeError::TargetChanged { awaited, why },
         _ => MergeError::Refused(why),
     }
 }
@@ -116,7 +135,7 @@ mod tests {
     use std::process::Command;
     use std::time::{Duration, Instant};
 
-    use swarm_os::InheritableLock;
+    use swarm_os::{InheritableLock, replace_alone};
     use swarm_protocol::UnixMs;
     use swarm_worktree::{Git, Owner, ProcessMark, Request, Slug, WorktreeSettings};
 
@@ -150,48 +169,71 @@ mod tests {
         assert!(output.status.success(), "git {args:?}: {said}");
     }
 
-    #[tokio::test]
-    async fn a_dropped_merge_is_removed_without_blocking_the_runtime() {
-        let directory = tempfile::tempdir().unwrap();
-        let repo = directory.path().canonicalize().unwrap().join("repo");
-        std::fs::create_dir(&repo).unwrap();
-        git(&repo, &["init", "-q", "-b", "main"]);
-        let commit =
-            |at: &Path, message| git(at, &["commit", "-q", "--allow-empty", "-m", message]);
-        commit(&repo, "start");
-        let worktrees = Worktrees::new(
-            Git::new("git", environment()),
-            WorktreeSettings::default(),
-            directory.path().join("own"),
-        );
-        let slug = Slug::parse("a").unwrap();
-        let request = Request {
-            from: repo.clone(),
-            slug: slug.clone(),
-            owner: Owner::default(),
-            process: ProcessMark {
-                pid: std::process::id(),
-                start: "1".to_owned(),
-            },
-            uncommitted: None,
-            now: UnixMs(1_700_000_000_000),
-            cancel: CancellationToken::new(),
-        };
-        let created = worktrees.create(&request).unwrap();
-        // The merge is no fast-forward, so it has a scratch checkout.
-        commit(&created.record.path, "work");
-        commit(&repo, "meanwhile");
-        let candidate = || {
-            let (worktrees, repo, slug) = (worktrees.clone(), repo.clone(), slug.clone());
+    /// A repository whose worktree `a` has a commit that is not merged.
+    struct Scene {
+        _directory: tempfile::TempDir,
+        repo: PathBuf,
+        worktrees: Worktrees,
+        record: Record,
+    }
+
+    impl Scene {
+        fn new(settings: WorktreeSettings) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let repo = directory.path().canonicalize().unwrap().join("repo");
+            std::fs::create_dir(&repo).unwrap();
+            git(&repo, &["init", "-q", "-b", "main"]);
+            replace_alone(&repo.join("song.txt"), b"one\n").unwrap();
+            git(&repo, &["add", "-A"]);
+            git(&repo, &["commit", "-q", "-m", "start"]);
+            let own = directory.path().join("own");
+            let worktrees = Worktrees::new(Git::new("git", environment()), settings, own);
+            let request = Request {
+                from: repo.clone(),
+                slug: Slug::parse("a").unwrap(),
+                owner: Owner::default(),
+                process: ProcessMark {
+                    pid: std::process::id(),
+                    start: "1".to_owned(),
+                },
+                uncommitted: None,
+                now: UnixMs(1_700_000_000_000),
+                cancel: CancellationToken::new(),
+            };
+            let record = worktrees.create(&request).unwrap().record;
+            empty_commit(&record.path, "work");
+            Self {
+                _directory: directory,
+                repo,
+                worktrees,
+                record,
+            }
+        }
+
+        async fn candidate(&self) -> Result<MergeCandidate, WorktreeError> {
+            let (worktrees, repo) = (self.worktrees.clone(), self.repo.clone());
+            let slug = self.record.slug.clone();
             blocking(move || {
                 worktrees.merge_candidate(&repo, &slug, &LockInterrupt::default(), &|| ())
             })
-        };
-        let mut merge = QueuedMerge(Some(candidate().await.unwrap()));
+            .await
+        }
+    }
+
+    fn empty_commit(at: &Path, message: &str) {
+        git(at, &["commit", "-q", "--allow-empty", "-m", message]);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_merge_is_removed_without_blocking_the_runtime() {
+        let scene = Scene::new(WorktreeSettings::default());
+        // The merge is no fast-forward, so it has a scratch checkout.
+        empty_commit(&scene.repo, "meanwhile");
+        let mut merge = QueuedMerge(Some(scene.candidate().await.unwrap()));
         let scratch = merge.check_out().await.unwrap();
-        assert_ne!(scratch, created.record.path);
+        assert_ne!(scratch, scene.record.path);
         // The removal waits for this lock.
-        let lock = repo.join(".git/swarm/lock");
+        let lock = scene.repo.join(".git/swarm/lock");
         let lock = InheritableLock::take(&lock, Duration::from_mins(1)).unwrap();
         let began = Instant::now();
         drop(merge);
@@ -199,7 +241,58 @@ mod tests {
         assert!(scratch.exists());
         drop(lock);
         // The next merge waits for the removal.
-        candidate().await.unwrap();
+        scene.candidate().await.unwrap();
         assert!(!scratch.exists());
+    }
+
+    /// Waits as a merge of the scene's worktree does.
+    async fn wait_for(scene: &Scene, cancel: &CancellationToken) -> Result<(), MergeError> {
+        let merger = WorktreeMerger(scene.worktrees.clone());
+        merger.wait_for_target(&scene.record.path, cancel).await
+    }
+
+    #[tokio::test]
+    async fn a_merge_waits_until_the_checkout_of_its_target_is_clean() {
+        let settings = WorktreeSettings {
+            merge_wait: Duration::from_hours(1),
+            ..WorktreeSettings::default()
+        };
+        let scene = Scene::new(settings);
+        let cancel = CancellationToken::new();
+        // It need not wait.
+        wait_for(&scene, &cancel).await.unwrap();
+        let song = scene.repo.join("song.txt");
+        let commit = ["commit", "-q", "-a", "-m", "mine"];
+        for (text, clean) in [
+            ("two\n", &commit[..]),
+            ("three\n", &["checkout", "-q", "song.txt"][..]),
+        ] {
+            replace_alone(&song, text.as_bytes()).unwrap();
+            let mut waiting = Box::pin(wait_for(&scene, &cancel));
+            let briefly = tokio::time::timeout(Duration::from_millis(50), &mut waiting).await;
+            assert!(briefly.is_err(), "{briefly:?}");
+            git(&scene.repo, clean);
+            waiting.await.unwrap();
+        }
+        replace_alone(&song, b"four\n").unwrap();
+        cancel.cancel();
+        let refused = wait_for(&scene, &cancel).await.unwrap_err();
+        let MergeError::TargetChanged { awaited, why } = refused else {
+            panic!("{refused}");
+        };
+        let repo = scene.repo.display();
+        let expected =
+            format!("uncommitted changes of song.txt in {repo}, where main is checked out");
+        assert_eq!(awaited, expected);
+        assert!(why.contains("commit or stash them there"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn the_wait_for_a_clean_checkout_has_a_limit() {
+        let scene = Scene::new(WorktreeSettings::default());
+        replace_alone(&scene.repo.join("song.txt"), b"two\n").unwrap();
+        let refused = wait_for(&scene, &CancellationToken::new()).await;
+        let is_changed = matches!(refused, Err(MergeError::TargetChanged { .. }));
+        assert!(is_changed, "{refused:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! What precedes the completion of a task: hooks, its checks, and merging.
 
+use std::time::Duration;
+
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{CheckRun, Clock, TaskId, TaskStatus};
 use swarm_store::{Actor, StoreError, TaskChange, Team};
@@ -13,6 +15,12 @@ use crate::{CompletionError, MergeError, WorkMerger};
 
 /// Attempts to merge while other programs move the target.
 const MERGE_ATTEMPTS: u32 = 3;
+
+/// Wait for uncommitted changes after which others are told.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
+
+/// Displays what the completion of a task waits for.
+pub type CompletionProgress<'a> = dyn Fn(&str) + Send + Sync + 'a;
 
 /// A change that may complete a task, with the merger of its work.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +44,8 @@ pub struct Completion<'a> {
 impl Completion<'_> {
     /// Runs the hooks, prepares the merge of the owner's work, runs the checks on its result and
     /// merges, if the change completes the task and the task can be completed. Other changes pass.
-    /// Returns the runs of the checks for the change.
+    /// Waits while the checkout of the target has uncommitted changes, which is told by `progress`
+    /// and to the lead. Returns the runs of the checks for the change.
     ///
     /// # Errors
     /// [`CompletionError`]. The target is then unchanged.
@@ -44,6 +53,7 @@ impl Completion<'_> {
         self,
         hooks: &AgentHooks,
         cancel: &CancellationToken,
+        progress: &CompletionProgress<'_>,
     ) -> Result<Vec<CheckRun>, CompletionError> {
         if self.change.status != Some(TaskStatus::Completed) {
             return Ok(Vec::new());
@@ -55,7 +65,7 @@ impl Completion<'_> {
         if let Some(merger) = self.merger
             && let Some(work) = OwnerWork::of(self.team, &self.id, self.by).await?
         {
-            return self.check_and_merge(merger, &work, cancel).await;
+            return self.check_and_merge(merger, &work, cancel, progress).await;
         }
         self.check(self.shell, CheckPlace::Owner).await
     }
@@ -82,29 +92,58 @@ impl Completion<'_> {
         Ok(runs)
     }
 
-    /// Checks and merges the work, again if the target moves in the meantime.
+    /// Checks and merges the work, again if the target moves in the meantime or its checkout has
+    /// uncommitted changes.
     async fn check_and_merge(
         &self,
         merger: &dyn WorkMerger,
         work: &OwnerWork,
         cancel: &CancellationToken,
+        progress: &CompletionProgress<'_>,
     ) -> Result<Vec<CheckRun>, CompletionError> {
         let mut attempt = 1;
         loop {
-            match self.try_merge(merger, work, cancel).await {
-                Err(CompletionFailure::Merge(MergeError::TargetMoved(_)))
-                    if attempt < MERGE_ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
-                Err(CompletionFailure::Merge(error)) => {
-                    let why = work.refused(self.team, self.by, &error).await;
-                    return Err(CompletionError::Merge(why));
-                }
-                Err(CompletionFailure::Other(error)) => return Err(error),
+            let mut error = match self.try_merge(merger, work, cancel).await {
                 Ok(runs) => return Ok(runs),
+                Err(CompletionFailure::Other(error)) => return Err(error),
+                Err(CompletionFailure::Merge(error)) => error,
+            };
+            let is_last = attempt == MERGE_ATTEMPTS;
+            attempt += 1;
+            match &error {
+                MergeError::TargetMoved(_) if !is_last => continue,
+                MergeError::TargetChanged { awaited, .. } if !is_last => {
+                    let waiting = merger.wait_for_target(&work.worktree, cancel);
+                    match self.wait(waiting, work, awaited, progress).await {
+                        Ok(()) => continue,
+                        Err(still) => error = still,
+                    }
+                }
+                _ => {}
             }
+            let why = work.refused(self.team, self.by, &error).await;
+            return Err(CompletionError::Merge(why));
         }
+    }
+
+    /// Waits for uncommitted changes in the checkout of the target. Tells so after a moment.
+    async fn wait(
+        &self,
+        waiting: impl Future<Output = Result<(), MergeError>>,
+        work: &OwnerWork,
+        awaited: &str,
+        progress: &CompletionProgress<'_>,
+    ) -> Result<(), MergeError> {
+        tokio::pin!(waiting);
+        tokio::select! {
+            done = &mut waiting => return done,
+            () = tokio::time::sleep(REPORT_AFTER) => {}
+        }
+        progress(&format!("the merge waits for {awaited}"));
+        work.tell_lead_of_wait(self.team, self.by, awaited).await;
+        waiting.await?;
+        progress("checking and merging");
+        Ok(())
     }
 
     async fn try_merge(

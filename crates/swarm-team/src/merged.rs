@@ -46,6 +46,25 @@ impl OwnerWork {
         Ok(owner.and_then(work))
     }
 
+    /// Tells the lead what the merge waits for, unless it is the caller. A failure is only logged:
+    /// the lead is told again if the wait has no success.
+    pub(crate) async fn tell_lead_of_wait(&self, team: &dyn Team, by: &Actor, awaited: &str) {
+        let lead = MemberName::lead();
+        if &lead == by.name() {
+            return;
+        }
+        let (id, subject) = (&self.task.id, &self.task.subject);
+        let text = format!(
+            "The merge of {}'s work for task #{id} ({subject}) waits for {awaited}. The task is completed once they are \
+             committed or stashed there.",
+            self.owner
+        );
+        let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
+        if let Err(error) = team.send(&lead, message).await {
+            tracing::warn!(%error, "lead not told that a merge waits");
+        }
+    }
+
     /// Returns why the task is not completed. Its owner is notified unless it is the caller, and
     /// the lead of what only it or a person can resolve.
     pub(crate) async fn refused(&self, team: &dyn Team, by: &Actor, error: &MergeError) -> String {
@@ -58,7 +77,7 @@ impl OwnerWork {
             let fixed = "It stays yours; complete it again once that is fixed.";
             told.push((self.owner.clone(), format!("{refused}. {fixed}")));
         }
-        if matches!(error, MergeError::TargetChanged(_)) {
+        if matches!(error, MergeError::TargetChanged { .. }) {
             let text = format!("{refused}. {} completes it again then.", self.owner);
             told.push((MemberName::lead(), text));
         }

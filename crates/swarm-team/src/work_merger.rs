@@ -16,6 +16,18 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
         worktree: &Path,
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
+
+    /// Waits until the checkout of a worktree's target has no uncommitted changes, for which its
+    /// merge was refused.
+    ///
+    /// # Errors
+    /// [`MergeError::TargetChanged`] if it still has some when the limit of this merger has passed,
+    /// or when `cancel` fires.
+    async fn wait_for_target(
+        &self,
+        worktree: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), MergeError>;
 }
 
 /// A merge that is not in the target yet. Other merges of the repository wait until it is dropped.
@@ -35,8 +47,13 @@ pub enum MergeError {
     #[error("{0}")]
     TargetMoved(String),
     /// The checkout of the target has uncommitted changes, which its owner cannot resolve.
-    #[error("{0}")]
-    TargetChanged(String),
+    #[error("{why}")]
+    TargetChanged {
+        /// The changes, as the object of a sentence.
+        awaited: String,
+        /// Why the work is not merged, and what to do.
+        why: String,
+    },
     /// Anything else, such as a conflict.
     #[error("{0}")]
     Refused(String),

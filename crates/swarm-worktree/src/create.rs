@@ -12,10 +12,10 @@ use crate::record::short;
 use crate::registration::{self, check};
 use crate::registry::WorktreeRegistry;
 use crate::repository::{LOCK_WAIT, Repository, unsuitable};
-use crate::view::{self, Checkout};
+use crate::view::Checkout;
 use crate::{
     Base, Git, Owner, ProcessMark, Record, Slug, Stage, Uncommitted, WorktreeError,
-    WorktreeSettings, carry, place, recover, snapshot, usage,
+    WorktreeSettings, carry, place, recover, snapshot, temporary, usage,
 };
 
 /// A request for a worktree.
@@ -69,7 +69,7 @@ pub(crate) fn create(
     let path = place::directory(&repository, settings)?.join(request.slug.directory());
     repository.create_own_directories()?;
     recover::half_made(&repository, Some(&request.slug))?;
-    view::clear(&repository);
+    temporary::clear(&repository);
     let lock = InheritableLock::take(&repository.slug_lock_path(&request.slug), LOCK_WAIT)?;
     let creation = Creation {
         repository: &repository,

@@ -112,7 +112,7 @@ pub enum WorktreeError {
         sides: Box<ConflictSides>,
     },
     /// The checkout of the target has uncommitted changes.
-    #[error("the merge of {branch} waits: {}, where {target} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again", checkout.display(), named(files))]
+    #[error("{branch} was not merged: {}, where {target} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again", checkout.display(), named(files))]
     TargetChanged {
         /// The branch of the worktree.
         branch: String,
@@ -183,6 +183,24 @@ pub enum WorktreeError {
 }
 
 impl WorktreeError {
+    /// Returns what a merge waits for, if it was refused because the checkout of its target has
+    /// uncommitted changes.
+    pub fn awaited(&self) -> Option<String> {
+        let Self::TargetChanged {
+            target,
+            checkout,
+            files,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let (files, checkout) = (named(files), checkout.display());
+        Some(format!(
+            "uncommitted changes of {files} in {checkout}, where {target} is checked out"
+        ))
+    }
+
     /// Returns the kind of the error for scripts.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,15 +1,16 @@
-//! Forecast of conflicts: pairs of worktrees whose commits do not merge.
+//! Forecast of conflicts: pairs of worktrees whose work does not merge.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_os::{read_optional, replace_alone};
 
-use crate::git::text;
+use crate::git::{Call, text};
 use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
+use crate::uncommitted::TemporaryObjects;
 use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees};
 
 /// A worktree of a pair that conflicts.
@@ -21,9 +22,11 @@ pub struct Colliding {
     pub branch: String,
     /// Its owner.
     pub owner: Owner,
+    /// Whether uncommitted changes are part of its work.
+    pub uncommitted: bool,
 }
 
-/// Two worktrees whose committed work conflicts.
+/// Two worktrees whose work conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Collision {
     /// The worktrees, by name.
@@ -39,61 +42,82 @@ impl Collision {
     }
 }
 
-/// The result for two commits, which never changes.
+/// The work in a worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Work {
+    /// The commit of its branch.
+    tip: String,
+    /// The tree with uncommitted changes, if there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tree: Option<String>,
+}
+
+impl Work {
+    fn committed(&self) -> Self {
+        Self {
+            tip: self.tip.clone(),
+            tree: None,
+        }
+    }
+}
+
+/// The result for two states, which never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
-    tips: [String; 2],
+    work: [Work; 2],
     files: Vec<String>,
 }
 
+/// The last forecast.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    worktrees: BTreeMap<Slug, Work>,
+    pairs: Vec<Known>,
+}
+
 impl Worktrees {
-    /// Returns the pairs of worktrees of a repository whose commits conflict. Only pairs of which a
-    /// branch has moved since the last call, by any process, are merged again.
+    /// Returns the pairs of worktrees of a repository whose work conflicts, with uncommitted
+    /// changes. Ignored files, files above 1 MiB and worktrees in the middle of a merge are left
+    /// out. Only pairs that have changed since the last call, by any process, are merged again.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository, or git fails.
     pub fn forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
-        let sides = sides(&repository)?;
-        let path = repository.own_directory().join("forecast.json");
-        let stored = read_optional(&path)?.unwrap_or_default();
-        // A damaged file only costs time.
-        let before: Vec<Known> = serde_json::from_slice(&stored).unwrap_or_default();
-        let (mut known, mut collisions) = (Vec::new(), Vec::new());
-        for (at, one) in sides.iter().enumerate() {
-            for other in &sides[at + 1..] {
-                if one.record.target != other.record.target {
-                    continue;
-                }
-                let tips = [one.tip.clone(), other.tip.clone()];
-                let files = match before.iter().find(|known| known.tips == tips) {
-                    Some(known) => known.files.clone(),
-                    None => conflicts(&repository, &tips)?,
-                };
-                if !files.is_empty() {
-                    collisions.push(Collision {
-                        worktrees: [one.named(), other.named()],
-                        files: files.clone(),
-                    });
-                }
-                known.push(Known { tips, files });
-            }
+        if !repository.own_directory().is_dir() {
+            // It has no worktrees of swarm.
+            return Ok(Vec::new());
         }
-        if known != before {
-            let text = serde_json::to_vec(&known).map_err(|error| WorktreeError::Damaged {
-                path: path.clone(),
-                why: error.to_string(),
-            })?;
-            replace_alone(&path, &text)?;
-        }
-        Ok(collisions)
+        let objects = TemporaryObjects::create(&repository)?;
+        Forecast::begin(&repository, Some(&objects))?.finish()
+    }
+
+    /// Like [`Worktrees::forecast`], without reading the files of worktrees: uncommitted changes
+    /// are those of the last forecast, if the branch has not moved since.
+    ///
+    /// # Errors
+    /// The same errors.
+    pub fn known_forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        Forecast::begin(&repository, None)?.finish()
     }
 }
 
-/// A worktree with commits.
+/// A forecast that is being made.
+struct Forecast<'a> {
+    repository: &'a Repository,
+    /// For objects of uncommitted changes; without, they are not read.
+    objects: Option<&'a TemporaryObjects>,
+    path: PathBuf,
+    before: Stored,
+    sides: Vec<Side>,
+}
+
+/// A worktree with work.
 struct Side {
     record: Record,
-    tip: String,
+    work: Work,
 }
 
 impl Side {
@@ -102,38 +126,162 @@ impl Side {
             slug: self.record.slug.clone(),
             branch: self.record.branch.clone(),
             owner: self.record.owner.clone(),
+            uncommitted: self.work.tree.is_some(),
         }
     }
 }
 
-/// Returns the worktrees with commits and a target, by name.
-fn sides(repository: &Repository) -> Result<Vec<Side>, WorktreeError> {
-    let mut records = Record::all(repository)?.0;
-    records.retain(|record| record.stage == Stage::Ready && record.target.is_some());
-    if records.len() < 2 {
-        return Ok(Vec::new());
+impl<'a> Forecast<'a> {
+    fn begin(
+        repository: &'a Repository,
+        objects: Option<&'a TemporaryObjects>,
+    ) -> Result<Self, WorktreeError> {
+        let path = repository.own_directory().join("forecast.json");
+        let stored = read_optional(&path)?.unwrap_or_default();
+        let mut forecast = Self {
+            repository,
+            objects,
+            path,
+            // A damaged file only costs time.
+            before: serde_json::from_slice(&stored).unwrap_or_default(),
+            sides: Vec::new(),
+        };
+        forecast.sides = forecast.sides()?;
+        Ok(forecast)
     }
-    records.sort_by(|one, other| one.slug.cmp(&other.slug));
-    let format = "--format=%(objectname) %(refname:lstrip=2)";
-    let words = ["for-each-ref", format, "refs/heads/worktree-*"];
-    let listed = text(&repository.common_git().run(&words)?);
-    let tips: BTreeMap<&str, &str> = listed
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(tip, branch)| (branch, tip))
-        .collect();
-    let with_commits = records.into_iter().filter_map(|record| {
-        let tip = (*tips.get(record.branch.as_str())?).to_owned();
-        (tip != record.base.sha).then_some(Side { record, tip })
-    });
-    Ok(with_commits.collect())
-}
 
-/// Returns the files in which two commits conflict.
-fn conflicts(repository: &Repository, tips: &[String; 2]) -> Result<Vec<String>, WorktreeError> {
-    let at = repository.common_git().changing();
-    Ok(match merge_trees(repository, &at, &tips[0], &tips[1])? {
-        MergedTree::Clean(_) => Vec::new(),
-        MergedTree::Conflict(files) => files,
-    })
+    fn finish(self) -> Result<Vec<Collision>, WorktreeError> {
+        let (mut pairs, mut collisions) = (Vec::new(), Vec::new());
+        for (at, one) in self.sides.iter().enumerate() {
+            for other in &self.sides[at + 1..] {
+                if one.record.target != other.record.target {
+                    continue;
+                }
+                let known = self.known([&one.work, &other.work])?;
+                if !known.files.is_empty() {
+                    collisions.push(Collision {
+                        worktrees: [one.named(), other.named()],
+                        files: known.files.clone(),
+                    });
+                }
+                pairs.push(known);
+            }
+        }
+        let sides = self.sides.iter();
+        let worktrees = sides.map(|side| (side.record.slug.clone(), side.work.clone()));
+        let stored = Stored {
+            worktrees: worktrees.collect(),
+            pairs,
+        };
+        if stored != self.before {
+            self.store(&stored)?;
+        }
+        Ok(collisions)
+    }
+
+    fn store(&self, stored: &Stored) -> Result<(), WorktreeError> {
+        let text = serde_json::to_vec(stored).map_err(|error| WorktreeError::Damaged {
+            path: self.path.clone(),
+            why: error.to_string(),
+        })?;
+        Ok(replace_alone(&self.path, &text)?)
+    }
+
+    /// Returns the worktrees with a target and work, by name.
+    fn sides(&self) -> Result<Vec<Side>, WorktreeError> {
+        let mut records = Record::all(self.repository)?.0;
+        records.retain(|record| record.stage == Stage::Ready && record.target.is_some());
+        if records.len() < 2 {
+            return Ok(Vec::new());
+        }
+        records.sort_by(|one, other| one.slug.cmp(&other.slug));
+        let format = "--format=%(objectname) %(refname:lstrip=2)";
+        let words = ["for-each-ref", format, "refs/heads/worktree-*"];
+        let listed = text(&self.repository.common_git().run(&words)?);
+        let tips: BTreeMap<&str, &str> = listed
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(tip, branch)| (branch, tip))
+            .collect();
+        let sides = records.into_iter().filter_map(|record| {
+            let tip = (*tips.get(record.branch.as_str())?).to_owned();
+            let tree = self.uncommitted(&record, &tip);
+            let has_work = tree.is_some() || tip != record.base.sha;
+            let work = Work { tip, tree };
+            has_work.then_some(Side { record, work })
+        });
+        Ok(sides.collect())
+    }
+
+    /// Returns the tree with the uncommitted changes of a worktree. If it cannot be determined, the
+    /// forecast has only its commits.
+    fn uncommitted(&self, record: &Record, tip: &str) -> Option<String> {
+        let Some(objects) = self.objects else {
+            let last = self.before.worktrees.get(&record.slug);
+            return last
+                .filter(|last| last.tip == tip)
+                .and_then(|last| last.tree.clone());
+        };
+        if !record.path.is_dir() {
+            return None;
+        }
+        objects
+            .tree(self.repository, record)
+            .unwrap_or_else(|error| {
+                tracing::debug!(slug = %record.slug, %error, "uncommitted changes not read");
+                None
+            })
+    }
+
+    /// Returns in which files two states conflict. Without objects, unknown uncommitted changes
+    /// are left out.
+    fn known(&self, work: [&Work; 2]) -> Result<Known, WorktreeError> {
+        let find = |work: &[Work; 2]| {
+            let mut pairs = self.before.pairs.iter();
+            pairs.find(|known| known.work == *work).cloned()
+        };
+        let work = work.map(Clone::clone);
+        if let Some(known) = find(&work) {
+            return Ok(known);
+        }
+        if let Some(objects) = self.objects {
+            let at = objects.git(self.repository);
+            let files = self.conflicts(&at, &self.commits(objects, &work)?)?;
+            return Ok(Known { work, files });
+        }
+        let work = work.map(|work| work.committed());
+        if let Some(known) = find(&work) {
+            return Ok(known);
+        }
+        let at = self.repository.common_git().changing();
+        let tips = [&work[0].tip, &work[1].tip].map(Clone::clone);
+        let files = self.conflicts(&at, &tips)?;
+        Ok(Known { work, files })
+    }
+
+    /// Returns a commit for each state.
+    fn commits(
+        &self,
+        objects: &TemporaryObjects,
+        work: &[Work; 2],
+    ) -> Result<[String; 2], WorktreeError> {
+        let commit = |work: &Work| match &work.tree {
+            Some(tree) => objects.commit(self.repository, tree, &work.tip),
+            None => Ok(work.tip.clone()),
+        };
+        Ok([commit(&work[0])?, commit(&work[1])?])
+    }
+
+    /// Returns the files in which two commits conflict.
+    fn conflicts(
+        &self,
+        at: &Call<'_>,
+        commits: &[String; 2],
+    ) -> Result<Vec<String>, WorktreeError> {
+        let merged = merge_trees(self.repository, at, &commits[0], &commits[1])?;
+        Ok(match merged {
+            MergedTree::Clean(_) => Vec::new(),
+            MergedTree::Conflict(files) => files,
+        })
+    }
 }

@@ -86,6 +86,7 @@ impl Git {
             lock: None,
             checkout: None,
             index: None,
+            objects: None,
             changes: false,
             input: None,
         }
@@ -108,6 +109,7 @@ pub(crate) struct Call<'a> {
     lock: Option<&'a InheritableLock>,
     checkout: Option<&'a Path>,
     index: Option<&'a Path>,
+    objects: Option<&'a Path>,
     changes: bool,
     input: Option<&'a [u8]>,
 }
@@ -128,6 +130,12 @@ impl<'a> Call<'a> {
     /// Uses this index file instead of that of the checkout.
     pub(crate) fn with_index(mut self, index: &'a Path) -> Self {
         self.index = Some(index);
+        self
+    }
+
+    /// Creates objects in this directory, whose `info/alternates` names that of the repository.
+    pub(crate) fn with_objects(mut self, objects: &'a Path) -> Self {
+        self.objects = Some(objects);
         self
     }
 
@@ -229,6 +237,9 @@ impl<'a> Call<'a> {
         }
         if let Some(index) = self.index {
             command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some(objects) = self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", objects);
         }
         if let Some(own) = self.checkout {
             command

@@ -241,7 +241,7 @@ fn locked(repository: &Repository, record: &Record) -> Option<Hazard> {
 }
 
 /// Returns the operation of git that is in progress, by the files that git creates for it.
-fn under_way(git_dir: &Path) -> Option<Hazard> {
+pub(crate) fn under_way(git_dir: &Path) -> Option<Hazard> {
     let marks = [
         ("MERGE_HEAD", "merge"),
         ("rebase-merge", "rebase"),

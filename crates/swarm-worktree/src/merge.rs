@@ -1,15 +1,13 @@
 //! Merges of a worktree's branch into its target branch.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::copy::copy;
 use crate::create::changed_files;
-use crate::git::{fields, text};
-use crate::heads::look_at;
 use crate::merge_tree::{Merging, not_merged};
-use crate::registration::{self, check};
+use crate::registration::check;
 use crate::repository::Repository;
-use crate::view::Checkout;
+use crate::target::clean_checkout;
 use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
 /// Result of a merge.
@@ -121,7 +119,7 @@ impl Merging<'_> {
             (self.merge_commit(&old, &tip)?, MergeOutcome::MergeCommit)
         };
         if new != old {
-            self.target_checkout()?;
+            clean_checkout(self.repository, self.record, self.target)?;
         }
         Ok(Prepared {
             tip,
@@ -182,80 +180,10 @@ impl Merging<'_> {
         )?)
     }
 
-    /// Refuses a forged checkout that git lists because an agent has manipulated the git directory
-    /// of its worktree.
-    fn refuse_forged(&self, path: &Path) -> Result<(), WorktreeError> {
-        if self.repository.main.as_deref() == Some(path)
-            || self.repository.recorded_at(path)?.is_some()
-        {
-            return Ok(());
-        }
-        let (records, _) = Record::all(self.repository)?;
-        let is_ours = |admin: &Path| {
-            let mut own = records
-                .iter()
-                .filter_map(|record| registration::admin(self.repository, record));
-            own.any(|own| own == admin)
-        };
-        let is_theirs = look_at(path).is_some_and(|seen| {
-            seen.common_dir == self.repository.common
-                && (seen.git_dir == seen.common_dir
-                    || (!is_ours(&seen.git_dir)
-                        && registration::leads_back(&seen.git_dir, &seen.toplevel)))
-        });
-        if is_theirs {
-            return Ok(());
-        }
-        let why = format!(
-            "git lists {} as a checkout of {}, but it is not; check `git worktree list`",
-            path.display(),
-            self.target
-        );
-        Err(not_merged(self.record, why))
-    }
-
-    /// Returns the checkout of the target, if there is one. Its files can be updated.
-    fn target_checkout(&self) -> Result<Option<(PathBuf, Checkout<'_>)>, WorktreeError> {
-        let registered = self.repository.registered()?;
-        let checkout = registered
-            .into_iter()
-            .find(|known| known.branch.as_deref() == Some(self.target) && known.path.is_dir());
-        let Some(checkout) = checkout else {
-            return Ok(None);
-        };
-        // For the main checkout of a submodule, git lists its git directory.
-        let path = match &self.repository.main {
-            Some(main) if checkout.path == self.repository.common => main.clone(),
-            _ => checkout.path,
-        };
-        self.refuse_forged(&path)?;
-        let checkout = Checkout::at(self.repository, &path)?;
-        let changed = checkout.git().run(&[
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            "--untracked-files=no",
-            checkout.submodules(),
-        ])?;
-        let changed: Vec<_> = fields(&changed)
-            .map(|field| text(field.get(3..).unwrap_or_default()))
-            .collect();
-        if changed.is_empty() {
-            return Ok(Some((path, checkout)));
-        }
-        Err(WorktreeError::TargetChanged {
-            branch: self.record.branch.clone(),
-            target: self.target.to_owned(),
-            checkout: path,
-            files: changed,
-        })
-    }
-
     /// Moves the target branch from its previous commit, and updates the files of its checkout.
     /// Returns whether the branch was still at that commit.
     pub(crate) fn move_target(&self, old: &str, new: &str) -> Result<bool, WorktreeError> {
-        let checkout = self.target_checkout()?;
+        let checkout = clean_checkout(self.repository, self.record, self.target)?;
         if self.tip(self.target)? != old {
             return Ok(false);
         }

@@ -1,6 +1,7 @@
 //! Settings for worktrees.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,8 @@ pub struct WorktreeSettings {
     pub sparse_paths: Vec<String>,
     /// When the commits of a member are merged.
     pub merge: MergeMode,
+    /// How long a merge waits until the checkout of its target has no uncommitted changes.
+    pub merge_wait: Duration,
 }
 
 impl Default for WorktreeSettings {
@@ -113,6 +116,7 @@ impl Default for WorktreeSettings {
             dependency_directories: vec!["node_modules".to_owned()],
             sparse_paths: Vec::new(),
             merge: MergeMode::default(),
+            merge_wait: Duration::ZERO,
         }
     }
 }
@@ -130,6 +134,7 @@ mod tests {
             dependency_directories: vec!["vendor".into()],
             sparse_paths: vec!["src".into()],
             merge: MergeMode::Manual,
+            merge_wait: Duration::from_mins(1),
         };
         let text = serde_json::to_string(&sent).unwrap();
         assert_eq!(

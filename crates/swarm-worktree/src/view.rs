@@ -7,18 +7,14 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use swarm_os::process::ProcessStat;
 use swarm_os::{ensure_private_dir, read_optional, replace_alone};
-use uuid::Uuid;
 
 use crate::git::{Call, fields, path, text};
 use crate::heads::Seen;
 use crate::registration::{SETTINGS, check, trusted_settings};
 use crate::repository::Repository;
+use crate::temporary::TemporaryDirectory;
 use crate::{Record, WorktreeError};
-
-/// Prefix of view directories, followed by the pid of their creator.
-const VIEW: &str = "view-";
 
 /// A checkout that git runs in.
 #[derive(Debug)]
@@ -71,7 +67,7 @@ pub(crate) struct View<'a> {
     /// The state of the worktree.
     pub(crate) seen: Seen,
     /// The temporary private git directory.
-    directory: PathBuf,
+    directory: TemporaryDirectory,
     index: PathBuf,
 }
 
@@ -79,10 +75,9 @@ impl<'a> View<'a> {
     /// Opens a view of a worktree that matches its record.
     pub(crate) fn open(repository: &'a Repository, record: &Record) -> Result<Self, WorktreeError> {
         let seen = check(repository, record)?;
-        let name = format!("{VIEW}{}-{}", std::process::id(), Uuid::new_v4());
         let view = Self {
             repository,
-            directory: repository.own_directory().join(name),
+            directory: TemporaryDirectory::create(repository)?,
             index: seen.git_dir.join("index"),
             seen,
         };
@@ -91,7 +86,7 @@ impl<'a> View<'a> {
     }
 
     fn fill(&self, record: &Record) -> Result<(), WorktreeError> {
-        ensure_private_dir(&self.directory)?;
+        let directory = self.directory.path();
         let unknown = || WorktreeError::Mismatch {
             path: record.path.clone(),
             why: "its commit cannot be determined".to_owned(),
@@ -101,16 +96,16 @@ impl<'a> View<'a> {
             (None, Some(head)) => format!("{head}\n"),
             (None, None) => return Err(unknown()),
         };
-        replace_alone(&self.directory.join("HEAD"), head.as_bytes())?;
+        replace_alone(&directory.join("HEAD"), head.as_bytes())?;
         let common = self.repository.common.as_os_str().as_bytes();
-        replace_alone(&self.directory.join("commondir"), common)?;
+        replace_alone(&directory.join("commondir"), common)?;
         if let Some(settings) = trusted_settings(self.repository, record, &self.seen.git_dir)? {
-            replace_alone(&self.directory.join(SETTINGS), settings.as_bytes())?;
+            replace_alone(&directory.join(SETTINGS), settings.as_bytes())?;
         }
         let sparse = "info/sparse-checkout";
         if let Some(patterns) = read_optional(&self.seen.git_dir.join(sparse))? {
-            ensure_private_dir(&self.directory.join("info"))?;
-            replace_alone(&self.directory.join(sparse), &patterns)?;
+            ensure_private_dir(&directory.join("info"))?;
+            replace_alone(&directory.join(sparse), &patterns)?;
         }
         // Git would follow a symbolic link and write to its target.
         let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
@@ -127,7 +122,7 @@ impl<'a> View<'a> {
     pub(crate) fn git(&self) -> Call<'_> {
         self.repository
             .at(&self.seen.toplevel)
-            .in_checkout(&self.directory)
+            .in_checkout(self.directory.path())
             .with_index(&self.index)
     }
 
@@ -154,36 +149,4 @@ impl<'a> View<'a> {
         inner.dedup();
         Ok(inner)
     }
-}
-
-impl Drop for View<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.directory) {
-            tracing::debug!(%error, "could not remove the view of a worktree");
-        }
-    }
-}
-
-/// Removes views of dead processes.
-pub(crate) fn clear(repository: &Repository) {
-    let Ok(entries) = fs::read_dir(repository.own_directory()) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let maker = name
-            .strip_prefix(VIEW)
-            .and_then(|rest| rest.split('-').next());
-        if maker.is_some_and(is_gone)
-            && let Err(error) = fs::remove_dir_all(entry.path())
-        {
-            tracing::debug!(%error, "could not remove the view of a dead process");
-        }
-    }
-}
-
-/// Returns whether no process has this pid. Also `true` if the text is not a pid.
-fn is_gone(pid: &str) -> bool {
-    pid.parse()
-        .map_or(true, |pid| ProcessStat::of(pid).is_none())
 }

@@ -14,6 +14,7 @@ use crate::registration::check;
 use crate::registry::WorktreeRegistry;
 use crate::remove::{finish, mark_released, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
+use crate::target::clean_checkout;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
     Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
@@ -437,6 +438,22 @@ impl Worktrees {
         }
         let repository = Repository::find(&self.git, &self.registry, directory)?;
         MergeCandidate::prepare(repository, self.settings.clone(), slug, interrupt, on_wait)
+    }
+
+    /// Requires that the checkout of a worktree's target has no uncommitted changes, for which
+    /// merges wait.
+    ///
+    /// # Errors
+    /// [`WorktreeError::TargetChanged`] if it has some.
+    pub fn require_clean_target(&self, directory: &Path, slug: &Slug) -> Result<(), WorktreeError> {
+        let repository = Repository::find(&self.git, &self.registry, directory)?;
+        let Some(record) = Record::load(&repository, slug)? else {
+            return Ok(());
+        };
+        let Some(target) = &record.target else {
+            return Ok(());
+        };
+        clean_checkout(&repository, &record, target).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use swarm_os::InheritableLock;
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
 use crate::pains::worktrees::{commit, git, project, spawn_apart};
@@ -86,6 +86,77 @@ fn a_merge_by_hand_reports_that_it_waits_for_another_one() {
 }
 
 #[test]
+fn a_completion_waits_for_a_clean_checkout_of_the_target_and_status_says_so() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let completes = json!({"taskId": "1", "status": "completed", "result": "sung"});
+        match ask.result_of("done") {
+            None if ask.news_has("finish") => Reply::tool("done", "TaskUpdate", completes),
+            _ => Reply::text("I see."),
+        }
+    });
+    let world = idle_apart(&api, &["alice"]);
+    let (project, path) = (
+        world.project(),
+        world.project().join(".claude/worktrees/alice"),
+    );
+    world.swarm(&["task", "create", "sing"]).ok();
+    world.swarm(&["task", "claim", "1", "--as", "alice"]).ok();
+    commit(&world, &path, "new.txt", "new\n");
+    std::fs::write(project.join("song.txt"), "mine\n").expect("a file");
+    world.swarm(&["send", "alice", "finish"]).ok();
+    let words = "the merge waits for uncommitted changes of song.txt";
+    world.wait_until("alice says what she waits for", || {
+        let detail = world.team("demo").state("alice")["detail"].clone();
+        detail.as_str().is_some_and(|detail| detail.contains(words))
+    });
+    let status = world.swarm(&["status"]).ok().stdout.clone();
+    assert!(status.contains("the merge waits"), "{status}");
+    world.wait_until("the lead is told", || {
+        let mail = world.team("demo").inbox("team-lead");
+        mail.iter()
+            .any(|entry| entry["text"].to_string().contains("waits for uncommitted"))
+    });
+    assert_eq!(world.team("demo").task(1)["status"], "in_progress");
+    git(&world, &project, &["stash", "-q"]);
+    let answered = api.wait_for("the answer", "alice", |ask| ask.result_of("done").is_some());
+    let (said, is_error) = answered.ask.result_of("done").expect("an answer");
+    assert!(!is_error, "{said}");
+    assert!(project.join("new.txt").exists());
+    wait_for_state(&world, "alice", "idle");
+    world.swarm(&["shutdown", "alice"]).ok();
+}
+
+#[test]
+fn a_merge_by_hand_waits_for_a_clean_checkout_of_the_target() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = idle_apart(&api, &["alice"]);
+    let path = world.project().join(".claude/worktrees/alice");
+    commit(&world, &path, "new.txt", "new\n");
+    let song = world.project().join("song.txt");
+    std::fs::write(&song, "mine\n").expect("a file");
+    let refused = world
+        .command("swarm")
+        .args(["worktree", "merge", "alice"])
+        .env("SWARM_WORKTREE_MERGE_WAIT_S", "0")
+        .output()
+        .expect("swarm runs");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(said.contains("has uncommitted changes: song.txt"), "{said}");
+
+    let merge = world.start(&["worktree", "merge", "alice"]);
+    let words = "waiting for uncommitted changes of song.txt in";
+    world.wait_until("it says what it waits for", || {
+        merge.stderr().contains(words)
+    });
+    // As an editor saves the file without the change.
+    std::fs::write(&song, "one\ntwo\nthree\n").expect("a file");
+    merge.wait().ok();
+    assert!(world.project().join("new.txt").exists());
+    world.swarm(&["shutdown", "alice"]).ok();
+}
+
+#[test]
 fn conflicts_are_forecast_and_a_review_is_one_message() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = idle_apart(&api, &["alice", "bob"]);
@@ -141,9 +212,10 @@ fn conflicts_are_forecast_and_a_review_is_one_message() {
     world.swarm(&["kill", "--all"]).ok();
 }
 
-#[test]
-fn a_lead_tells_both_members_that_their_commits_conflict() {
-    let api = FakeApi::start(|ask: &Ask| {
+/// A run whose lead starts alice and bob, who both write the second line of `song.txt` with a shell
+/// command that ends with `last`, and then reply.
+fn two_write_the_same_line(last: &'static str, reply: Reply) -> (World, FakeApi) {
+    let api = FakeApi::start(move |ask: &Ask| {
         let name = ask.agent.as_str();
         if name == "team-lead" {
             if ask.result_of("bob").is_some() {
@@ -154,29 +226,48 @@ fn a_lead_tells_both_members_that_their_commits_conflict() {
                 Block::tool(name, "Agent", input)
             }));
         }
-        let call = format!("commit-{name}");
+        let call = format!("write-{name}");
         if ask.result_of(&call).is_some() {
-            return Reply::text("committed");
+            return reply.clone();
         }
-        let command =
-            format!("printf 'one\\n{name}\\nthree\\n' > song.txt && git commit -qam {name}");
+        let command = format!("printf 'one\\n{name}\\nthree\\n' > song.txt{last}");
         Reply::tool(call, "Bash", json!({"command": command}))
     });
     let world = world().with_api(&api);
     world.write("project/song.txt", "one\ntwo\nthree\n");
     world.commit_project();
+    (world, api)
+}
+
+/// Returns how often a member was told that its work conflicts with that of the other one.
+fn times_told(world: &World, name: &str, peer: &str) -> usize {
+    let words = format!("{peer}'s branch worktree-{peer} change the same places in song.txt");
+    let mail = world.team("demo").inbox(name);
+    let texts = mail.iter().filter_map(|entry| entry["text"].as_str());
+    texts.filter(|text| text.contains(&words)).count()
+}
+
+#[test]
+fn a_lead_tells_both_members_that_their_commits_conflict() {
+    let (world, api) = two_write_the_same_line(" && git commit -qam work", Reply::text("I see."));
     world.swarm(&demo_run_args("go", &[])).ok();
     for (name, peer) in [("alice", "bob"), ("bob", "alice")] {
-        let words = format!("{peer}'s branch worktree-{peer} change the same places in song.txt");
-        let mail = world.team("demo").inbox(name);
-        let told: Vec<_> = mail
-            .iter()
-            .filter(|entry| {
-                entry["text"]
-                    .as_str()
-                    .is_some_and(|text| text.contains(&words))
-            })
-            .collect();
-        assert_eq!(told.len(), 1, "{mail:?}\n{}", api.summary());
+        assert_eq!(times_told(&world, name, peer), 1, "{}", api.summary());
+    }
+}
+
+#[test]
+fn members_are_told_of_a_conflict_while_they_work_and_before_they_commit() {
+    let gate = Gate::closed();
+    let held = Reply::text("I see.").held_by(&gate, 1);
+    let (world, api) = two_write_the_same_line("", held);
+    let running = world.start(&demo_run_args("go", &[]));
+    for (name, peer) in [("alice", "bob"), ("bob", "alice")] {
+        world.wait_until("a member is told", || times_told(&world, name, peer) > 0);
+    }
+    gate.open();
+    running.wait().ok();
+    for (name, peer) in [("alice", "bob"), ("bob", "alice")] {
+        assert_eq!(times_told(&world, name, peer), 1, "{}", api.summary());
     }
 }

@@ -1,38 +1,57 @@
-//! Tells members while they still work that their branches will conflict.
+//! Tells members while they still work that their work will conflict.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use swarm_protocol::{MemberName, TeamConfig};
-use swarm_store::{Draft, Team};
+use swarm_store::{Draft, MemberView, Team};
 use swarm_supervisor::blocking;
-use swarm_worktree::{Collision, Slug, Worktrees, seen};
+use swarm_worktree::{Colliding, Collision, Slug, Worktrees, seen};
 
-/// The forecast of conflicts between the members' branches.
+/// Shortest time between two forecasts if no branch has moved.
+const LEAST_GAP: Duration = Duration::from_secs(2);
+
+/// How many times longer than a forecast the time to the next one is.
+const GAP_PER_FORECAST: u32 = 20;
+
+/// The forecast of conflicts between the members' worktrees.
 #[derive(Debug, Default)]
 pub(super) struct CollisionWatch {
     /// The commit of each member's worktree at the last forecast.
     heads: BTreeMap<PathBuf, String>,
-    /// The pairs and files that members were told about.
-    told: HashSet<([Slug; 2], Vec<String>)>,
+    /// The progress of these members then.
+    progress: Vec<u64>,
+    /// When to look at uncommitted changes again.
+    next: Option<Instant>,
+    /// The files of each pair that its members were told about.
+    told: BTreeMap<[Slug; 2], BTreeSet<String>>,
 }
 
 impl CollisionWatch {
-    /// Tells both members of each pair that newly conflicts, if a branch moved. A failure is only
-    /// logged: the merge finds the conflict too.
+    /// Tells both members of each pair that newly conflicts, if a branch moved or a member with a
+    /// worktree did something. A failure is only logged: the merge finds the conflict too.
     pub(super) async fn check(
         &mut self,
         team: &dyn Team,
         config: &TeamConfig,
+        views: &[MemberView],
         worktrees: &Worktrees,
     ) {
-        let heads: BTreeMap<PathBuf, String> = config
-            .members
+        let apart = views
             .iter()
-            .filter_map(|member| member.worktree_path.clone())
-            .filter_map(|path| Some((path.clone(), seen(&path)?.head?)))
-            .collect();
-        if heads == self.heads {
+            .filter_map(|view| Some((view, view.member.worktree_path.clone()?)));
+        let (mut heads, mut progress) = (BTreeMap::new(), Vec::new());
+        for (view, path) in apart {
+            let Some(head) = seen(&path).and_then(|seen| seen.head) else {
+                continue;
+            };
+            heads.insert(path, head);
+            progress.push(view.report.as_ref().map_or(0, |report| report.progress));
+        }
+        let has_moved = heads != self.heads;
+        let is_early = self.next.is_some_and(|next| Instant::now() < next);
+        if !has_moved && (progress == self.progress || is_early) {
             return;
         }
         let any = heads.keys().next().cloned();
@@ -40,26 +59,35 @@ impl CollisionWatch {
             self.heads = heads;
             return;
         };
-        let worktrees = worktrees.clone();
-        let collisions = match blocking(move || worktrees.forecast(&directory)).await {
+        let (worktrees, began) = (worktrees.clone(), Instant::now());
+        let made = blocking(move || worktrees.forecast(&directory)).await;
+        let gap = began.elapsed().saturating_mul(GAP_PER_FORECAST);
+        self.next = Some(Instant::now() + gap.max(LEAST_GAP));
+        let collisions = match made {
             Ok(collisions) => collisions,
             Err(error) => {
-                // The heads are not updated, so the next check repeats the forecast.
+                // The heads are not updated, so a later check repeats the forecast.
                 tracing::warn!(%error, "no forecast of conflicts");
                 return;
             }
         };
-        self.heads = heads;
-        for collision in collisions {
-            let [one, other] = &collision.worktrees;
-            let key = [one.slug.clone(), other.slug.clone()];
-            if self.told.contains(&(key.clone(), collision.files.clone())) {
-                continue;
-            }
-            if let Some(pair) = members_of(&collision, team, config) {
-                tell(team, &collision, &pair).await;
-                self.told.insert((key, collision.files));
-            }
+        (self.heads, self.progress) = (heads, progress);
+        for collision in &collisions {
+            self.tell_once(team, config, collision).await;
+        }
+    }
+
+    /// Tells the members of a pair, unless they know that these files conflict.
+    async fn tell_once(&mut self, team: &dyn Team, config: &TeamConfig, collision: &Collision) {
+        let [one, other] = &collision.worktrees;
+        let told = self.told.entry([one.slug.clone(), other.slug.clone()]);
+        let told = told.or_default();
+        if collision.files.iter().all(|file| told.contains(file)) {
+            return;
+        }
+        if let Some(pair) = members_of(collision, team, config) {
+            tell(team, collision, &pair).await;
+            told.extend(collision.files.iter().cloned());
         }
     }
 }
@@ -86,13 +114,28 @@ async fn tell(team: &dyn Team, collision: &Collision, pair: &[MemberName; 2]) {
         let peer = &pair[1 - at];
         let text = format!(
             "Your branch {} and {peer}'s branch {} change the same places in {files}, so the second of you that completes a task gets a merge conflict. \
-             Agree with {peer} now who changes what (SendMessage). `git diff {}...{}` shows {peer}'s commits.",
-            own.branch, other.branch, own.branch, other.branch
+             Agree with {peer} now who changes what (SendMessage). {}",
+            own.branch,
+            other.branch,
+            where_to_look(own, other, peer)
         );
         let summary = format!("conflict with {peer} in {files}");
         let message = Draft::system(text).with_summary(summary).urgent();
         if let Err(error) = team.send(name, message).await {
             tracing::warn!(member = %name, %error, "not told about a conflict");
         }
+    }
+}
+
+/// Describes where a member sees the changes of the other one.
+fn where_to_look(own: &Colliding, other: &Colliding, peer: &MemberName) -> String {
+    let commits = format!(
+        "`git diff {}...{}` shows {peer}'s commits",
+        own.branch, other.branch
+    );
+    if other.uncommitted {
+        format!("{commits}; {peer} also has uncommitted changes, which it does not show.")
+    } else {
+        format!("{commits}.")
     }
 }

@@ -176,10 +176,10 @@ impl Role for LeadRole {
             .supervisor
             .watch_all(team.name(), config.teammates());
         member.role.note_teammates(&config);
+        let before = team.member_view().await?;
         let worktrees = &member.role.parts.spawn_context.worktrees;
         let collisions = &mut member.role.collisions;
-        collisions.check(&*team, &config, worktrees).await;
-        let before = team.member_view().await?;
+        collisions.check(&*team, &config, &before, worktrees).await;
         // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);

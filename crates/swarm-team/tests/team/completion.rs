@@ -107,15 +107,39 @@ async fn a_merge_is_checked_again_if_its_target_moves_but_not_forever() {
     assert_eq!(scene.world.task(1).status, TaskStatus::Pending);
 }
 
+fn dirty() -> MergeError {
+    MergeError::TargetChanged {
+        awaited: "uncommitted changes of a.txt".to_owned(),
+        why: "the target is dirty".to_owned(),
+    }
+}
+
 #[tokio::test]
-async fn the_lead_is_told_that_a_merge_waits_for_uncommitted_changes() {
+async fn a_completion_waits_for_a_clean_target_and_the_lead_is_told() {
     let scene = scene();
     scene.pass_checks();
-    let waits = MergeError::TargetChanged("the merge waits".to_owned());
-    scene.merger.refusals.lock().push(waits);
+    scene.merger.refusals.lock().push(dirty());
+    let done = scene.complete().await;
+    assert!(!done.is_error, "{}", done.content);
+    let calls = scene.calls();
+    assert_eq!(calls[3], "wait");
+    assert_eq!(calls.len(), 7, "{calls:?}");
+    let told = scene.world.read("team-lead").concat();
+    let text = "The merge of bob's work for task #1 (work) waits for uncommitted changes of a.txt.";
+    assert!(told.contains(text), "{told}");
+    assert_eq!(scene.world.task(1).status, TaskStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_completion_that_has_waited_in_vain_is_refused() {
+    let scene = scene();
+    scene.pass_checks();
+    scene.merger.refusals.lock().push(dirty());
+    scene.merger.waits.lock().push(Err(dirty()));
     assert!(scene.complete().await.is_error);
     let told = scene.world.read("team-lead").concat();
-    let text = "not in the target: the merge waits. bob completes it again then.";
+    let text = "not in the target: the target is dirty. bob completes it again then.";
     assert!(told.contains(text), "{told}");
     assert_eq!(scene.world.read("bob").len(), 0);
+    assert_eq!(scene.world.task(1).status, TaskStatus::Pending);
 }

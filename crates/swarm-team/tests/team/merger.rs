@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -14,6 +15,8 @@ pub(crate) struct RecordedMerger {
     files: PathBuf,
     /// What the next calls of `apply` return, last first.
     pub(crate) refusals: Arc<Mutex<Vec<MergeError>>>,
+    /// Results of the next waits for the target, last first; then they succeed.
+    pub(crate) waits: Arc<Mutex<Vec<Result<(), MergeError>>>>,
 }
 
 impl RecordedMerger {
@@ -23,6 +26,7 @@ impl RecordedMerger {
             told,
             files: files.into(),
             refusals: Arc::default(),
+            waits: Arc::default(),
         }
     }
 }
@@ -37,6 +41,14 @@ impl WorkMerger for RecordedMerger {
         let line = format!("prepare {}", worktree.display());
         self.told.lock().push(line);
         Ok(Some(Box::new(self.clone())))
+    }
+
+    async fn wait_for_target(&self, _: &Path, _: &CancellationToken) -> Result<(), MergeError> {
+        self.told.lock().push("wait".to_owned());
+        tokio::time::pause();
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        tokio::time::resume();
+        self.waits.lock().pop().unwrap_or(Ok(()))
     }
 }
 

@@ -22,7 +22,6 @@ fn a_forecast_names_pairs_that_conflict_and_follows_their_branches() {
     for name in ["a", "b", "c", "d"] {
         trees.push(fixture.left(name).record.path);
     }
-    // Work that is not committed does not count.
     fixture.write(&trees[0], "src/a.txt", "one\nAAA\nthree\n");
     assert_eq!(forecast(&fixture), [""; 0]);
     fixture.commit(&trees[0], "a");
@@ -41,6 +40,75 @@ fn a_forecast_names_pairs_that_conflict_and_follows_their_branches() {
     fixture.commit(&trees[2], "c too");
     fixture.git_in(&trees[1], &["merge", "-q", "-s", "ours", "worktree-a"]);
     assert_eq!(forecast(&fixture), ["a+c: src/a.txt", "b+c: src/a.txt"]);
+}
+
+#[test]
+fn a_forecast_has_uncommitted_changes_and_changes_nothing() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", "*.log\n");
+    fixture.commit(&repo, "ignored files");
+    let [a, b] = ["a", "b"].map(|name| fixture.left(name).record.path);
+    for (tree, text) in [(&a, "AAA"), (&b, "BBB")] {
+        fixture.write(tree, "src/a.txt", &format!("one\n{text}\nthree\n"));
+        fixture.write(tree, "new.txt", text);
+        fixture.write(tree, "ignored.log", text);
+        fixture.write(tree, "large.txt", &text.repeat(400_000));
+    }
+    fs::remove_file(a.join("b.txt")).unwrap();
+    let seen = || {
+        let git = fixture.git_in(&a, &["rev-parse", "--absolute-git-dir"]);
+        let index = fs::read(std::path::Path::new(&git).join("index")).unwrap();
+        let own = fs::read_dir(repo.join(".git/swarm")).unwrap();
+        let own: Vec<_> = own.map(|entry| entry.unwrap().file_name()).collect();
+        let views = own
+            .iter()
+            .filter(|name| name.to_string_lossy().starts_with("view-"));
+        let objects = fixture.git_in(&repo, &["count-objects", "-v"]);
+        (index, objects, views.count())
+    };
+    let before = seen();
+    assert_eq!(forecast(&fixture), ["a+b: new.txt src/a.txt"]);
+    assert_eq!(seen(), before);
+    let status = fixture.status(&a);
+    assert_eq!(status, "D b.txt\n M src/a.txt\n?? large.txt\n?? new.txt");
+
+    // The deletion conflicts with a change.
+    fixture.write(&b, "b.txt", "B\n");
+    let files = "a+b: b.txt new.txt src/a.txt";
+    assert_eq!(forecast(&fixture), [files]);
+    // Files in the middle of a merge have conflict markers.
+    let git = fixture.git_in(&a, &["rev-parse", "--absolute-git-dir"]);
+    let merges = std::path::Path::new(&git).join("MERGE_HEAD");
+    fs::write(&merges, "").unwrap();
+    assert_eq!(forecast(&fixture), [""; 0]);
+    fs::remove_file(merges).unwrap();
+    assert_eq!(forecast(&fixture), [files]);
+}
+
+#[test]
+fn a_known_forecast_does_not_read_the_worktrees() {
+    let fixture = RepositoryFixture::new();
+    let [a, b] = ["a", "b"].map(|name| fixture.left(name).record.path);
+    for (tree, text) in [(&a, "AAA"), (&b, "BBB")] {
+        fixture.write(tree, "src/a.txt", &format!("one\n{text}\nthree\n"));
+    }
+    let known = || {
+        let collisions = fixture.worktrees().known_forecast(&fixture.repo()).unwrap();
+        collisions.len()
+    };
+    assert_eq!(known(), 0);
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
+    assert_eq!(known(), 1);
+    fixture.git_in(&b, &["checkout", "-q", "."]);
+    assert_eq!(known(), 1);
+    assert_eq!(forecast(&fixture), [""; 0]);
+    assert_eq!(known(), 0);
+    // Commits are always known.
+    fixture.commit(&a, "a");
+    fixture.write(&b, "src/a.txt", "one\nBBB\nthree\n");
+    fixture.commit(&b, "b");
+    assert_eq!(known(), 1);
 }
 
 #[test]

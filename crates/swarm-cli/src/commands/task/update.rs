@@ -150,7 +150,8 @@ fn clear(
     };
     let hooks = task_hooks(app, command_actor)?;
     let cancel = CancellationToken::new();
-    let cleared = runtime()?.block_on(completion.clear(&hooks, &cancel));
+    let progress = |line: &str| app.out.say(line);
+    let cleared = runtime()?.block_on(completion.clear(&hooks, &cancel, &progress));
     cleared.map_err(|error| match error {
         CompletionError::Store(error) => error.into(),
         CompletionError::Hook(why) => refused(why),

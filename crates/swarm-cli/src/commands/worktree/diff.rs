@@ -44,7 +44,7 @@ pub(super) fn forecast(app: &App) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(&collisions)?;
     } else if collisions.is_empty() {
-        app.out.say("no conflicts between the commits of worktrees");
+        app.out.say("no conflicts between worktrees");
     }
     if !app.out.json {
         for collision in &collisions {

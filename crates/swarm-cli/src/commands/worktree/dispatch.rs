@@ -27,7 +27,7 @@ pub(crate) enum WorktreeCommand {
     Merge(WorktreeMergeArgs),
     /// Show the work in a worktree that its base branch does not have.
     Diff(WorktreeDiffArgs),
-    /// List worktrees whose commits conflict with each other.
+    /// List worktrees whose work conflicts with each other.
     #[command(after_help = "\
 The lead tells both members while they work. Uncommitted changes do not count.
 

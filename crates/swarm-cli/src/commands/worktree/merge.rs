@@ -1,22 +1,26 @@
 //! `swarm worktree merge`.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use serde_json::json;
 use swarm_os::LockInterrupt;
+use swarm_supervisor::wait_for_target;
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
+use tokio_util::sync::CancellationToken;
 
 use super::merge_checks::run_checks;
 use crate::app::App;
 use crate::commands::acting::require_person;
+use crate::commands::runtime;
 use crate::failure::Failure;
 use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The merge is atomic: on a conflict the base branch is unchanged and the conflicting files are listed. The checks of the \
-owner's open tasks run on the result, and nothing is merged if one fails. A checkout with uncommitted changes is never \
-modified.
+owner's open tasks run on the result, and nothing is merged if one fails. While the checkout of the base branch has \
+uncommitted changes, the merge waits (worktree.merge_wait_s).
 
 Examples:
   swarm worktree merge alice
@@ -41,8 +45,9 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         None => at_rest(app, &worktrees)?,
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
+    let waits_until = Instant::now() + worktrees.settings().merge_wait;
     for slug in slugs {
-        match merged(app, &worktrees, &slug, args.no_checks) {
+        match merged(app, &worktrees, &slug, args.no_checks, waits_until) {
             Ok(merged) => {
                 if !app.out.json {
                     app.out.data(&sentence(&merged))?;
@@ -55,7 +60,9 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
                     "outcome": merged.outcome.name(),
                 }));
             }
-            Err(NotMerged { failure, conflicts }) => {
+            Err(NotMerged {
+                failure, conflicts, ..
+            }) => {
                 let mut record = failure.to_json();
                 record["slug"] = json!(slug);
                 record["outcome"] = json!("failed");
@@ -83,10 +90,13 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Why a worktree was not merged, with the files of a conflict.
+/// Why a worktree was not merged.
 struct NotMerged {
     failure: Failure,
+    /// The files of a conflict.
     conflicts: Option<Vec<String>>,
+    /// The uncommitted changes for which the merge has to wait.
+    awaited: Option<String>,
 }
 
 impl From<WorktreeError> for NotMerged {
@@ -95,13 +105,52 @@ impl From<WorktreeError> for NotMerged {
             WorktreeError::Conflict { files, .. } => Some(files.clone()),
             _ => None,
         };
-        let failure = Failure::from(error);
-        Self { failure, conflicts }
+        Self {
+            conflicts,
+            awaited: error.awaited(),
+            failure: Failure::from(error),
+        }
     }
 }
 
-/// Merges a worktree, if the checks of its owner's open tasks pass.
+impl From<Failure> for NotMerged {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            conflicts: None,
+            awaited: None,
+        }
+    }
+}
+
+/// Merges a worktree, if the checks of its owner's open tasks pass. Waits while the checkout of its
+/// target has uncommitted changes.
 fn merged(
+    app: &App,
+    worktrees: &Worktrees,
+    slug: &Slug,
+    no_checks: bool,
+    waits_until: Instant,
+) -> Result<Merged, NotMerged> {
+    loop {
+        let refused = match try_merge(app, worktrees, slug, no_checks) {
+            Ok(merged) => return Ok(merged),
+            Err(refused) => refused,
+        };
+        let within = waits_until.saturating_duration_since(Instant::now());
+        let Some(awaited) = refused.awaited.as_deref().filter(|_| !within.is_zero()) else {
+            return Err(refused);
+        };
+        app.out.say(&format!(
+            "waiting for {awaited}; commit or stash them there"
+        ));
+        let cancel = CancellationToken::new();
+        let waited = wait_for_target(worktrees, &app.env.cwd, slug, within, &cancel);
+        runtime()?.block_on(waited)?;
+    }
+}
+
+fn try_merge(
     app: &App,
     worktrees: &Worktrees,
     slug: &Slug,
@@ -113,10 +162,7 @@ fn merged(
     };
     let mut candidate = worktrees.merge_candidate(&app.env.cwd, slug, &interrupt, &on_wait)?;
     if !no_checks {
-        run_checks(app, &mut candidate).map_err(|failure| NotMerged {
-            failure,
-            conflicts: None,
-        })?;
+        run_checks(app, &mut candidate)?;
     }
     Ok(candidate.apply()?)
 }
