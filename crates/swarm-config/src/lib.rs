@@ -26,8 +26,8 @@ pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use runtimes::{RuntimePreset, runtime_presets};
 pub use settings::{
-    AnswerInPlace, Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue,
-    Settings, SettingsFiles, ValueLocation, repository_directories,
+    Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue, Settings,
+    SettingsFiles, ValueLocation, repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
 pub use team_template::{

@@ -78,6 +78,7 @@ pub fn model_names(
         small: small_models.collect::<Result<_, ConfigError>>()?,
         vision: settings.vision.clone(),
         knowledge: settings.knowledge.clone(),
+        rates: settings.rates.clone(),
         aliases: settings.aliases.clone(),
         prices: settings.prices.clone(),
         windows: settings.windows.clone(),

@@ -3,18 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use async_trait::async_trait;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use swarm_model::RequestMeter;
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, ModelNames};
 use swarm_protocol::{
-    Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName, RunBudget,
-    TaskId, Usage,
+    Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName,
+    ReservationId, ReservationMark, RunBudget, TaskId, Usage,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team, Topic};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{BudgetUse, CostSum, MemberContext, TeamSpending, current_task, uses_of};
 
 use crate::reporter::Reporter;
@@ -26,32 +22,34 @@ const TELL_AT: [u64; 2] = [80, 100];
 /// hooks. They are recorded in the team's files; those of a lead without a team are kept until it
 /// has one.
 pub struct SpendingMeter {
-    name: MemberName,
-    models: ModelNames,
-    cache: CacheLifetime,
-    defaults: DefaultBudgets,
+    pub(crate) name: MemberName,
+    pub(crate) models: ModelNames,
+    pub(crate) cache: CacheLifetime,
+    pub(crate) defaults: DefaultBudgets,
     /// Budget of the run, of a lead.
     run: Option<Budget>,
-    owner: OnceLock<Owner>,
+    pub(crate) owner: OnceLock<Owner>,
     accounts: Mutex<Accounts>,
 }
 
 /// The member whose requests are accounted for.
-struct Owner {
-    context: Arc<MemberContext>,
-    watcher: Arc<DirectoryWatcher>,
+pub(crate) struct Owner {
+    pub(crate) context: Arc<MemberContext>,
+    pub(crate) watcher: Arc<DirectoryWatcher>,
     reporter: Arc<Reporter>,
 }
 
 #[derive(Default)]
-struct Accounts {
-    team: Option<Arc<dyn Team>>,
+pub(crate) struct Accounts {
+    pub(crate) team: Option<Arc<dyn Team>>,
     /// The costs of the team, or of this process while it has none.
-    spending: TeamSpending,
+    pub(crate) spending: TeamSpending,
     /// Records of a process without a team.
-    kept: Vec<CostRecord>,
+    pub(crate) kept: Vec<CostRecord>,
     /// What the team had spent before this process.
     before: CostSum,
+    /// The budget that last had no room for a reservation. The lead was told about it.
+    pub(crate) without_room: Option<(BudgetScope, Budget)>,
 }
 
 impl fmt::Debug for SpendingMeter {
@@ -101,6 +99,13 @@ impl SpendingMeter {
         accounts.spending.total.since(&accounts.before)
     }
 
+    /// Like [`Self::since_start`], as far as it is known without reading files; `None` while the
+    /// accounts are in use.
+    pub fn known_since_start(&self) -> Option<CostSum> {
+        let accounts = self.accounts.try_lock()?;
+        Some(accounts.spending.total.since(&accounts.before))
+    }
+
     /// Returns the costs of the team, or of this process while it has none.
     pub fn spending(&self) -> TeamSpending {
         self.log(|meter| meter.accounts().map(drop));
@@ -108,7 +113,7 @@ impl SpendingMeter {
     }
 
     /// Returns the accounts as they are on disk.
-    fn accounts(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
+    pub(crate) fn accounts(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
         let mut accounts = self.accounts.lock();
         let team = self.owner.get().and_then(|owner| owner.context.team());
         let names = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
@@ -129,6 +134,12 @@ impl SpendingMeter {
         };
         let mut spending = TeamSpending::of(&*found)?;
         let before = spending.total.clone();
+        // Those of an earlier process of this member, which cannot release them any more.
+        let stale = spending.reservations_of(&self.name);
+        let stale: Vec<_> = stale.into_iter().map(|id| self.release_of(id)).collect();
+        if !stale.is_empty() {
+            found.record_costs(&stale).block_on()?;
+        }
         if self.name.is_lead() {
             found
                 .set_run_budget(self.run.map(|limit| RunBudget {
@@ -145,13 +156,13 @@ impl SpendingMeter {
         *accounts = Accounts {
             team,
             spending,
-            kept: Vec::new(),
             before,
+            ..Accounts::default()
         };
         Ok(())
     }
 
-    fn budgets(&self, accounts: &Accounts) -> Result<Budgets, StoreError> {
+    pub(crate) fn budgets(&self, accounts: &Accounts) -> Result<Budgets, StoreError> {
         match &accounts.team {
             Some(team) => team.budgets().block_on(),
             None => Ok(Budgets {
@@ -165,7 +176,7 @@ impl SpendingMeter {
         }
     }
 
-    fn task(&self, accounts: &Accounts) -> Result<Option<TaskId>, StoreError> {
+    pub(crate) fn task(&self, accounts: &Accounts) -> Result<Option<TaskId>, StoreError> {
         match &accounts.team {
             Some(team) => current_task(&**team, &self.name),
             None => Ok(None),
@@ -173,10 +184,10 @@ impl SpendingMeter {
     }
 
     /// Returns why no request to a model may be sent.
-    fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
         let accounts = self.accounts()?;
         let budgets = self.budgets(&accounts)?;
-        if budgets == Budgets::default() && self.defaults == DefaultBudgets::default() {
+        if budgets == Budgets::default() && self.defaults.is_empty() {
             return Ok(None);
         }
         let task = self.task(&accounts)?;
@@ -203,17 +214,20 @@ impl SpendingMeter {
     }
 
     fn over(&self, used: &BudgetUse) -> String {
-        let (scope, name) = (&used.scope, &self.name);
-        let more = match used.budget {
+        let (scope, raise) = (&used.scope, self.raise(used.budget));
+        format!("the budget of {scope} is used up ({used}); {raise}")
+    }
+
+    /// Describes how a person raises a budget.
+    pub(crate) fn raise(&self, budget: Budget) -> String {
+        let more = match budget {
             Budget::Money(_) => "+2$",
             Budget::Tokens(_) => "+500k-tokens",
         };
-        format!(
-            "the budget of {scope} is used up ({used}); `swarm continue {name} --budget {more}` raises it"
-        )
+        format!("`swarm continue {} --budget {more}` raises it", self.name)
     }
 
-    fn enter(&self, model: &str, agent: &str, usage: Usage) -> Result<(), StoreError> {
+    pub(crate) fn enter(&self, model: &str, agent: &str, usage: Usage) -> Result<(), StoreError> {
         let mut accounts = self.accounts()?;
         let price = self.models.price(model);
         let record = CostRecord {
@@ -225,6 +239,7 @@ impl SpendingMeter {
             usage,
             usd: price.map(|price| price.cost(usage, self.cache)),
             price: price.and_then(|price| price.as_of.clone()),
+            reservation: None,
         };
         let Some(team) = accounts.team.clone() else {
             let told = self.add(&mut accounts, &record, &record)?;
@@ -310,7 +325,22 @@ impl SpendingMeter {
         )
     }
 
-    fn now(&self) -> swarm_protocol::UnixMs {
+    /// Returns the record that releases a reservation.
+    pub(crate) fn release_of(&self, id: ReservationId) -> CostRecord {
+        CostRecord {
+            at: self.now(),
+            member: self.name.clone(),
+            agent: None,
+            task: None,
+            model: String::new(),
+            usage: Usage::default(),
+            usd: None,
+            price: None,
+            reservation: Some(ReservationMark::Released(id)),
+        }
+    }
+
+    pub(crate) fn now(&self) -> swarm_protocol::UnixMs {
         let owner = self.owner.get();
         owner.map_or_else(
             || swarm_protocol::Clock::now(&swarm_protocol::SystemClock),
@@ -327,59 +357,9 @@ impl SpendingMeter {
         Some(agent.strip_prefix(&own).unwrap_or(agent).to_owned())
     }
 
-    fn log(&self, work: impl FnOnce(&Self) -> Result<(), StoreError>) {
+    pub(crate) fn log(&self, work: impl FnOnce(&Self) -> Result<(), StoreError>) {
         if let Err(error) = work(self) {
             tracing::error!(member = %self.name, %error, "the costs of model requests cannot be read or recorded");
-        }
-    }
-}
-
-/// Runs work with the accounts on the blocking pool, because it reads and writes files under locks.
-/// Once begun it runs to completion, even if nobody awaits it any more.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.inspect_err(|error| tracing::error!(%error, "model requests are not accounted for"))
-        .ok()
-}
-
-#[async_trait]
-impl RequestMeter for SpendingMeter {
-    async fn hold(self: Arc<Self>, model: &str) -> Option<String> {
-        let (meter, model) = (Arc::clone(&self), model.to_owned());
-        match apart(move || meter.reason(&model)).await? {
-            Ok(reason) => reason,
-            // Without the accounts no budget can be applied; a full disk must not stop a team that
-            // has none.
-            Err(error) => {
-                tracing::error!(member = %self.name, %error, "budgets not read");
-                None
-            }
-        }
-    }
-
-    async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
-        let Some(owner) = self.owner.get() else {
-            return std::future::pending().boxed();
-        };
-        let context = Arc::clone(&owner.context);
-        // The budget can only be raised in a team.
-        let team = match apart(move || context.team_or_found()).await {
-            Some(Ok(team)) => team,
-            Some(Err(error)) => {
-                tracing::error!(%error, "no team for a lead whose budget is used up");
-                return std::future::pending().boxed();
-            }
-            None => return std::future::pending().boxed(),
-        };
-        let mut changes = team.watch(&owner.watcher, &Topic::Budgets);
-        async move { changes.changed().await }.boxed()
-    }
-
-    async fn record(self: Arc<Self>, model: &str, agent: &str, usage: Usage) {
-        if usage.total() > 0 {
-            let (model, agent) = (model.to_owned(), agent.to_owned());
-            let enter = move || self.log(|meter| meter.enter(&model, &agent, usage));
-            apart(enter).await;
         }
     }
 }

@@ -27,7 +27,7 @@ pub use connect::{ModelSettings, connect};
 pub use error::ModelError;
 pub use message::{ContentBlock, Message, Role};
 pub use messages_api::{MessagesApi, MessagesApiConfig};
-pub use metered::{MeteredModel, RequestMeter};
+pub use metered::{Admission, MeteredModel, RequestMeter};
 pub use model::{Model, ModelEvent, ModelEvents, ModelResponse};
 pub use name::{ModelName, ModelNameError, Provider};
 pub use remote::{Connection, ReplayedApi, RetryPolicy, Throttle, replay_answer};

@@ -1,5 +1,6 @@
 //! A client that accounts for its requests and holds them back while a budget is used up.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -11,13 +12,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Model, ModelError, ModelEvent, ModelEvents, ModelRequest};
 
+/// What a meter keeps for a request until it has ended, such as a reserved budget.
+pub type Admission = Option<Box<dyn Any + Send>>;
+
 /// Accounts for the requests of a process.
 #[async_trait]
 pub trait RequestMeter: Send + Sync + Debug {
-    /// Returns why no request to `model` may be sent now, for display.
-    async fn hold(self: Arc<Self>, model: &str) -> Option<String>;
+    /// Admits a request to `model`, the full name. The result is dropped when the request has ended
+    /// and is recorded.
+    ///
+    /// # Errors
+    /// Why the request may not be sent now, for display.
+    async fn admit(
+        self: Arc<Self>,
+        model: &str,
+        request: &ModelRequest,
+    ) -> Result<Admission, String>;
 
-    /// Returns a future that resolves when the result of [`Self::hold`] may have changed. A change
+    /// Returns a future that resolves when the result of [`Self::admit`] may have changed. A change
     /// after this function is not missed.
     async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
@@ -53,6 +65,7 @@ impl Model for MeteredModel {
             agent: request.agent.clone(),
             cancel,
             told: None,
+            admission: None,
             step: Step::Admit(Box::new(request)),
         };
         stream::unfold(metered, Metered::next).fuse().boxed()
@@ -74,6 +87,8 @@ struct Metered {
     cancel: CancellationToken,
     /// The reason that was last reported for holding the request.
     told: Option<String>,
+    /// What the meter keeps for the request.
+    admission: Admission,
     step: Step,
 }
 
@@ -133,7 +148,9 @@ impl Metered {
                 Step::Sent(mut events) => {
                     let item = events.next().await?;
                     self.model.account(&self.agent, &item).await;
-                    if !matches!(item, Err(_) | Ok(ModelEvent::Completed(_))) {
+                    if matches!(item, Err(_) | Ok(ModelEvent::Completed(_))) {
+                        self.admission = None;
+                    } else {
                         self.step = Step::Sent(events);
                     }
                     return Some((item, self));
@@ -146,16 +163,20 @@ impl Metered {
     /// Sends the request, or returns why it is held.
     async fn admit(&mut self, request: Box<ModelRequest>) -> Option<String> {
         let MeteredModel { name, meter, .. } = &self.model;
-        let mut hold = Arc::clone(meter).hold(name).await;
-        if hold.is_some() {
+        let admitted = Arc::clone(meter).admit(name, &request).await;
+        self.admission = if let Ok(admission) = admitted {
+            admission
+        } else {
             let changed = Arc::clone(meter).changed().await;
             // Again, so that no change before the subscription is missed.
-            hold = Arc::clone(meter).hold(name).await;
-            if hold.is_some() {
-                self.step = Step::Held(request, changed);
-                return hold;
+            match Arc::clone(meter).admit(name, &request).await {
+                Ok(admission) => admission,
+                Err(reason) => {
+                    self.step = Step::Held(request, changed);
+                    return Some(reason);
+                }
             }
-        }
+        };
         let events = self.model.inner.stream(*request, self.cancel.clone());
         self.step = Step::Sent(events);
         None
@@ -207,14 +228,21 @@ mod tests {
     struct Account {
         hold: watch::Sender<bool>,
         recorded: Mutex<Vec<(String, String, u64)>>,
+        /// A clone exists for each request in progress.
+        admitted: Arc<()>,
     }
 
     #[async_trait]
     impl RequestMeter for Account {
-        async fn hold(self: Arc<Self>, model: &str) -> Option<String> {
-            self.hold
-                .borrow()
-                .then(|| format!("{model} costs too much"))
+        async fn admit(
+            self: Arc<Self>,
+            model: &str,
+            _request: &ModelRequest,
+        ) -> Result<Admission, String> {
+            if *self.hold.borrow() {
+                return Err(format!("{model} costs too much"));
+            }
+            Ok(Some(Box::new(Arc::clone(&self.admitted))))
         }
 
         async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
@@ -232,6 +260,7 @@ mod tests {
         Arc::new(Account {
             hold: watch::channel(hold).0,
             recorded: Mutex::default(),
+            admitted: Arc::default(),
         })
     }
 
@@ -263,6 +292,7 @@ mod tests {
             let events = metered(inner, &account).stream(request(), CancellationToken::new());
             drop(events.collect::<Vec<_>>().await);
         }
+        assert_eq!(Arc::strong_count(&account.admitted), 1);
         let entry = |tokens| ("anthropic/m".to_owned(), "bob".to_owned(), tokens);
         assert_eq!(*account.recorded.lock(), [entry(5), entry(7)]);
     }
@@ -279,8 +309,10 @@ mod tests {
         account.hold.send_replace(false);
         let released = events.next().await;
         assert_eq!(released, Some(Ok(ModelEvent::Held { reason: None })));
+        assert_eq!(Arc::strong_count(&account.admitted), 2);
         let answer = events.next().await;
         assert!(matches!(answer, Some(Ok(ModelEvent::Completed(_)))));
+        assert_eq!(Arc::strong_count(&account.admitted), 1);
         assert_eq!(events.next().await, None);
     }
 

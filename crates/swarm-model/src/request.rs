@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use swarm_protocol::{Effort, Thinking};
+use swarm_protocol::{Effort, Thinking, Usage};
 
 use crate::stored::StoredMessage;
 
@@ -33,6 +33,40 @@ pub struct ModelRequest {
     /// Name of the agent that sends the request. Only the scripted model and logs use it; it is not
     /// sent to servers.
     pub agent: String,
+}
+
+/// Tokens that a server may add to a request, such as its own prompt for tools.
+const HIDDEN_TOKENS: u64 = 2000;
+
+/// Input tokens of a request without a better limit.
+const LARGEST_INPUT: u64 = 1_000_000;
+
+impl ModelRequest {
+    /// Returns the most input and output tokens that one attempt can use, if the context window has
+    /// `window` tokens. No token is shorter than a byte; pages of a document have more tokens than
+    /// their file has bytes.
+    pub fn most_tokens(&self, window: Option<u64>) -> Usage {
+        let system = self.system.iter().map(|block| block.text.len());
+        let tools = self.tools.iter().map(|tool| {
+            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
+        });
+        let blocks = || self.messages.iter().flat_map(|message| &message.blocks);
+        let bytes: usize = system
+            .chain(tools)
+            .chain(blocks().map(|block| block.json().len()))
+            .sum();
+        let has_document = blocks().any(|block| block.json().contains("\"document\""));
+        let bytes = if has_document {
+            LARGEST_INPUT
+        } else {
+            HIDDEN_TOKENS.saturating_add(bytes as u64)
+        };
+        Usage {
+            input_tokens: window.map_or(bytes, |window| bytes.min(window)),
+            output_tokens: self.max_tokens.into(),
+            ..Usage::default()
+        }
+    }
 }
 
 /// A block of the system prompt.

@@ -31,7 +31,7 @@ mod team_rights;
 mod work_merger;
 
 pub use brief::team_brief;
-pub use completion::Completion;
+pub use completion::{Completion, CompletionProgress};
 pub use completion_error::CompletionError;
 pub use context::{MemberContext, NoTeam, TeamCreator};
 pub use effects::{

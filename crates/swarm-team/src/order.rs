@@ -15,8 +15,8 @@ use swarm_permissions::{
     AgentConfig, AgentDefinition, Anchors, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
 use swarm_protocol::{
-    AgentId, AgentProgram, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs,
-    WorktreeReport,
+    AgentId, AgentProgram, AnswerInPlace, Color, OnLost, PermissionMode, RuleText, SessionId,
+    SpawnId, UnixMs, WorktreeReport,
 };
 use swarm_store::VerifyKey;
 
@@ -186,6 +186,9 @@ pub struct SpawnOrder {
     pub color_output: bool,
     /// Whether its terminal rings when it needs a person.
     pub bell: bool,
+    /// Whether its requests can be answered in its pane; `Never` if no person has started it.
+    #[serde(default)]
+    pub answer_in_place: AnswerInPlace,
     /// Speed of a scripted model: 1 keeps the scripted waits, 0 skips them.
     pub pace: f64,
     /// Version of the spawning program; a child of another version rejects the order.

@@ -105,6 +105,8 @@ fn commands_run_checks_too_and_show_what_failed() {
     assert!(shown.contains("\n            it is missing"), "{shown}");
     let status = world.swarm(&["status"]).ok().stdout.clone();
     assert!(status.contains("0 of 1 passed"), "{status}");
+    let evidence = "check of #1: `test -f out.txt || { echo it is missing; exit 3; }` (set by person): failed with exit code 3";
+    assert!(status.contains(evidence), "{status}");
     std::fs::write(world.project().join("out.txt"), "").unwrap();
     world.swarm(&complete).ok();
     assert_eq!(world.team("demo").task(1)["status"], "completed");

@@ -147,7 +147,7 @@ fn assert_tools(requests: &[Recorded]) {
 }
 
 #[test]
-fn a_coordinator_leads_workers_through_four_phases_and_stays_one_when_it_is_resumed() {
+fn p4_a_coordinator_leads_workers_through_four_phases_and_stays_one_when_it_is_resumed() {
     let api = api();
     let world = world().with_api(&api);
     world.commit_project();

@@ -2,7 +2,7 @@
 //! beyond a budget.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
 use crate::scene::{demo_run_args, spawn_with, wait_for_state, world_over};
@@ -115,7 +115,7 @@ fn a_model_without_a_price_is_named_and_not_counted_as_free() {
 }
 
 #[test]
-fn a_member_over_its_budget_sends_nothing_until_a_person_raises_it() {
+fn o2_a_member_over_its_budget_sends_nothing_until_a_person_raises_it() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "TaskList", json!({})),
         Some(_) => Reply::text("finished"),
@@ -150,6 +150,71 @@ fn a_member_over_its_budget_sends_nothing_until_a_person_raises_it() {
     let peeked = world.swarm(&["peek", "bob"]).ok().stdout.clone();
     assert!(peeked.contains("finished"), "{peeked}");
     world.swarm(&["kill", "bob"]).ok();
+}
+
+/// The most that the requests in progress can use, as reserved in the team's files.
+fn reserved(world: &World) -> Vec<u64> {
+    let file = world.team("demo").directory().join("swarm/cost.jsonl");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let records: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let id = |record: &Value, mark: &str| record["reservation"][mark].as_str().map(str::to_owned);
+    let released: Vec<_> = records
+        .iter()
+        .filter_map(|one| id(one, "released"))
+        .collect();
+    let open = records
+        .iter()
+        .filter(|one| id(one, "reserved").is_some_and(|id| !released.contains(&id)));
+    open.map(|record| total(&record["usage"])).collect()
+}
+
+#[test]
+fn a_strict_budget_has_room_for_the_most_that_each_request_can_use() {
+    let gate = Gate::closed();
+    let held = Reply::text("finished").held_by(&gate, 1);
+    let api = FakeApi::start(move |ask: &Ask| match ask.agent.as_str() {
+        "bob" => held.clone(),
+        _ => Reply::text("finished"),
+    });
+    let world = world_over(&api).with_variable("SWARM_BUDGET_STRICT", "true");
+    let small = ["--prompt", "hello", "--budget", "1k-tokens"];
+    spawn_with(&world, "bob", &small);
+    wait_for_state(&world, "bob", "over-budget");
+    assert_eq!(api.requests().len(), 0);
+    let mail = world.team("demo").inbox("team-lead");
+    let told = mail.iter().any(|mail| {
+        let text = mail["text"].as_str().unwrap_or_default();
+        text.contains("the budget of bob (1000 tokens) has no room for the most")
+    });
+    assert!(told, "{mail:?}");
+    world
+        .swarm(&["continue", "bob", "--budget", "+100M-tokens"])
+        .ok();
+    api.wait_for("bob's request", "bob", |_| true);
+    let most = match reserved(&world).as_slice() {
+        [most] => *most,
+        other => panic!("{other:?}"),
+    };
+
+    // The team's budget has room for one of two requests at a time.
+    let budgets = world.team("demo").directory().join("swarm/budgets.json");
+    let text = std::fs::read_to_string(&budgets).expect("budgets");
+    let mut all: Value = serde_json::from_str(&text).expect("JSON");
+    all["team"] = json!(format!("{}-tokens", most + most / 2));
+    std::fs::write(&budgets, all.to_string()).expect("budgets");
+    spawn_with(&world, "eve", &["--prompt", "hello"]);
+    wait_for_state(&world, "eve", "over-budget");
+    assert_eq!(api.requests().len(), 1);
+    gate.open();
+    wait_for_state(&world, "bob", "idle");
+    wait_for_state(&world, "eve", "idle");
+    assert_eq!(api.requests().len(), 2);
+    world.wait_until("everything is released", || reserved(&world).is_empty());
+    assert_eq!(costs(&world, "member")["total"]["requests"], 2);
+    world.swarm(&["kill", "--all"]).ok();
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Session {
         if let ModelEvent::Waiting { wait } = event {
             progress.throttled = true;
             let seconds = wait.as_secs_f64().ceil();
-            let detail = format!("waiting {seconds} s: the model server limits the request rate");
+            let detail = format!("waiting {seconds} s: the request rate is limited");
             return self.state(MemberState::Throttled, Some(detail));
         }
         if let ModelEvent::Held {

@@ -83,7 +83,10 @@ const VARIABLES: &[Row] = &[
     ("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", ""),
     ("CLAUDE_CODE_MESSAGING_SOCKET", ""),
     ("CLAUDE_CODE_MESSAGING_TOKEN", ""),
-    ("CLAUDE_CODE_OAUTH_TOKEN", "set ANTHROPIC_API_KEY"),
+    (
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "set ANTHROPIC_API_KEY, or use `--runtime claude` for teammates",
+    ),
     ("CLAUDE_CODE_PLAN_MODE_REQUIRED", "use `--mode plan`"),
     ("CLAUDE_CODE_REMOTE_MEMORY_DIR", ""),
     ("CLAUDE_CODE_SIMPLE", ""),

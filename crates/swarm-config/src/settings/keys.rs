@@ -9,14 +9,14 @@ use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
 use swarm_protocol::{
-    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PeerInbound, PermissionMode, Price,
-    SandboxNetwork, SandboxUse, Thinking,
+    AnswerInPlace, Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PeerInbound,
+    PermissionMode, Price, SandboxNetwork, SandboxUse, Thinking,
 };
 use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 use super::given::{Layer, SettingValue};
-use super::kind::{AnswerInPlace, EFFORTS, FromSetting, Kind, MODES};
+use super::kind::{EFFORTS, FromSetting, Kind, MODES};
 use super::sources::Sources;
 use crate::error::ConfigError;
 
@@ -79,6 +79,8 @@ settings! {
     windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, SettableBy::User;
     /// Maximum output tokens of one response, by model.
     outputs: BTreeMap<String, u64> = "model.outputs", Kind::Sizes, SettableBy::User;
+    /// Requests of all agents per minute, by provider.
+    rates: BTreeMap<String, u64> = "model.requests_per_minute", Kind::Sizes, SettableBy::User;
     /// Prices of models in dollars per million tokens.
     prices: BTreeMap<String, Price> = "model.prices", Kind::Prices, SettableBy::User;
     /// Whether models think before they answer.
@@ -119,6 +121,8 @@ settings! {
     budget_member: Option<Budget> = "budget.member", Kind::Budget, SettableBy::User;
     /// Budget of each task.
     budget_task: Option<Budget> = "budget.task", Kind::Budget, SettableBy::User;
+    /// Whether budgets set aside the most that a request can use.
+    budget_strict: bool = "budget.strict", Kind::Flag, SettableBy::User;
     /// Where members run.
     backend: String = "spawn.backend", Kind::Word(BACKEND_WORDS), SettableBy::User;
     /// Absolute path of the program that opens panes for the backend `command`; empty for none.
@@ -163,6 +167,8 @@ settings! {
     worktree_sparse_paths: Vec<String> = "worktree.sparse_paths", Kind::Texts, SettableBy::Anyone;
     /// When a member's work is merged.
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), SettableBy::User;
+    /// How long a merge waits for uncommitted changes in the checkout of its target.
+    worktree_merge_wait: Duration = "worktree.merge_wait_s", Kind::Whole(0, 86_400), SettableBy::User;
     /// Default timeout of a hook.
     hook_timeout: Duration = "hooks.timeout_s", Kind::Whole(1, 86_400), SettableBy::User;
     /// Maximum nesting depth of sub-agents.
@@ -215,6 +221,8 @@ settings! {
     mcp_result_chars: usize = "mcp.result_chars", Kind::Whole(1000, 1_000_000), SettableBy::User;
     /// Keys of a lead's input line.
     editor_mode: EditorMode = "lead.editor_mode", Kind::Word(&["normal", "vim"]), SettableBy::User;
+    /// Whether a lead works without a screen, for screen readers.
+    plain: bool = "lead.plain", Kind::Flag, SettableBy::User;
     /// Whether a lead rings the terminal bell when it needs a person.
     notify_bell: bool = "notify.bell", Kind::Flag, SettableBy::User;
     /// Whether a lead also sends a desktop notification through the terminal.
@@ -244,6 +252,7 @@ impl Settings {
             team: self.budget_team,
             member: self.budget_member,
             task: self.budget_task,
+            strict: self.budget_strict,
         }
     }
 

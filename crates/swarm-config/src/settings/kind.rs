@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price, SandboxNetwork,
-    SandboxUse, Thinking,
+    AnswerInPlace, Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price,
+    SandboxNetwork, SandboxUse, Thinking,
 };
 use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
@@ -376,18 +376,6 @@ impl FromSetting for OnLost {
         let word = value.as_str()?;
         Self::ALL.into_iter().find(|on_lost| on_lost.name() == word)
     }
-}
-
-/// Whether permission requests can be answered in a lead's terminal, in addition to `swarm approve`
-/// and `swarm deny`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerInPlace {
-    /// Only by commands in other terminals.
-    Never,
-    /// Yes, unless other programs can type into the terminal.
-    Auto,
-    /// Yes, even if an agent's shell can type into it.
-    Always,
 }
 
 impl FromSetting for AnswerInPlace {

@@ -16,7 +16,6 @@ mod variables;
 pub use edit::NewSetting;
 pub use given::{Layer, SettingValue, ValueLocation};
 pub use keys::Settings;
-pub use kind::AnswerInPlace;
 pub use listing::{ListedSetting, Origin, SettingOutcome};
 pub use places::{SettingsFiles, repository_directories};
 

@@ -526,8 +526,51 @@ impl Throttle for SharedWait {
     }
 }
 
+/// A throttle that admits the second attempt to take a request.
+#[derive(Debug, Default)]
+struct OneEarly(Mutex<u32>);
+
+impl Throttle for OneEarly {
+    fn remaining(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn has_rate(&self) -> bool {
+        true
+    }
+
+    fn take(&self) -> Duration {
+        let mut taken = self.0.lock();
+        *taken += 1;
+        if *taken == 1 {
+            return Duration::from_millis(20);
+        }
+        Duration::ZERO
+    }
+
+    fn hold(&self, _wait: Duration) {}
+}
+
 #[tokio::test]
-async fn a_wait_requested_of_one_client_applies_to_all() {
+async fn a_request_beyond_the_rate_waits() {
+    let server = FakeServer::start(vec![answer("hi")]).await;
+    let throttle = Arc::new(OneEarly::default());
+    let base = config(&server);
+    let connection = Connection {
+        throttle: Some(Arc::clone(&throttle) as Arc<dyn Throttle>),
+        ..base.connection.clone()
+    };
+    let client = MessagesApi::new(MessagesApiConfig { connection, ..base }).unwrap();
+    let mut events = client.stream(short_request("claude-x"), CancellationToken::new());
+    let event = events.next().await.unwrap().unwrap();
+    assert!(matches!(event, ModelEvent::Waiting { .. }), "{event:?}");
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(collect_response(events).await.unwrap().text(), "hi");
+    assert_eq!(*throttle.0.lock(), 2);
+}
+
+#[tokio::test]
+async fn o7_a_wait_requested_of_one_client_applies_to_all() {
     const WAIT: Duration = Duration::from_millis(400);
     let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
         unreachable!()

@@ -155,7 +155,12 @@ impl<D: Dialect> Inner<D> {
             return;
         };
         loop {
-            let remaining = throttle.remaining();
+            let mut remaining = throttle.remaining();
+            if remaining.is_zero() && throttle.has_rate() {
+                let throttle = Arc::clone(throttle);
+                let taken = tokio::task::spawn_blocking(move || throttle.take());
+                remaining = taken.await.unwrap_or_default();
+            }
             if remaining.is_zero() {
                 return;
             }

@@ -11,6 +11,17 @@ pub trait Throttle: Debug + Send + Sync {
     /// Returns the time until the next request may be sent; zero if it may be sent now.
     fn remaining(&self) -> Duration;
 
+    /// Whether the requests of all clients per minute are limited.
+    fn has_rate(&self) -> bool {
+        false
+    }
+
+    /// Takes one of the requests that may be sent in this minute, and returns zero, or returns the
+    /// time until there is one again. May wait for a lock.
+    fn take(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Blocks requests of all clients for `wait`. Never shortens an existing wait.
     fn hold(&self, wait: Duration);
 }

@@ -77,6 +77,7 @@ pub(crate) fn cost(member: &str, dollars: f64) -> CostRecord {
         usage: Usage::default(),
         usd: Money::dollars(dollars),
         price: None,
+        reservation: None,
     }
 }
 

@@ -70,5 +70,6 @@ pub(crate) fn life_record(spawn_id: SpawnId) -> LifeRecord {
         host: "here".to_owned(),
         pid_space: String::new(),
         confined: false,
+        off_loopback: false,
     }
 }

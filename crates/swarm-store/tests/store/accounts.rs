@@ -18,6 +18,7 @@ fn cost(member: &str, dollars: f64) -> CostRecord {
         usage: Usage::default(),
         usd: Money::dollars(dollars),
         price: None,
+        reservation: None,
     }
 }
 

@@ -354,6 +354,7 @@ fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
         host: "here".to_owned(),
         pid_space: String::new(),
         confined: false,
+        off_loopback: false,
     };
     let path = world.handle().life_path(&name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();

@@ -55,6 +55,15 @@ impl BudgetUse {
         (part * 100.0 + 1e-9).floor() as u64
     }
 
+    /// Returns whether more is used than the budget has.
+    pub fn is_exceeded(&self) -> bool {
+        match (self.used, self.budget) {
+            (Budget::Money(used), Budget::Money(all)) => used > all,
+            (Budget::Tokens(used), Budget::Tokens(all)) => used > all,
+            _ => false,
+        }
+    }
+
     /// Returns whether nothing is left.
     pub fn is_used_up(&self) -> bool {
         match (self.used, self.budget) {
@@ -168,6 +177,7 @@ mod tests {
             },
             usd: Money::dollars(dollars),
             price: None,
+            reservation: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use swarm_protocol::{CostRecord, MemberName, TaskId, TaskStatus};
+use swarm_protocol::{CostRecord, MemberName, ReservationId, ReservationMark, TaskId, TaskStatus};
 use swarm_store::{BlockOn as _, Cursor, StoreError, Team};
 
 use super::CostSum;
@@ -22,6 +22,8 @@ pub struct TeamSpending {
     pub models: BTreeMap<String, CostSum>,
     /// By day in UTC, as `2026-03-31`.
     pub days: BTreeMap<String, CostSum>,
+    /// What is set aside for requests in progress. No sum contains it.
+    reserved: BTreeMap<ReservationId, CostRecord>,
 }
 
 impl TeamSpending {
@@ -53,6 +55,17 @@ impl TeamSpending {
 
     /// Adds a record.
     pub fn add(&mut self, record: &CostRecord) {
+        match record.reservation {
+            Some(ReservationMark::Reserved(id)) => {
+                self.reserved.insert(id, record.clone());
+                return;
+            }
+            Some(ReservationMark::Released(id)) => {
+                self.reserved.remove(&id);
+                return;
+            }
+            None => {}
+        }
         self.total.add(record);
         let day = record.at.iso().as_str().chars().take(10).collect();
         self.members
@@ -65,6 +78,28 @@ impl TeamSpending {
             .or_default()
             .add(record);
         self.days.entry(day).or_default().add(record);
+    }
+
+    /// Returns the sums as if the reservations for which `counts` holds were spent.
+    #[must_use]
+    pub fn with_reserved(&self, counts: impl Fn(&CostRecord) -> bool) -> Self {
+        let mut spent = self.clone();
+        for record in std::mem::take(&mut spent.reserved).into_values() {
+            if counts(&record) {
+                spent.add(&CostRecord {
+                    reservation: None,
+                    ..record
+                });
+            }
+        }
+        spent
+    }
+
+    /// Returns the reservations of a member.
+    pub fn reservations_of(&self, name: &MemberName) -> Vec<ReservationId> {
+        let reserved = self.reserved.iter();
+        let own = reserved.filter(|(_, record)| record.member == *name);
+        own.map(|(id, _)| *id).collect()
     }
 
     /// Returns the sum of a member.
@@ -86,4 +121,46 @@ pub fn current_task(team: &dyn Team, name: &MemberName) -> Result<Option<TaskId>
         .filter(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&agent));
     let last = own.max_by_key(|task| (task.swarm().claimed_at, task.id));
     Ok(last.map(|task| task.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::{Money, UnixMs, Usage};
+
+    use super::*;
+
+    #[test]
+    fn reservations_count_until_they_are_released_and_are_never_spent() {
+        let bob = MemberName::parse("bob").unwrap();
+        let record = |tokens, reservation| CostRecord {
+            at: UnixMs(0),
+            member: bob.clone(),
+            agent: None,
+            task: None,
+            model: "anthropic/m".to_owned(),
+            usage: Usage {
+                input_tokens: tokens,
+                ..Usage::default()
+            },
+            usd: Money::dollars(1.0),
+            price: None,
+            reservation,
+        };
+        let id = ReservationId::random();
+        let mut spending = TeamSpending::default();
+        spending.add(&record(100, Some(ReservationMark::Reserved(id))));
+        assert_eq!(spending.total.requests, 0);
+        assert_eq!(spending.reservations_of(&bob), [id]);
+        let counted = |spending: &TeamSpending, counts: bool| {
+            let sums = spending.with_reserved(|_| counts);
+            sums.of_member(&bob).usage.total()
+        };
+        assert_eq!(counted(&spending, true), 100);
+        assert_eq!(counted(&spending, false), 0);
+        spending.add(&record(7, None));
+        spending.add(&record(0, Some(ReservationMark::Released(id))));
+        assert_eq!(counted(&spending, true), 7);
+        assert_eq!(spending.total.requests, 1);
+        assert_eq!(spending.reservations_of(&bob), []);
+    }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
 use swarm_store::{TaskChange, TaskUpdated, Team};
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
 
 use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
@@ -122,7 +122,13 @@ impl TaskUpdate {
             shell: Some(ctx),
             clock: &*context.clock,
         };
-        let cleared = completion.clear(&context.hooks(), &ctx.cancel).await;
+        let progress = |line: &str| {
+            if let Some(host) = &ctx.host {
+                host.progress(one_line(line));
+            }
+        };
+        let hooks = context.hooks();
+        let cleared = completion.clear(&hooks, &ctx.cancel, &progress).await;
         let check_runs = cleared.map_err(|error| error.to_string())?;
         let change = TaskChange {
             check_runs,

@@ -31,6 +31,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         host: String::new(),
         pid_space: swarm_os::process::pid_space(),
         confined: false,
+        off_loopback: false,
     };
     let bob = name("bob");
     let (store, team) = (&*world.store, &world.team);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use swarm_protocol::RuleText;
+use swarm_protocol::{AnswerInPlace, RuleText};
 use swarm_protocol::{OnLost, PermissionMode, SessionId, SpawnId, UnixMs};
 use swarm_team::{MemberLimits, OrderError, SpawnOrder};
 
@@ -48,6 +48,7 @@ pub(crate) fn order() -> SpawnOrder {
         verify_key: None,
         color_output: false,
         bell: true,
+        answer_in_place: AnswerInPlace::Never,
         pace: 0.0,
         version: "1.2.3".to_owned(),
         deadline: UnixMs(1),

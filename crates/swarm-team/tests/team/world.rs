@@ -163,6 +163,7 @@ impl World {
             host: String::new(),
             pid_space: String::new(),
             confined: false,
+            off_loopback: false,
         };
         let path = self.store.team(&self.team).life_path(&name(member));
         std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
