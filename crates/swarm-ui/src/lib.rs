@@ -13,10 +13,11 @@ mod theme;
 mod width;
 
 pub use console::{
-    Alert, Attacher, Choice, Completer, Console, ConsoleWriter, Dialog, Document, EditorMode,
-    NonBlockingWriter, Pager, PaneInput, PanelAction, PanelContent, PanelMember, PanelTask, Picker,
-    PickerItem, SessionStatus, TextDocument, command_in, read_keys, read_keys_when,
+    Alert, Attacher, Choice, Completer, Console, ConsoleWriter, DesktopAlert, Dialog, Document,
+    EditorMode, NonBlockingWriter, Pager, PaneInput, PanelAction, PanelContent, PanelMember,
+    PanelTask, Picker, PickerItem, SessionStatus, TextDocument, command_in, read_keys,
+    read_keys_when,
 };
-pub use pane::{PaneHeader, PaneView};
+pub use pane::{Linker, PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};
 pub use theme::{HeightSource, Theme, WidthSource};

@@ -14,8 +14,8 @@ use swarm_protocol::{
     PermissionMode, Usage,
 };
 use swarm_ui::{
-    Alert, Choice, Console, Dialog, Document, Pager, PaneHeader, PaneView, PanelContent,
-    PanelMember, PanelTask, Picker, PickerItem, SessionStatus, Theme,
+    Alert, Choice, Console, DesktopAlert, Dialog, Document, Pager, PaneHeader, PaneView,
+    PanelContent, PanelMember, PanelTask, Picker, PickerItem, SessionStatus, Theme,
 };
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 50)];
@@ -87,7 +87,7 @@ impl Lead {
         let height = Some(usize::from(size.1));
         console.measure_height(Box::new(move || height));
         console.set_alert(Alert {
-            osc: true,
+            osc: Some(DesktopAlert::Iterm),
             ..Alert::default()
         });
         let header = PaneHeader {

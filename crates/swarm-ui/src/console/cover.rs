@@ -1,5 +1,6 @@
 //! A console that is covered by a view of the whole terminal.
 
+use super::dialog::OpenDialog;
 use super::document::TextDocument;
 use super::full_screen::{Area, Cover, ENTER, FullScreen, LEAVE, Step};
 use super::input::{Key, PaneInput};
@@ -56,11 +57,18 @@ impl Inner {
         }
     }
 
+    /// Returns the number of rows for the dialog: one of the output and the input line stay visible.
+    pub(super) fn rows_for_dialog(&self) -> usize {
+        self.rows().saturating_sub(self.status.len() + 2)
+    }
+
     /// Returns whether a key shows the whole dialog: Tab, while the line is empty.
     pub(super) fn opens_dialog(&self, key: &Key) -> bool {
         let is_key = *key == Key::Complete && self.line.is_empty() && !self.has_panel_focus();
         let room = self.columns().saturating_sub(1);
-        is_key && self.dialog.as_ref().is_some_and(|open| open.is_cut(room))
+        let rows = self.rows_for_dialog();
+        let is_cut = |open: &OpenDialog| open.is_cut(room, rows);
+        is_key && self.dialog.as_ref().is_some_and(is_cut)
     }
 
     /// Shows the whole dialog in a pager.

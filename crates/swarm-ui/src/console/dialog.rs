@@ -12,6 +12,12 @@ use crate::width::{columns, fit};
 /// Maximum number of detail lines: the dialog leaves room for the output above it.
 const MOST_DETAILS: usize = 8;
 
+/// Maximum number of rows of the question.
+const MOST_QUESTION: usize = 3;
+
+/// Columns of the sign before the question, with its space.
+const SIGN: usize = 2;
+
 /// A question and the keys that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialog {
@@ -70,39 +76,59 @@ impl OpenDialog {
         (is_choice && Instant::now() >= self.armed_at).then_some(key)
     }
 
-    /// Returns the lines for the screen, each in one row of `room` columns, with their widths.
-    pub(super) fn lines(&self, theme: Theme, room: usize) -> Vec<(String, usize)> {
-        let ellipsis = theme.signs().ellipsis;
-        let shown = |style: Option<Style>, text: &str| {
-            let words = text.trim_start_matches(' ');
-            let indent = &text[..text.len() - words.len()];
-            let text = fit(&format!("{indent}{}", clean_line(words)), room, ellipsis);
-            let width = columns(&text);
-            let painted = style.map_or_else(|| text.clone(), |style| paint(theme, style, &text));
-            (painted, width)
+    /// Returns the number of rows for details if the dialog may have `rows` rows of `room` columns.
+    fn most_details(&self, room: usize, rows: usize) -> usize {
+        let question = self.question(room).len().min(MOST_QUESTION);
+        // One row says how many are left out.
+        MOST_DETAILS.min(rows.saturating_sub(question + self.choices(room).len() + 1))
+    }
+
+    /// Returns the question in rows of `room` columns, without its sign.
+    fn question(&self, room: usize) -> Vec<String> {
+        let question = clean_line(&self.dialog.question);
+        broken(&question, room.saturating_sub(SIGN))
+    }
+
+    /// Returns the choices in rows of `room` columns: what a key allows may not be hidden.
+    fn choices(&self, room: usize) -> Vec<String> {
+        let choices = self.dialog.choices.iter();
+        let lines = choices.map(|choice| format!("  {}: {}", choice.key, choice.label));
+        lines.flat_map(|line| broken(&line, room)).collect()
+    }
+
+    /// Returns the lines for the screen, at most `rows` if the choices fit, each in one row of `room`
+    /// columns, with their widths.
+    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> Vec<(String, usize)> {
+        let signs = theme.signs();
+        let line = |style, text: &str| {
+            let text = fit(text, room, signs.ellipsis);
+            (paint(theme, style, &text), columns(&text))
         };
-        let dialog = &self.dialog;
-        let question = format!("{} {} ", theme.signs().waiting, dialog.question);
-        let mut lines = vec![shown(Some(Style::Attention), &question)];
+        let question = self.question(room);
+        let is_cut = question.len() > MOST_QUESTION;
+        let shown = question.iter().take(MOST_QUESTION).enumerate();
+        let question = shown.map(|(at, row)| {
+            let sign = if at == 0 { signs.waiting } else { " " };
+            let is_last = is_cut && at + 1 == MOST_QUESTION;
+            let end = if is_last { signs.ellipsis } else { "" };
+            line(Style::Attention, &format!("{sign} {row}{end}"))
+        });
+        let mut lines: Vec<_> = question.collect();
         let details = self.rows(room);
+        let most = self.most_details(room, rows);
         lines.extend(
             details
                 .iter()
-                .take(MOST_DETAILS)
+                .take(most)
                 .map(|row| (row.clone(), columns(row))),
         );
-        let left = details.len().saturating_sub(MOST_DETAILS);
+        let left = details.len().saturating_sub(most);
         if left > 0 {
-            let more = format!("  {ellipsis} +{left} lines (Tab)");
-            lines.push(shown(Some(Style::Dim), &more));
+            let more = format!("  {} +{left} lines (Tab)", signs.ellipsis);
+            lines.push(line(Style::Dim, &more));
         }
-        let choices = dialog.choices.iter();
-        lines.extend(choices.map(|choice| {
-            shown(
-                Some(Style::Bold),
-                &format!("  {}: {}", choice.key, choice.label),
-            )
-        }));
+        let choices = self.choices(room);
+        lines.extend(choices.iter().map(|row| line(Style::Bold, row)));
         lines
     }
 
@@ -110,19 +136,13 @@ impl OpenDialog {
     /// a line.
     fn rows(&self, room: usize) -> Vec<String> {
         let details = self.dialog.details.iter();
-        let lines = details.map(|line| clean_text(line).replace(['\n', '\t'], " "));
-        lines
-            .flat_map(|line| {
-                let wrapped = wrapped(&line, room);
-                let rows = wrapped.split('\n').map(str::to_owned);
-                rows.flat_map(|row| split(row, room)).collect::<Vec<_>>()
-            })
-            .collect()
+        details.flat_map(|line| broken(line, room)).collect()
     }
 
     /// Returns whether a part is shown only in full.
-    pub(super) fn is_cut(&self, room: usize) -> bool {
-        self.rows(room).len() > MOST_DETAILS
+    pub(super) fn is_cut(&self, room: usize, rows: usize) -> bool {
+        let is_long = self.question(room).len() > MOST_QUESTION;
+        is_long || self.rows(room).len() > self.most_details(room, rows)
     }
 
     /// Returns the whole dialog as a text.
@@ -137,4 +157,12 @@ impl OpenDialog {
             .chain(choices);
         lines.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Breaks a line into rows of `room` columns.
+fn broken(line: &str, room: usize) -> Vec<String> {
+    let line = clean_text(line).replace(['\n', '\t'], " ");
+    let wrapped = wrapped(&line, room);
+    let rows = wrapped.split('\n').map(str::to_owned);
+    rows.flat_map(|row| split(row, room)).collect()
 }

@@ -35,6 +35,8 @@ pub enum PaneInput {
     },
     /// Opens the text in an editor.
     Edit(String),
+    /// Attaches the image in the clipboard.
+    PasteImage,
     /// Switches to the next permission mode.
     CycleMode,
     /// Switches to a permission mode, or to the next one.
@@ -129,6 +131,8 @@ pub(crate) enum Key {
     Expand,
     /// Ctrl-T.
     Team,
+    /// Ctrl-V.
+    PasteImage,
     /// Shift-Tab.
     CycleMode,
     /// Ctrl-D.

@@ -116,6 +116,7 @@ impl InputLine {
             Key::Background => return Some(PaneInput::Background),
             Key::Compact => return Some(PaneInput::Line("/compact".to_owned())),
             Key::CycleMode => return Some(PaneInput::CycleMode),
+            Key::PasteImage => return Some(PaneInput::PasteImage),
             Key::Expand => return Some(PaneInput::Expand),
             Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
             Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),

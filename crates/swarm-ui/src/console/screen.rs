@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::alert::Alert;
 use super::dialog::{Dialog, OpenDialog};
 use super::editor_mode::EditorMode;
+use super::escape::ESCAPE_TIME;
 use super::frames::Frames;
 use super::full_screen::Cover;
 use super::input::{Key, PaneInput};
@@ -65,6 +66,8 @@ pub(super) struct Inner {
     complete: Option<Completer>,
     attach: Option<Attacher>,
     alert: Alert,
+    /// Longest pause in the sequence of a key.
+    escape_time: Duration,
     /// The region below the output as drawn.
     painted: Option<Painted>,
     pub(super) is_closed: bool,
@@ -150,6 +153,7 @@ impl Console {
             complete: None,
             attach: None,
             alert: Alert::default(),
+            escape_time: ESCAPE_TIME,
             painted: None,
             is_closed: true,
             deferred: None,
@@ -266,6 +270,19 @@ impl Console {
         self.inner.lock().line.set_editor_mode(mode);
     }
 
+    /// Sets how long after an Esc the rest of a key's sequence may arrive.
+    pub fn set_escape_time(&self, time: Duration) {
+        self.inner.lock().escape_time = time;
+    }
+
+    pub(super) fn escape_time(&self) -> Duration {
+        self.inner.lock().escape_time
+    }
+
+    pub(super) fn has_vim_keys(&self) -> bool {
+        self.inner.lock().line.vim.is_some()
+    }
+
     /// Sets the completer for Tab.
     pub fn complete_with(&self, complete: Completer) {
         self.inner.lock().complete = Some(complete);
@@ -285,6 +302,12 @@ impl Console {
     pub fn set_text(&self, text: &str) {
         let mut inner = self.inner.lock();
         inner.repaint(|inner| inner.line.set_text(text));
+    }
+
+    /// Inserts a text as if it had been pasted, also while a view covers the terminal.
+    pub fn paste(&self, text: &str) {
+        let mut inner = self.inner.lock();
+        inner.repaint(|inner| inner.key(Key::Text(text.to_owned())));
     }
 
     /// Sets the status lines above the input line.
@@ -462,7 +485,8 @@ impl Inner {
         // The last column stays free: the line of a cursor after it is undefined.
         let room = width.saturating_sub(1);
         let dialog = self.dialog.as_ref();
-        let dialog = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
+        let rows = self.rows_for_dialog();
+        let dialog = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room, rows));
         let mut lines = self.panel_lines(room, dialog.len());
         lines.extend(dialog);
         lines.extend(self.around_line().into_iter().map(|text| {

@@ -239,6 +239,59 @@ fn a_long_call_is_wrapped_and_can_be_read_in_full() {
 }
 
 #[test]
+fn a_long_question_is_wrapped() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    let asked = |text: &str| Dialog {
+        question: text.to_owned(),
+        details: Vec::new(),
+        ..question()
+    };
+    console.ask(
+        Some(asked("bob asks: which of the two databases do we use?")),
+        Duration::ZERO,
+    );
+    let rows = "▲ bob asks: which of the two databases\n  do we use?\n  y: yes\n";
+    assert!(shown(&screen).contains(rows), "{}", shown(&screen));
+    console.ask(Some(asked(&"abcde fghij ".repeat(20))), Duration::ZERO);
+    let row = "abcde fghij abcde fghij abcde fghij";
+    let rows = format!("▲ {row}\n  {row}\n  {row}…\n  y: yes\n");
+    assert!(shown(&screen).contains(&rows), "{}", shown(&screen));
+    console.key(Key::Complete);
+    assert!(console.close_view(), "Tab shows it in full");
+}
+
+#[test]
+fn a_choice_is_never_cut() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    let rule = "Edit(//home/me/project/src/parser.rs)";
+    let choice = Choice {
+        key: 'y',
+        label: format!("yes, and for the rest of its session: {rule}"),
+    };
+    let asked = Dialog {
+        choices: vec![choice],
+        ..question()
+    };
+    console.ask(Some(asked), Duration::ZERO);
+    let rows =
+        "  y: yes, and for the rest of its\n  session:\n  Edit(//home/me/project/src/parser.rs)\n";
+    assert!(shown(&screen).contains(rows), "{}", shown(&screen));
+}
+
+#[test]
+fn a_dialog_in_a_small_pane_shows_fewer_details() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    console.measure_height(Box::new(|| Some(8)));
+    console.ask(Some(question()), Duration::ZERO);
+    let rows = shown(&screen);
+    assert_eq!(rows.lines().count(), 7, "{rows}");
+    assert!(rows.contains("line 2\n  … +8 lines (Tab)\n"), "{rows}");
+}
+
+#[test]
 fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     let screen = Shared::default();
     let console = console(&screen, &Shared::default());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use swarm_protocol::{AgentEvent, ContextUse, MemberState, PermissionMode};
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, Money, PermissionMode};
 
 use crate::print::short_count;
 use crate::theme::Theme;
@@ -22,8 +22,10 @@ pub struct SessionStatus {
     pub branch: Option<String>,
     /// Context window usage; `None` if unknown.
     pub context: Option<ContextUse>,
-    /// Tokens used by completed turns.
+    /// Tokens used, by completed turns or as set by [`Self::set_spent`].
     pub tokens: u64,
+    /// What they cost, if known.
+    pub cost: Option<Money>,
     /// Start of the current turn.
     turn: Option<Instant>,
     /// Running calls: id, tool and start time.
@@ -40,10 +42,17 @@ impl SessionStatus {
             branch,
             context: None,
             tokens: 0,
+            cost: None,
             turn: None,
             calls: Vec::new(),
             waits: false,
         }
+    }
+
+    /// Sets what the session and its team have used so far, including the current turn.
+    pub fn set_spent(&mut self, tokens: u64, cost: Option<Money>) {
+        self.tokens = tokens;
+        self.cost = cost;
     }
 
     /// Handles an event that happened at `now`. Returns the duration of the turn if the event ends
@@ -95,6 +104,9 @@ impl SessionStatus {
         }
         if self.tokens > 0 {
             parts.push(format!("{} tokens", short_count(self.tokens)));
+        }
+        if let Some(cost) = self.cost.filter(|cost| !cost.is_zero()) {
+            parts.push(cost.to_string());
         }
         parts.extend(self.branch.clone());
         parts.join(&format!(" {} ", theme.signs().dot))
@@ -164,5 +176,8 @@ mod tests {
         let took = status.follow(&ended, at(20));
         assert_eq!(took, Some(Duration::from_secs(20)));
         assert_eq!(line(&status, 99), "plan · sonnet · 1.5k tokens · main");
+        status.set_spent(2000, Money::dollars(0.25));
+        let with_cost = "plan · sonnet · 2.0k tokens · $0.2500 · main";
+        assert_eq!(line(&status, 99), with_cost);
     }
 }

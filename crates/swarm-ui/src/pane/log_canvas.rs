@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::pane::links::Links;
 use crate::pane::markdown::Markdown;
 use crate::pane::text_wrap::{TextWrap, broken};
 use crate::style::{Style, paint};
@@ -33,6 +34,11 @@ impl<W: Write> LogCanvas<W> {
             open: false,
             pieces: 0,
         }
+    }
+
+    /// Makes links of words in streaming text.
+    pub(super) fn link(&mut self, links: Links) {
+        self.flow.link(links);
     }
 
     pub(super) fn theme(&self) -> Theme {

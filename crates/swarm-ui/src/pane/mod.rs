@@ -6,6 +6,7 @@ mod detail;
 mod grid;
 mod header;
 mod inline;
+mod links;
 mod log_canvas;
 mod mail;
 mod markdown;
@@ -18,4 +19,5 @@ mod view_mail;
 mod view_state;
 
 pub use header::PaneHeader;
+pub use links::Linker;
 pub use view::PaneView;

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::links::{END, Links};
 use crate::width::{breaks_after, columns};
 
 /// Minimum width for wrapping at words; below it the terminal wraps lines.
@@ -38,6 +39,8 @@ pub(super) struct TextWrap {
     hang: usize,
     /// Whether any output was returned.
     begun: bool,
+    /// Which words are links.
+    links: Option<Links>,
 }
 
 impl TextWrap {
@@ -54,7 +57,13 @@ impl TextWrap {
             style: String::new(),
             hang: 0,
             begun: false,
+            links: None,
         }
+    }
+
+    /// Makes links of words.
+    pub(super) fn link(&mut self, links: Links) {
+        self.links = Some(links);
     }
 
     /// Sets the width for the following words.
@@ -115,7 +124,10 @@ impl TextWrap {
         if self.column > 0 {
             out.push('\n');
         }
-        *self = Self::new(self.indent, self.width);
+        *self = Self {
+            links: self.links.take(),
+            ..Self::new(self.indent, self.width)
+        };
         out
     }
 
@@ -166,7 +178,10 @@ impl TextWrap {
         }
         self.line_ends = 0;
         self.make_room(columns(&word), out);
+        let link = self.links.as_ref().and_then(|links| links.start(&word));
+        out.extend(link.as_deref());
         push_in_styles(&word, &styles, out);
+        out.extend(link.map(|_| END));
         self.column += columns(&word);
         self.begun = true;
     }
@@ -250,6 +265,24 @@ mod tests {
             laid_out(&["日本語日本語日本語"], Some(16)),
             "  日本語日本語日\n  本語\n"
         );
+    }
+
+    #[test]
+    fn a_word_with_an_address_is_a_link_in_every_block() {
+        let mut flow = TextWrap::new(2, Some(40));
+        flow.link(Links::new(Box::new(|word| {
+            let is_bad = word.contains("bad");
+            let address = if is_bad { "a\u{7}b" } else { "file://h/a#1" };
+            word.contains(':').then(|| address.to_owned())
+        })));
+        for _ in 0..2 {
+            let out = flow.push("see ")
+                + &flow.push_styled("a.rs:1", "36")
+                + &flow.push(" bad:1")
+                + &flow.end();
+            let link = "\u{1b}]8;;file://h/a#1\u{7}\u{1b}[36ma.rs:1\u{1b}[0m\u{1b}]8;;\u{7}";
+            assert_eq!(out, format!("  see {link} bad:1\n"));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::pane::calls::{
 };
 use crate::pane::detail::{folded, unfolded};
 use crate::pane::header::PaneHeader;
+use crate::pane::links::{Linker, Links};
 use crate::pane::log_canvas::LogCanvas;
 use crate::pane::mail::Direction;
 use crate::pane::paths::PathShortener;
@@ -150,6 +151,13 @@ impl<W: Write> PaneView<W> {
             self.sheet.control(&sequence);
         }
         self.title = Some(title);
+        self
+    }
+
+    /// Also makes links of words in the agent's text.
+    #[must_use]
+    pub fn linked(mut self, linker: Linker) -> Self {
+        self.sheet.link(Links::new(linker));
         self
     }
 
