@@ -36,12 +36,13 @@ pub(crate) trait CommandLine: Send + Sync {
     fn has(&self, name: &str) -> bool;
 
     /// Runs a line without `swarm` in a directory on behalf of `acting`, in a team unless it names
-    /// another one.
+    /// another one. With `has_terminal` it may open the person's editor.
     fn run(
         &self,
         line: &str,
         cwd: &Path,
         team: &dyn Fn() -> TeamName,
         acting: &Acting,
+        has_terminal: bool,
     ) -> RanCommand;
 }

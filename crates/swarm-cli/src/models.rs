@@ -98,8 +98,10 @@ impl ClientSource {
     fn settings(&self, full: &str) -> ModelSettings {
         let mut settings = settings(&self.provider, self.pace);
         let throttle = |provider: Provider, address: &str| -> Option<Arc<dyn Throttle>> {
-            let throttle = FileThrottle::new(&self.root, provider.as_str(), address);
-            Some(Arc::new(throttle))
+            let provider = provider.as_str();
+            let rate = self.names.requests_per_minute(provider);
+            let throttle = FileThrottle::new(&self.root, provider, address);
+            Some(Arc::new(throttle.limited_to(rate)))
         };
         let messages_api = &mut settings.messages_api;
         messages_api.cache = self.requests.cache;

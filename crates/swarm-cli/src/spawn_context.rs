@@ -12,7 +12,7 @@ use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
 use swarm_permissions::RequestSettings;
-use swarm_protocol::{BackendType, ErrorKind, Member, PermissionMode, SpawnId};
+use swarm_protocol::{AnswerInPlace, BackendType, ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_supervisor::{RuleTexts, SpawnContext};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -21,6 +21,7 @@ use crate::agent_config;
 use crate::api_key_helper::add_helper;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::identity::Acting;
 use crate::in_process_teammate::in_process_host;
 use crate::occupants::occupants;
 use crate::own_process::{VERSION, identity};
@@ -126,6 +127,8 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
     let (mut agent_config, definitions) =
         agent_config::load(app, &claude, &program, choices.in_run)?;
     agent_config.limits = settings.agent_limits(cores(), choices.is_unattended());
+    // Members that a command starts are led by a person at a shell; for a run, see `wait_for_answers`.
+    agent_config.shell.asks_for_hosts = !choices.in_run;
     agent_config.budgets = settings.default_budgets();
     agent_config.requests = RequestSettings {
         fallback: fallback_model(&settings, &cwd)?,
@@ -163,6 +166,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         agent_config: Arc::new(agent_config),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
         provider,
+        answer_in_place: answer_in_place(app)?,
         ..stopping
     };
     Ok(Prepared {
@@ -170,6 +174,19 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         claude,
         definitions,
         settings,
+    })
+}
+
+/// Returns whether members' requests can be answered in their panes: not if an agent starts them, which
+/// could type there.
+fn answer_in_place(app: &App) -> Result<AnswerInPlace, Failure> {
+    let acting = match &app.acting {
+        Some(acting) => acting.clone(),
+        None => Acting::find(&*app.store, &app.env)?,
+    };
+    Ok(match acting {
+        Acting::Person => app.settings.answer_in_place,
+        _ => AnswerInPlace::Never,
     })
 }
 
@@ -209,6 +226,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
         kill_grace: app.settings.kill_grace,
         color_output: app.env.color(true),
         bell: app.settings.notify_bell,
+        answer_in_place: AnswerInPlace::Never,
         pace: app.settings.pace,
         version: VERSION.to_owned(),
         process: identity(),
@@ -243,6 +261,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
             dependency_directories: settings.worktree_dependency_directories.clone(),
             sparse_paths: settings.worktree_sparse_paths.clone(),
             merge: settings.worktree_merge,
+            merge_wait: settings.worktree_merge_wait,
         },
         worktree_records(&app.root),
     );

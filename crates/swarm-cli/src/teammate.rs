@@ -19,6 +19,7 @@ use swarm_supervisor::WorktreeMerger;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
 
+use crate::commands::PaneQuestions;
 use crate::host_facts::GatheringFacts;
 use crate::models;
 use crate::occupants::occupants;
@@ -119,6 +120,12 @@ impl OrderedTeammate {
         directory.join("output.log")
     }
 
+    /// Returns what answers its requests in its pane.
+    pub(crate) fn questions(&self, env: &Environment) -> PaneQuestions {
+        let (agent, policy) = (&self.order.agent, self.order.answer_in_place);
+        PaneQuestions::new(agent, self.store.clone(), policy, env)
+    }
+
     /// Returns what runs the member without a terminal.
     pub(crate) fn parts(
         self,
@@ -144,6 +151,7 @@ impl OrderedTeammate {
             screen,
             person: None,
             width: Box::new(|| None),
+            links: None,
             terminate,
         }
     }

@@ -7,6 +7,7 @@ use swarm_member::{Ending, Termination};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::alternative_role::run_alternative_role;
+use crate::links::linker;
 use crate::output::{say, terminal_width};
 use crate::teammate::{OrderedTeammate, PROGRAM, TeammateArgs, exit_code};
 use crate::teammate_terminal::Terminal;
@@ -45,11 +46,16 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
         .build()?;
     runtime.block_on(async {
         let color = ordered.order.color_output;
-        let terminal = Terminal::open(&env, &name, color, &ordered.output_file()).await;
+        let log = ordered.output_file();
+        let questions = ordered.questions(&env);
+        let terminal = Terminal::open(&env, &name, color, &log, questions).await;
+        let is_linked = terminal.person.is_some() && color;
+        let links = linker(&env, &ordered.order.cwd).filter(|_| is_linked);
         let keyboard = terminal.keyboard;
         let mut parts = ordered.parts(terminal.screen, terminate()?);
         parts.person = terminal.person;
         parts.width = Box::new(|| terminal_width(std::io::stdout()));
+        parts.links = links;
         let ended = Box::pin(swarm_member::run(parts)).await;
         let failure = ended.as_ref().err();
         let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));

@@ -11,10 +11,12 @@ use rustix::termios::{
 };
 use swarm_config::Environment;
 use swarm_protocol::{MemberName, PaneId};
-use swarm_ui::{Console, NonBlockingWriter, PaneInput, Theme, read_keys};
+use swarm_ui::{Alert, Console, NonBlockingWriter, PaneInput, Theme, read_keys};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::output::terminal_width;
+use crate::commands::PaneQuestions;
+use crate::escape_time::escape_time;
+use crate::output::{terminal_height, terminal_width};
 
 /// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -70,12 +72,14 @@ impl Terminal {
         }
     }
 
-    /// Takes over the terminal if stdin and stdout are a terminal. `log` is the output file.
+    /// Takes over the terminal if stdin and stdout are a terminal. `log` is the output file, `questions`
+    /// are the requests that are answered here.
     pub(crate) async fn open(
         env: &Environment,
         name: &MemberName,
         color: bool,
         log: &Path,
+        questions: Option<PaneQuestions>,
     ) -> Self {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Self::plain();
@@ -109,10 +113,19 @@ impl Terminal {
             &format!("{name} > "),
         );
         console.limit_frames();
+        console.set_escape_time(escape_time(env));
+        console.measure_height(Box::new(|| terminal_height(io::stdout())));
+        // The member's view rings.
+        console.set_alert(Alert {
+            bell: false,
+            ..Alert::default()
+        });
+        let answer = questions.map(|questions| questions.show_on(&console));
         let (tell, person) = unbounded_channel();
-        let reading = read_keys(console.clone(), move |input| {
+        let reading = read_keys(console.clone(), move |input| match (input, &answer) {
+            (PaneInput::Choice { dialog, key }, Some(answer)) => answer(&dialog, key),
             // A stopped member no longer receives.
-            tell.send(input).ok();
+            (input, _) => drop(tell.send(input)),
         });
         if let Err(error) = reading {
             tracing::warn!(%error, "keyboard input is not read");

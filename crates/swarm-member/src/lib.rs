@@ -12,6 +12,7 @@ mod peer_queue;
 mod peers;
 mod person;
 mod reporter;
+mod request_meter;
 mod role;
 mod servers;
 mod spending;

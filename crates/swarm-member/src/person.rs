@@ -202,6 +202,10 @@ impl Person {
                 self.changes.push_back(Change::Rewind(line.clone(), *scope));
             }
             PaneInput::Edit(_) => self.reporter.notice("a pane cannot open an editor"),
+            PaneInput::PasteImage => {
+                let line = "images can be attached to the prompts of `swarm lead`";
+                self.reporter.notice(line);
+            }
             PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
             _ => return Some(input),
         }
@@ -382,6 +386,7 @@ impl Person {
                 | PaneInput::Background
                 | PaneInput::Expand
                 | PaneInput::CycleMode
+                | PaneInput::PasteImage
                 | PaneInput::Mode { .. }
                 | PaneInput::Context(_)
                 | PaneInput::Prompt { .. }

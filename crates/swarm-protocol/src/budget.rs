@@ -230,6 +230,16 @@ pub struct DefaultBudgets {
     pub member: Option<Budget>,
     /// For each task.
     pub task: Option<Budget>,
+    /// Whether the most that a request can use is set aside before it is sent.
+    pub strict: bool,
+}
+
+impl DefaultBudgets {
+    /// Returns whether there is no budget.
+    pub fn is_empty(&self) -> bool {
+        let all = [self.run, self.team, self.member, self.task];
+        all.iter().all(Option::is_none)
+    }
 }
 
 #[cfg(test)]

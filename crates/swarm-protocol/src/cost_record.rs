@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MemberName, Money, TaskId, UnixMs, Usage};
+use crate::{MemberName, Money, ReservationId, TaskId, UnixMs, Usage};
 
 /// The usage and the cost of one model request, with the failed attempts before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,4 +27,17 @@ pub struct CostRecord {
     /// Date of the price that was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
+    /// Set if the record is not a request that ended; strict budgets only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<ReservationMark>,
+}
+
+/// What happens to the budget that is set aside for a request in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReservationMark {
+    /// Set aside: usage and cost of the record are the most that the request can use.
+    Reserved(ReservationId),
+    /// No longer set aside; the record has no usage.
+    Released(ReservationId),
 }

@@ -88,6 +88,10 @@ uuid_id!(
     /// One session of an agent; names its transcript file.
     SessionId
 );
+uuid_id!(
+    /// Budget that is set aside for one model request.
+    ReservationId
+);
 
 /// Id of a sub-agent: `a` and 16 hex digits, as in Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

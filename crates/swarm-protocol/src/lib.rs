@@ -5,6 +5,7 @@
 
 mod agent_event;
 mod agent_program;
+mod answer_in_place;
 mod budget;
 mod cache_lifetime;
 mod clock;
@@ -46,6 +47,7 @@ mod web_settings;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
 pub use agent_program::{AgentProgram, UnknownAgentProgram};
+pub use answer_in_place::AnswerInPlace;
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
 };
@@ -54,7 +56,7 @@ pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
 pub use context_use::ContextUse;
-pub use cost_record::CostRecord;
+pub use cost_record::{CostRecord, ReservationMark};
 pub use digest::{content_digest, input_digest};
 pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, cross_session_message, defang};
@@ -68,8 +70,8 @@ pub use frame::{
 pub use grant::Grant;
 pub use grant_signature::GrantSignature;
 pub use ids::{
-    MessageId, NotASubAgentId, PaneId, RequestId, SessionId, SpawnId, SubAgentId, TaskId,
-    TaskIdError,
+    MessageId, NotASubAgentId, PaneId, RequestId, ReservationId, SessionId, SpawnId, SubAgentId,
+    TaskId, TaskIdError,
 };
 pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};

@@ -109,6 +109,10 @@ pub struct LifeRecord {
     /// [`ShellGuards::cut_terminals`](crate::ShellGuards::cut_terminals) says.
     #[serde(default)]
     pub confined: bool,
+    /// Whether its shell commands cannot connect to servers of this machine, as
+    /// [`ShellGuards::cut_loopback`](crate::ShellGuards::cut_loopback) says.
+    #[serde(default)]
+    pub off_loopback: bool,
 }
 
 /// State of a member, as shown to people and scripts.

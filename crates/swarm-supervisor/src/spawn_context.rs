@@ -11,7 +11,7 @@ use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_permissions::{
     AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
-use swarm_protocol::{AgentProgram, RuleText};
+use swarm_protocol::{AgentProgram, AnswerInPlace, RuleText};
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
 use swarm_team::{MemberLimits, RuntimeOrder};
@@ -131,6 +131,8 @@ pub struct SpawnContext {
     pub color_output: bool,
     /// Whether members' terminals ring when they need a person.
     pub bell: bool,
+    /// Whether members' requests can be answered in their panes; `Never` if an agent starts them.
+    pub answer_in_place: AnswerInPlace,
     /// Pace of scripted models.
     pub pace: f64,
     /// Version of the program.

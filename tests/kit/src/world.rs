@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::{DirectoryWatcher, LifeHolder};
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_protocol::RuleText;
 use swarm_protocol::{
     AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
     LifeKind, LifeRecord, MemberName, MemberState, NewTask, OnLost, PaneId, PermissionMode,
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
     StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
+use swarm_protocol::{AnswerInPlace, RuleText};
 use swarm_store::{
     Actor, BlockOn as _, Draft, FileStore, Inbox, NewMember, NewTeam, TeamStore, process,
 };
@@ -344,6 +344,7 @@ pub fn hold_life(
         host: "here".to_owned(),
         pid_space: String::new(),
         confined: false,
+        off_loopback: false,
     };
     let path = store.team(team).life_path(&name(member));
     LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
@@ -423,6 +424,7 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnCon
         kill_grace: Duration::from_millis(200),
         color_output: false,
         bell: true,
+        answer_in_place: AnswerInPlace::Never,
         pace: 0.0,
         version: "1.2.3".to_owned(),
         process: ProcessIdentity {

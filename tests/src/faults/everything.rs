@@ -341,6 +341,7 @@ fn live(
         host: TEAM.to_owned(),
         pid_space: String::new(),
         confined: false,
+        off_loopback: false,
     };
     let life = (ground.store)
         .team(&ground.team)

@@ -178,6 +178,7 @@ impl TeamFixture {
             host: "here".to_owned(),
             pid_space: swarm_os::process::pid_space(),
             confined: false,
+            off_loopback: false,
         };
         let path = self.store.team(&self.team).life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))

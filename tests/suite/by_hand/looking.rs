@@ -9,7 +9,7 @@ use crate::scene::{
 };
 
 #[test]
-fn the_journal_tells_what_happened_and_can_be_sifted() {
+fn o5_the_journal_tells_what_happened_and_can_be_sifted() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["ann", "bob"]);
     world.swarm(&["send", "ann", "one"]).ok();

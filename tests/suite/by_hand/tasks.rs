@@ -120,7 +120,7 @@ fn t2_a_blocked_task_cannot_be_started_in_any_way() {
 }
 
 #[test]
-fn the_task_of_another_member_is_completed_only_with_force() {
+fn t9_the_task_of_another_member_is_completed_only_with_force() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "bob's"]).ok();

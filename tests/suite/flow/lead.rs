@@ -65,6 +65,55 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
 }
 
 #[test]
+fn a_call_is_changed_in_the_persons_editor_before_it_is_allowed() {
+    let run = RunInPane::shell("sh", brain);
+    run.line(OUTSIDE);
+    run.line("export EDITOR='sed -i s/made/edited/'; clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("/permissions");
+    run.shows("no permission rules; only the mode applies");
+    run.line("make it");
+    run.shows("4: change it in your editor, then allow it");
+    let edited = run.world.project().join("edited");
+    run.world.wait_until("the call that was changed", || {
+        run.press("C-u");
+        run.press("4");
+        edited.exists()
+    });
+    assert!(!run.world.project().join("made").exists());
+    run.press("C-u");
+    run.shows("may make this call as you changed it");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn a_terminal_without_cursor_control_gets_whole_lines() {
+    let run = RunInPane::shell("sh", brain);
+    run.line(OUTSIDE);
+    run.line("export TERM=dumb");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("Ctrl-C interrupts, Ctrl-D ends the session");
+    run.line("hello");
+    run.shows("understood");
+    run.line("/rewind");
+    run.shows("/rewind is available only in a terminal with a screen");
+    run.line("make it");
+    run.shows("team-lead asks: Bash touch made");
+    run.shows("type a number and Enter to answer");
+    let made = run.world.project().join("made");
+    run.world.wait_until("the call that was allowed", || {
+        run.line("1");
+        made.exists()
+    });
+    let text = run.inside.tmux().whole_text(&run.pane);
+    assert!(!text.contains("team-lead >"), "{text}");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
 fn a_run_in_a_terminal_is_answered_in_place_too() {
     let run = RunInPane::shell("sh", brain);
     run.line(OUTSIDE);
@@ -133,13 +182,28 @@ fn in_tmux_requests_are_answered_while_the_sandbox_confines_every_shell() {
 
 #[test]
 fn in_tmux_requests_are_not_answered_where_an_agents_shell_could_type_too() {
+    refuses_keys_with(
+        "SWARM_SANDBOX_BASH=off",
+        "is not accepted here: this terminal is in tmux, where the lead's",
+    );
+}
+
+#[test]
+fn in_a_terminal_that_listens_on_tcp_requests_are_not_answered_with_an_open_network() {
+    refuses_keys_with(
+        "SWARM_SANDBOX_NETWORK=open KITTY_LISTEN_ON=tcp:localhost:9",
+        "is not accepted here: this terminal is in kitty",
+    );
+}
+
+/// Checks that a lead with these variables refuses the key of a dialog with these words.
+fn refuses_keys_with(variables: &str, refusal: &str) {
     let run = RunInPane::shell("sh", brain);
-    run.line("export SWARM_SANDBOX_BASH=off; clear");
+    run.line(&format!("export {variables}; clear"));
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
     run.line("make it");
     run.shows("team-lead asks: Bash touch made");
-    let refusal = "is not accepted here: this terminal is in tmux, where the lead's";
     run.world.wait_until("the refusal of a key", || {
         run.press("C-u");
         run.press("1");
@@ -218,6 +282,7 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands() {
     run.line("!echo on my $((40 + 2)) own");
     run.shows("on my 42 own");
     run.line("/cost");
+    run.shows("· /cost");
     run.shows("CACHE READ");
     run.line("what did I run?");
     run.api

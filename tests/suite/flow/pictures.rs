@@ -96,6 +96,15 @@ fn a_pdf_file_that_is_read_is_a_document_for_the_model() {
     world.swarm(&["kill", "bob"]).ok();
 }
 
+/// Whether an image of the conversation is the one of one pixel.
+fn has_pixel(ask: &Ask) -> bool {
+    let messages = ask.messages().iter();
+    let blocks = messages.filter_map(|message| message["content"].as_array());
+    blocks
+        .flatten()
+        .any(|block| block["type"] == "image" && block["source"]["data"] == PIXEL)
+}
+
 #[test]
 fn a_pasted_path_of_a_picture_attaches_it_to_the_prompt() {
     let run = RunInPane::shell("sh", |_| Reply::text("seen"));
@@ -112,15 +121,51 @@ fn a_pasted_path_of_a_picture_attaches_it_to_the_prompt() {
     let ask = run
         .api
         .wait_for("the prompt", "team-lead", |ask| ask.news_has("what is it?"));
-    let messages = ask.ask.messages().iter();
-    let blocks = messages.filter_map(|message| message["content"].as_array());
-    let image = blocks.flatten().find(|block| block["type"] == "image");
-    let image = image.expect("the image");
-    assert_eq!(image["source"]["data"], PIXEL);
+    assert!(has_pixel(&ask.ask));
     assert!(
         ask.ask
             .news_has(&format!("[Image #1: {}] what is it?", path.display()))
     );
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn ctrl_v_attaches_the_image_in_the_clipboard_or_says_why_not() {
+    let run = RunInPane::shell("sh", |_| Reply::text("seen"));
+    let clipboard = run.world.directory().join("clipboard.png");
+    let script = format!("#!/bin/sh\nexec cat '{}'\n", clipboard.display());
+    let program = run.world.write("bin/wl-paste", &script);
+    let bin = program.parent().expect("its directory").display();
+    run.line(&format!("chmod +x '{}'", program.display()));
+    run.line(&format!(
+        "export WAYLAND_DISPLAY=wayland-0 PATH='{bin}':$PATH"
+    ));
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.press("C-v");
+    run.shows("there is no image in the clipboard (wl-paste: cat:");
+    std::fs::write(&clipboard, PIXEL_BYTES).expect("a picture");
+    run.press("C-v");
+    run.ends_in("team-lead > [Image #1]");
+    run.line("what is it?");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("what is it?"));
+    assert!(has_pixel(&ask.ask));
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn ctrl_v_reads_no_clipboard_where_agents_can_type() {
+    let run = RunInPane::shell("sh", |_| Reply::text("seen"));
+    run.line("export SWARM_SANDBOX_BASH=off; clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.press("C-v");
+    run.shows("the clipboard was not read: this terminal is in tmux");
     run.press("C-d");
     run.shows("code 0");
 }

@@ -1,10 +1,11 @@
 //! A person's session with a lead and three teammates, from the first prompt to the last.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, Block, Reply};
 
 use super::typing::RunInPane;
-use crate::scene::wait_for_state;
+use crate::scene::{wait_for_state, wait_until_gone};
 
 const MATES: [&str; 3] = ["alice", "bob", "carol"];
 
@@ -93,7 +94,7 @@ fn lead() -> RunInPane {
 }
 
 #[test]
-fn a_session_with_three_teammates_all_dialogs_and_a_resize() {
+fn a_session_with_three_teammates_all_dialogs_a_resize_and_a_killed_lead() {
     let run = lead();
     let file = |name: &str| run.world.project().join(name);
     run.line("hello");
@@ -123,8 +124,9 @@ fn a_session_with_three_teammates_all_dialogs_and_a_resize() {
     views(&run);
     edits_and_interrupts(&run);
     rewinds(&run);
+    is_killed_and_continued(&run);
     run.press("C-d");
-    run.shows("code 0");
+    run.shows("ended 0");
     run.world.wait_until("no agent is left", || {
         let processes = run.world.processes();
         let is_agent =
@@ -232,4 +234,49 @@ fn rewinds(run: &RunInPane) {
     run.ends_in("team-lead > write the notes");
     assert!(!written.exists());
     run.press("C-u");
+}
+
+/// The lead is killed. The next one continues its conversation and takes up its team.
+fn is_killed_and_continued(run: &RunInPane) {
+    let team = run.world.team("demo");
+    let processes = || MATES.map(|name| team.hello(name)["pid"].clone());
+    let before = processes();
+    let status = run.world.swarm(&["status", "--json"]).json();
+    let lead = status["leadProcess"]["pid"].as_i64().expect("a lead");
+    let lead = Pid::from_raw(i32::try_from(lead).expect("a pid")).expect("a pid");
+    kill_process(lead, Signal::KILL).expect("a running lead");
+    wait_until_gone(&run.world, lead);
+    run.shows("code 137");
+    // A killed program cannot restore the terminal, in which Enter ends no line now.
+    run.keys("stty sane; echo sane-$((40+2))");
+    run.press("C-j");
+    run.shows("sane-42");
+    let clear = ["clear-history", "-t", &run.pane];
+    run.inside.tmux().run(&clear);
+    run.inside.tmux().run(&["send-keys", "-R", "-t", &run.pane]);
+
+    run.swarm("lead --continue --mode default --backend headless; echo ended $?");
+    run.shows("continuing: hello");
+    run.ends_in("team-lead >");
+    run.press("C-o");
+    run.shows_now("transcript · end");
+    run.keys("g");
+    run.shows_now("gather a team");
+    run.keys("q");
+    run.line("are you there");
+    run.shows("still here");
+    let asked = (run.api).wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("are you there")
+    });
+    assert!(
+        asked.ask.has_seen("gather a team"),
+        "the conversation goes on"
+    );
+    assert_eq!(processes(), before, "the teammates were taken up");
+    run.line("/send alice \"hello again\"");
+    (run.api).wait_for("the message", "alice", |ask| ask.news_has("hello again"));
+    for name in MATES {
+        wait_for_state(&run.world, name, "idle");
+    }
+    run.ends_in("team-lead >");
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
+use crate::pains::guards::kernel_has_none;
 use crate::scene::{MODEL, wait_for_state, world, world_over};
 
 /// Bob in a pane of the user's tmux, idle after his first turn; and that pane.
@@ -144,6 +145,71 @@ fn esc_and_ctrl_c_interrupt_a_long_call_and_notify_the_lead() {
     world.swarm(&["send", "bob", "are you well?"]).ok();
     api.wait_for("the next message", "bob", heard);
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+/// Bob in a pane of the user's tmux, who asks before he makes a file, with these variables of the
+/// spawner.
+fn bob_asks_in_a_pane(world: &World, variables: &[(String, String)]) -> (InsideTmux, String) {
+    let inside = InsideTmux::start(world, 200, 50);
+    let fixed = ["spawn", "bob", "--model", MODEL, "--mode", "default"];
+    let arguments = [&fixed[..], &["--prompt", "make it"]].concat();
+    let variables = [inside.variables(), variables].concat();
+    world.start_with(&arguments, &variables).wait().ok();
+    let pane = world.team("demo").member("bob").expect("bob")["tmuxPaneId"].clone();
+    let pane = pane.as_str().expect("a pane").to_owned();
+    inside.tmux().wait_for_text(&pane, "needs an answer");
+    (inside, pane)
+}
+
+fn makes_a_file(ask: &Ask) -> Reply {
+    if ask.news_has("make it") {
+        Reply::tool("t1", "Bash", json!({"command": "touch made"}))
+    } else {
+        Reply::text("understood")
+    }
+}
+
+#[test]
+fn a_key_in_a_teammates_own_pane_answers_its_request() {
+    if kernel_has_none() {
+        return;
+    }
+    let api = FakeApi::start(makes_a_file);
+    let world = world_over(&api);
+    let (inside, pane) = bob_asks_in_a_pane(&world, &[]);
+    inside
+        .tmux()
+        .wait_for_text(&pane, "bob asks: Bash touch made");
+    inside
+        .tmux()
+        .wait_for_text(&pane, "3: no; with a reason: swarm deny ");
+    let made = world.project().join("made");
+    world.wait_until("the call that was allowed by a key", || {
+        press(&inside, &pane, "C-u");
+        press(&inside, &pane, "1");
+        made.exists()
+    });
+    wait_for_state(&world, "bob", "idle");
+    let answered = world.team("demo").events("request_answered");
+    assert_eq!(answered.len(), 1, "{answered:?}");
+    assert_eq!(answered[0]["by"], "person", "{answered:?}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn no_key_in_a_teammates_own_pane_answers_where_its_shell_could_type() {
+    let api = FakeApi::start(makes_a_file);
+    let world = world_over(&api);
+    let off = ("SWARM_SANDBOX_BASH".to_owned(), "off".to_owned());
+    let (inside, pane) = bob_asks_in_a_pane(&world, &[off]);
+    press(&inside, &pane, "1");
+    inside.tmux().wait_for_text(&pane, "bob > 1");
+    let requests = world.swarm(&["requests", "--json"]).json();
+    let id = requests[0]["id"].as_str().expect("the request still waits");
+    world.swarm(&["deny", id]).ok();
+    wait_for_state(&world, "bob", "idle");
+    assert!(!world.project().join("made").exists());
+    world.swarm(&["kill", "bob"]).ok();
 }
 
 #[test]

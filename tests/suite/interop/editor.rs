@@ -287,6 +287,32 @@ fn a_cancelled_turn_ends_and_the_session_goes_on() {
 }
 
 #[test]
+fn plan_with_a_task_switches_the_mode_and_sends_the_task() {
+    let api = FakeApi::start(brain);
+    let world = world().with_api(&api);
+    world.write("project/.claude/commands/greet.md", "Greet $ARGUMENTS.");
+    let mut editor = Editor::start(&world, &["--mode", "default"]);
+    let session = editor.open(&world.project());
+    let prompt = editor.prompt(&session, "/plan /greet Ada");
+    editor.wait("mode", |message| {
+        message["params"]["update"]["currentModeId"] == "plan"
+    });
+    editor.ends(prompt, "end_turn");
+    let asked = api.wait_for("the task", "team-lead", |ask| ask.news_has("Greet Ada."));
+    assert!(!asked.ask.has_seen("/greet"), "{}", asked.ask.news());
+
+    let prompt = json!([{"type": "text", "text": "/plan /mcp__a__b hi"}]);
+    let why = editor.error(
+        "session/prompt",
+        &json!({"sessionId": session, "prompt": prompt}),
+    );
+    assert!(why.starts_with("/mcp__a__b"), "{why}");
+    let prompt = editor.prompt(&session, "/plan");
+    editor.ends(prompt, "end_turn");
+    assert_eq!(editor.leave(), Some(0));
+}
+
+#[test]
 fn a_prompt_of_an_unknown_server_is_refused_and_the_session_goes_on() {
     let api = FakeApi::start(brain);
     let world = world().with_api(&api);

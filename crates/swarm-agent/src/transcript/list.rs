@@ -15,6 +15,9 @@ use super::path::{project_dir, transcript_path};
 /// Most lines of a transcript that are searched for its first prompt.
 const SEARCHED_LINES: usize = 50;
 
+/// Beginnings of texts that the program or another member has added.
+const NOT_TYPED: [&str; 2] = ["<system-reminder>", "<teammate-message "];
+
 /// Most transcripts that are searched for conversations of leads in all directories.
 const NEWEST: usize = 500;
 
@@ -138,7 +141,7 @@ fn beginning(path: &Path) -> Option<(String, PathBuf)> {
     is_lead.then_some((String::new(), cwd))
 }
 
-/// The first text of a message that is not a reminder of the program, in one line.
+/// The first text of a message that a person typed, in one line.
 fn prompt_of(message: &Value) -> Option<String> {
     let content = &message["content"];
     let blocks = content.as_array().into_iter().flatten();
@@ -147,7 +150,8 @@ fn prompt_of(message: &Value) -> Option<String> {
         .into_iter()
         .chain(blocks.filter_map(|block| block["text"].as_str()));
     let mut texts = texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let text = texts.find(|text| !text.is_empty() && !text.starts_with("<system-reminder>"))?;
+    let is_of_person = |text: &String| !NOT_TYPED.iter().any(|tag| text.starts_with(tag));
+    let text = texts.find(|text| !text.is_empty() && is_of_person(text))?;
     Some(shell_line(&text).unwrap_or(text))
 }
 
@@ -192,6 +196,10 @@ mod tests {
             cwd,
             &[
                 said("team-lead", "<system-reminder>rules</system-reminder>"),
+                said(
+                    "team-lead",
+                    "<teammate-message teammate_id=\"system\">\nthe team\n</teammate-message>",
+                ),
                 said("team-lead", "Find\nthe bug"),
             ],
         );

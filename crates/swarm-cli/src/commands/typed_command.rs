@@ -37,6 +37,7 @@ impl CommandLine for TypedCommands {
         cwd: &Path,
         team: &dyn Fn() -> TeamName,
         acting: &Acting,
+        has_terminal: bool,
     ) -> RanCommand {
         let mut args = match parse(line) {
             Ok(args) => args,
@@ -49,6 +50,9 @@ impl CommandLine for TypedCommands {
         }
         if args.command.keeps_running() {
             return RanCommand::refused("this command keeps running; run it in another terminal");
+        }
+        if args.command.opens_editor() && !has_terminal {
+            return RanCommand::refused("there is no terminal for the editor; pass `--input JSON`");
         }
         let names_team = args.global.team.is_some();
         let (done, text) = captured(|| {
@@ -96,8 +100,6 @@ impl Command {
             | Self::Resume(_)
             | Self::Demo(_)
             | Self::Attach(_) => true,
-            // The editor would take over the terminal.
-            Self::Approve(args) => args.edit,
             Self::Status(args) => args.watch,
             Self::Requests(args) => args.watch,
             Self::Logs(args) => args.follow,
@@ -105,5 +107,9 @@ impl Command {
             Self::Inbox(args) => args.follow,
             _ => false,
         }
+    }
+
+    fn opens_editor(&self) -> bool {
+        matches!(self, Self::Approve(args) if args.edit)
     }
 }

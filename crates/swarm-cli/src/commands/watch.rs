@@ -157,6 +157,7 @@ mod tests {
             host: String::new(),
             pid_space: String::new(),
             confined: false,
+            off_loopback: false,
         };
         let lead = MemberName::lead();
         let lease = team.take_life(&lead, &record).block_on().unwrap();

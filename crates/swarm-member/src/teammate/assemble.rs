@@ -322,6 +322,10 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let width = std::mem::replace(&mut parts.width, Box::new(|| None));
     let keeper = StateKeeper::new(order.agent.name.clone(), order.spawn_id, parts.clock.now());
     let view = PaneView::measured(screen, theme, width, &header);
+    let view = match parts.links.take() {
+        Some(links) => view.linked(links),
+        None => view,
+    };
     let kind = backend_kind(&parts.process.backend);
     let view = if kind.is_some_and(BackendKind::shows_titles) {
         view.titled(order.agent.name.clone(), order.bell)

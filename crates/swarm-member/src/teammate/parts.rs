@@ -11,7 +11,7 @@ use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
-use swarm_ui::{PaneInput, WidthSource};
+use swarm_ui::{Linker, PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
@@ -82,6 +82,8 @@ pub struct TeammateParts {
     pub screen: Box<dyn Write + Send>,
     /// Current width of the pane, in cells.
     pub width: WidthSource,
+    /// Links in the agent's text, if the pane opens them.
+    pub links: Option<Linker>,
     /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Set when the process is told to stop.

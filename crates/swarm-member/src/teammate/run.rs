@@ -135,6 +135,8 @@ fn take_life(
     order: &SpawnOrder,
     process: &ProcessFacts,
 ) -> Result<Lease, TeammateError> {
+    let shell = &order.agent_config.shell;
+    let is_ours = order.runtime.is_none();
     let record = LifeRecord {
         kind: process.life_kind(),
         pid: process.pid,
@@ -142,7 +144,8 @@ fn take_life(
         spawn_id: order.spawn_id,
         host: process.host.clone(),
         pid_space: process.pid_space.clone(),
-        confined: order.runtime.is_none() && order.agent_config.shell.cut_terminals(),
+        confined: is_ours && shell.cut_terminals(),
+        off_loopback: is_ours && shell.cut_loopback(),
     };
     let taken = store
         .team(&order.agent.team)

@@ -23,6 +23,8 @@ pub struct ModelNames {
     pub small: BTreeMap<String, String>,
     /// Whether models accept images, by prefix of `provider/model`.
     pub vision: BTreeMap<String, bool>,
+    /// Requests of all agents per minute, by provider.
+    pub rates: BTreeMap<String, u64>,
     /// Knowledge cutoff dates as text, by prefix of `provider/model`.
     pub knowledge: BTreeMap<String, String>,
     /// The full name of the only model that managed policy allows; `None` allows all.
@@ -59,6 +61,12 @@ impl ModelNames {
     /// Returns whether a model accepts images, by its full name.
     pub fn has_vision(&self, full: &str) -> bool {
         longest_fitting(&self.vision, full).is_some_and(|sees| *sees)
+    }
+
+    /// Returns how many requests all agents together may send to a provider in one minute, if that
+    /// is limited.
+    pub fn requests_per_minute(&self, provider: &str) -> Option<u64> {
+        longest_fitting(&self.rates, &format!("{provider}/")).copied()
     }
 
     /// Returns the knowledge cutoff of a model, such as `May 2025`, by its full name, if known.

@@ -142,6 +142,7 @@ pub(super) fn build(
         verify_key: values.verify_key,
         color_output: spawn_context.color_output,
         bell: spawn_context.bell,
+        answer_in_place: spawn_context.answer_in_place,
         pace: spawn_context.pace,
         version: spawn_context.version.clone(),
         deadline: values.deadline,

@@ -1,6 +1,6 @@
 //! What the commands about a session show and send.
 
-use swarm_permissions::{AgentConfig, McpServerConfig};
+use swarm_permissions::{AgentConfig, McpServerConfig, RuleSet};
 use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table};
 
@@ -23,6 +23,24 @@ pub(super) const DIFF: &str = "git --no-pager -c core.fsmonitor= -c core.hooksPa
 pub(super) const REVIEW: &str = "Review the uncommitted changes in the working directory, or the commits of the current branch if \
     there are none. Look for bugs, security problems, missing tests, and code that could be simpler. Change nothing. \
     Report findings by severity, each with file and line.";
+
+/// Returns the permission rules as a table, in order of precedence.
+pub(super) fn rules(rules: &RuleSet) -> String {
+    let mut table = Table::new(["CALLS", "RULE", "FROM"]);
+    let lists = [
+        ("refused", &rules.deny),
+        ("asked about", &rules.ask),
+        ("allowed", &rules.allow),
+    ];
+    for (word, rules) in lists {
+        for sourced in rules {
+            let rule = sourced.rule.to_string();
+            let cells = [word, rule.as_str(), &sourced.origin];
+            table.row(cells.map(Cell::new));
+        }
+    }
+    rendered(&table, "no permission rules; only the mode applies")
+}
 
 /// Returns the hooks as a table.
 pub(super) fn hooks(config: &AgentConfig) -> String {

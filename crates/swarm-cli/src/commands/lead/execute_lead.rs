@@ -16,7 +16,7 @@ use super::person_shell::ShellLines;
 use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::typist::{read_terminal, wait_for_answers};
-use super::view::{events, view_theme};
+use super::view::{events, is_plain, view_theme};
 use super::window_fit;
 use crate::app::App;
 use crate::commands::detach::Detached;
@@ -84,7 +84,10 @@ async fn in_terminal(
 ) -> Result<RunReport, Failure> {
     // Signal handlers come first: an unhandled signal would leave the terminal in raw mode.
     let signals = EndSignals::listen()?;
-    let terminal = LeadTerminal::begin(view_theme(app, output), &format!("{LEAD_NAME} > "))?;
+    let terminal = match view_theme(app, output) {
+        Some(_) if is_plain(app) => LeadTerminal::begin_plain()?,
+        theme => LeadTerminal::begin(theme, &format!("{LEAD_NAME} > "))?,
+    };
     let _restored = RestoreAtEnd(terminal.clone());
     parts.events = events(app, output, &parts.spawn_context, &terminal);
     if let Some(detached) = detached {

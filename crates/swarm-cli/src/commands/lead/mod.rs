@@ -2,6 +2,7 @@
 
 mod attached_images;
 mod client;
+mod clipboard;
 mod completion;
 mod configured;
 mod coordinator;
@@ -13,9 +14,11 @@ mod interactive;
 mod interrupts;
 mod kept_choices;
 mod overview;
+mod pane_questions;
 mod panel_actions;
 mod parts;
 mod person_shell;
+mod plain_terminal;
 mod prompt_commands;
 mod questions;
 mod report;
@@ -42,6 +45,7 @@ pub(super) use execute_lead::{LeadConsole, execute_lead};
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, converse, run};
 pub(super) use kept_choices::KeptChoices;
+pub(crate) use pane_questions::PaneQuestions;
 pub(super) use parts::{Ready, parts};
 pub(crate) use report::OutputFormat;
 pub(super) use report::{output_format, show};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::{BlockOn as _, Changes, StoreError, TeamStore, Topic};
+use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestKind, RequestRecord, TeamName};
+use swarm_store::{Changes, StoreError, TeamStore, Topic};
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
@@ -39,11 +39,26 @@ pub(super) trait QuestionHost: Send + Sync {
     /// Returns the team, if there is one yet.
     fn team(&self) -> Option<TeamName>;
 
-    /// Runs the command that answers a request, and shows its output.
-    fn run(&self, command: &str);
+    /// Whether a request of the team is shown here.
+    fn shows(&self, _request: &RequestRecord) -> bool {
+        true
+    }
+
+    /// Answers a request, and shows the outcome.
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer);
 
     /// Shows a request instead of the one before; `None` removes that one.
     fn ask(&self, request: Option<DialogRequest>);
+
+    /// What precedes the name of a command that a person types here.
+    fn command_prefix(&self) -> &'static str {
+        "/"
+    }
+
+    /// Whether a call can be changed in the person's editor here.
+    fn can_edit(&self) -> bool {
+        false
+    }
 
     /// Whether a request whose answer was refused is shown again; otherwise it is postponed.
     fn asks_again(&self) -> bool {
@@ -59,16 +74,52 @@ pub(super) trait QuestionHost: Send + Sync {
 pub(super) struct DialogRequest {
     pub(super) request: RequestRecord,
     pub(super) dialog: Dialog,
-    /// The command of each key, starting at 1.
-    pub(super) commands: Vec<String>,
+    /// The answer of each key, starting at 1.
+    pub(super) answers: Vec<KeyAnswer>,
+}
+
+/// The answer that a key gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyAnswer {
+    /// Allows the call, once.
+    Approve,
+    /// Also allows similar calls while the member runs.
+    ApproveAlways,
+    /// Answers a question with an option, numbered from 1.
+    Option(usize),
+    /// Denies the request.
+    Deny,
+    /// Opens the call or the plan in the person's editor, and allows the result.
+    Edit,
+}
+
+impl KeyAnswer {
+    /// Returns the name of the command that gives this answer.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::Approve | Self::ApproveAlways | Self::Option(_) | Self::Edit => "approve",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// Returns the command, without `swarm`.
+    pub(super) fn command(self, request: &RequestRecord) -> String {
+        let (verb, id) = (self.verb(), &request.id);
+        match self {
+            Self::Approve | Self::Deny => format!("{verb} {id}"),
+            Self::ApproveAlways => format!("{verb} {id} --always"),
+            Self::Option(number) => format!("{verb} {id} --answer {number}"),
+            Self::Edit => format!("{verb} {id} --edit"),
+        }
+    }
 }
 
 /// The request in the dialog.
 #[derive(Debug)]
 pub(super) struct ShownRequest {
-    id: RequestId,
-    /// The command of each key, starting at 1.
-    commands: Vec<String>,
+    request: RequestRecord,
+    /// The answer of each key, starting at 1.
+    answers: Vec<KeyAnswer>,
 }
 
 impl Questions {
@@ -87,45 +138,46 @@ impl Questions {
                     (team, handle.watch(&self.watcher, &Topic::Requests))
                 });
             }
-            let first = match requests.as_ref().map(|(team, _)| self.first(team)) {
-                Some(Ok(first)) => first,
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "requests not read");
-                    continue;
-                }
-                None => None,
+            let team = requests.as_ref().map(|(team, _)| team.clone());
+            let first = match &team {
+                Some(team) => self.first(team).await,
+                None => Ok(None),
             };
-            self.show(first);
+            match first {
+                Ok(first) => self.show(first),
+                Err(error) => tracing::warn!(%error, "requests not read"),
+            }
         }
     }
 
     /// Shows a request unless it is already shown; `None` closes the dialog.
     fn show(&self, request: Option<RequestRecord>) {
         let mut shown = self.shown.lock();
-        if shown.as_ref().map(|shown| &shown.id) == request.as_ref().map(|request| &request.id) {
+        let id = shown.as_ref().map(|shown| &shown.request.id);
+        if id == request.as_ref().map(|request| &request.id) {
             return;
         }
         let asked = request.map(|request| {
-            let (dialog, commands) = dialog(&request);
+            let (dialog, answers) = dialog(&request, &*self.host);
             DialogRequest {
                 request,
                 dialog,
-                commands,
+                answers,
             }
         });
         *shown = asked.as_ref().map(|asked| ShownRequest {
-            id: asked.request.id.clone(),
-            commands: asked.commands.clone(),
+            request: asked.request.clone(),
+            answers: asked.answers.clone(),
         });
         drop(shown);
         self.host.ask(asked);
     }
 
     /// Returns the oldest pending request that was not dismissed.
-    fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
+    async fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
+        let mut open = self.store.team(team).requests().await?.requests;
+        open.retain(|request| is_open(request) && self.host.shows(request));
         let put_off = self.put_off.lock();
-        let mut open = self.store.team(team).requests().block_on()?.requests;
-        open.retain(is_open);
         let all = open.len();
         open.retain(|request| !put_off.contains(&request.id));
         self.host.waiting(all, all - open.len());
@@ -141,18 +193,20 @@ impl Questions {
     /// Answers the request with this id according to the pressed key.
     pub(super) fn answer(&self, id: &str, key: char) {
         let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
-        let command = at.and_then(|at| {
+        let is_it = |shown: &ShownRequest| shown.request.id.as_str() == id;
+        let answer = at.and_then(|at| {
             let shown = self.shown.lock();
-            let shown = shown.as_ref().filter(|shown| shown.id.as_str() == id)?;
-            shown.commands.get(at as usize).cloned()
+            let shown = shown.as_ref().filter(|shown| is_it(shown))?;
+            let answer = shown.answers.get(at as usize)?;
+            Some((shown.request.clone(), *answer))
         });
-        match command {
-            Some(command) => {
-                self.host.run(&command);
+        match answer {
+            Some((request, answer)) => {
+                self.host.answer(&request, answer);
                 if self.host.asks_again() {
                     // The dialog is closed, but the answer may have been refused.
                     let mut shown = self.shown.lock();
-                    *shown = shown.take().filter(|shown| shown.id.as_str() != id);
+                    *shown = shown.take().filter(|shown| !is_it(shown));
                 } else {
                     self.put_off.lock().insert(RequestId::new(id));
                 }
@@ -172,42 +226,53 @@ async fn changed(requests: Option<&mut (TeamName, Changes)>) {
     }
 }
 
-/// Returns the dialog for a request and the command for each key.
-fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
-    let (id, full) = (request.short(), &request.id);
+/// Returns the dialog for a request at `host` and the answer of each key.
+fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyAnswer>) {
+    let (id, prefix) = (request.short(), host.command_prefix());
     let asked = questions(request);
     let mut details = details(request);
     let mut what = what(request);
-    // Label and command of each key.
-    let mut answers: Vec<(String, String)> = Vec::new();
+    // Label and answer of each key.
+    let mut answers: Vec<(String, KeyAnswer)> = Vec::new();
     match asked.as_deref() {
         Some([asked]) if !asked.several => {
             what.clone_from(&asked.question);
-            details = vec![format!("  in your own words: /approve {id} --answer TEXT")];
+            details = vec![format!(
+                "  in your own words: {prefix}approve {id} --answer TEXT"
+            )];
             let options = asked.options.iter().take(MOST_OPTIONS).enumerate();
             answers.extend(options.map(|(at, (label, about))| {
                 let label = match about.as_str() {
                     "" => label.clone(),
                     about => format!("{label}: {about}"),
                 };
-                (label, format!("approve {full} --answer {}", at + 1))
+                (label, KeyAnswer::Option(at + 1))
             }));
         }
         Some(asked) => {
             let each = " --answer TEXT".repeat(asked.len());
-            details.push(format!("  answer: /approve {id}{each}"));
+            details.push(format!("  answer: {prefix}approve {id}{each}"));
         }
         None => {
-            answers.push(("yes, this once".to_owned(), format!("approve {full}")));
+            let yes = match &request.request {
+                RequestKind::Sandbox { .. } => "yes, for the rest of its session",
+                _ => "yes, this once",
+            };
+            answers.push((yes.to_owned(), KeyAnswer::Approve));
             answers.extend(granted(request).map(|granted| {
                 let label = format!("yes, and for the rest of its session: {granted}");
-                (label, format!("approve {full} --always"))
+                (label, KeyAnswer::ApproveAlways)
             }));
         }
     }
-    let no = format!("no; with a reason: /deny {id} --why TEXT");
-    answers.push((no, format!("deny {full}")));
-    let (labels, commands): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
+    let no = format!("no; with a reason: {prefix}deny {id} --why TEXT");
+    answers.push((no, KeyAnswer::Deny));
+    let is_host = matches!(request.request, RequestKind::Sandbox { .. });
+    if asked.is_none() && !is_host && host.can_edit() {
+        let edit = "change it in your editor, then allow it".to_owned();
+        answers.push((edit, KeyAnswer::Edit));
+    }
+    let (labels, answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     let choices = labels.into_iter().zip('1'..='9');
     let dialog = Dialog {
         id: request.id.to_string(),
@@ -215,7 +280,7 @@ fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
         details,
         choices: choices.map(|(label, key)| Choice { key, label }).collect(),
     };
-    (dialog, commands)
+    (dialog, answers)
 }
 
 /// Notifies the team watchers of new events and leaves the display of requests to dialogs.
@@ -254,7 +319,7 @@ impl EventSink for AttentiveSink {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use swarm_protocol::{MemberName, RequestKind, RequestState, SpawnId, UnixMs};
+    use swarm_protocol::{MemberName, RequestState, SpawnId, UnixMs};
 
     use super::*;
 
@@ -279,6 +344,34 @@ mod tests {
         }
     }
 
+    /// A lead's terminal, or a pane.
+    struct Host {
+        is_pane: bool,
+    }
+
+    impl QuestionHost for Host {
+        fn team(&self) -> Option<TeamName> {
+            None
+        }
+
+        fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer) {}
+
+        fn ask(&self, _request: Option<DialogRequest>) {}
+
+        fn command_prefix(&self) -> &'static str {
+            if self.is_pane { "swarm " } else { "/" }
+        }
+
+        fn can_edit(&self) -> bool {
+            !self.is_pane
+        }
+
+        fn waiting(&self, _open: usize, _postponed: usize) {}
+    }
+
+    const LEAD: Host = Host { is_pane: false };
+    const PANE: Host = Host { is_pane: true };
+
     fn labels(dialog: &Dialog) -> Vec<String> {
         let choices = dialog.choices.iter();
         choices
@@ -292,7 +385,8 @@ mod tests {
             "type": "addRules", "behavior": "allow", "destination": "session",
             "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
         });
-        let (shown, commands) = dialog(&request("Bash", json!({"command": "touch x"}), vec![rule]));
+        let asked = request("Bash", json!({"command": "touch x"}), vec![rule]);
+        let (shown, answers) = dialog(&asked, &LEAD);
         assert_eq!(shown.question, "bob asks: Bash something");
         assert_eq!(
             labels(&shown),
@@ -300,16 +394,31 @@ mod tests {
                 "1 yes, this once",
                 "2 yes, and for the rest of its session: Bash(touch:*)",
                 "3 no; with a reason: /deny p3 --why TEXT",
+                "4 change it in your editor, then allow it",
             ]
         );
+        let commands = answers.into_iter().map(|answer| answer.command(&asked));
         assert_eq!(
-            commands,
+            commands.collect::<Vec<_>>(),
             [
                 "approve perm-1-abcdefg",
                 "approve perm-1-abcdefg --always",
                 "deny perm-1-abcdefg",
+                "approve perm-1-abcdefg --edit",
             ]
         );
+    }
+
+    #[test]
+    fn an_answer_about_a_host_holds_for_the_session() {
+        let mut asked = request("Bash", json!({}), Vec::new());
+        asked.request = RequestKind::Sandbox {
+            host: "crates.io".to_owned(),
+        };
+        let (shown, answers) = dialog(&asked, &LEAD);
+        let labels = labels(&shown);
+        assert_eq!(labels[0], "1 yes, for the rest of its session");
+        assert_eq!(answers.len(), 2, "{labels:?}");
     }
 
     #[test]
@@ -320,10 +429,16 @@ mod tests {
             "options": [option("red"), option("blue")],
         });
         let input = json!({"questions": [asked]});
-        let (shown, commands) = dialog(&request("AskUserQuestion", input, Vec::new()));
+        let asked = request("AskUserQuestion", input, Vec::new());
+        let (shown, answers) = dialog(&asked, &PANE);
+        assert_eq!(
+            shown.details,
+            ["  in your own words: swarm approve p3 --answer TEXT"]
+        );
         assert_eq!(shown.question, "bob asks: Which colour?");
         assert_eq!(labels(&shown)[..2], ["1 red: about it", "2 blue: about it"]);
-        assert_eq!(commands[1], "approve perm-1-abcdefg --answer 2");
-        assert_eq!(commands[2], "deny perm-1-abcdefg");
+        let second = "approve perm-1-abcdefg --answer 2";
+        assert_eq!(answers[1].command(&asked), second);
+        assert_eq!(answers[2], KeyAnswer::Deny);
     }
 }

@@ -9,7 +9,7 @@ use swarm_agent::find_transcript;
 use swarm_protocol::{LEAD_NAME, PermissionMode};
 use swarm_ui::{Document as _, Picker, PickerItem, Theme};
 
-use super::configured::{DIFF, MEMORY, REVIEW, hooks, servers, skills};
+use super::configured::{DIFF, MEMORY, REVIEW, hooks, rules, servers, skills};
 use super::person_shell::edit_file;
 use super::slash::{TerminalCommands, Typed};
 use super::terminal::LeadTerminal;
@@ -21,6 +21,10 @@ impl TerminalCommands {
     pub(super) fn session_command(&self, name: &str, rest: &str) -> Option<Typed> {
         match (name, rest) {
             ("agents", "") => self.show_run("agents list"),
+            ("permissions", "") if self.team().is_none() => {
+                self.show(self.status.session());
+                self.show_long("/permissions", &rules(&self.rules));
+            }
             ("permissions", "") => self.show_run(&format!("permissions {LEAD_NAME}")),
             ("diff", "") => self.show_long("/diff", &self.diff()),
             ("export", file) => self.show(self.export(file)),
@@ -28,14 +32,21 @@ impl TerminalCommands {
             ("mcp", "") => self.show_long("/mcp", &servers(&self.agent_config)),
             ("skills", "") => self.show_long("/skills", &skills(&self.agent_config)),
             ("memory", "") => self.pick_memory(),
-            ("plan", "") => return Some(Typed::Input(self.mode_input(Some(PermissionMode::Plan)))),
+            ("plan", task) if !self.has_prompt_file(name) => {
+                // A stopped lead no longer receives.
+                self.lead
+                    .send(self.mode_input(Some(PermissionMode::Plan)))
+                    .ok();
+                if !task.is_empty() {
+                    return Some(self.take(task.to_owned()));
+                }
+            }
             ("tasks", "") => {
                 if let Some(console) = self.console_for(name) {
                     console.open_team(true);
                 }
             }
-            // A prompt file of this name takes precedence.
-            ("review", what) if !self.prompts.names().iter().any(|known| known == name) => {
+            ("review", what) if !self.has_prompt_file(name) => {
                 let what = match what {
                     "" => REVIEW.to_owned(),
                     what => format!("{REVIEW}\n\nIn particular: {what}"),
@@ -45,6 +56,11 @@ impl TerminalCommands {
             _ => return None,
         }
         Some(Typed::Done)
+    }
+
+    /// Returns whether a prompt file has this name, which takes precedence.
+    fn has_prompt_file(&self, name: &str) -> bool {
+        self.prompts.names().iter().any(|known| known == name)
     }
 
     /// Returns the changes. Refused like `!` lines, because git may run the repository's filters.

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
-use swarm_permissions::{AgentConfig, ReadFilter, nearest};
+use swarm_permissions::{AgentConfig, ReadFilter, RuleSet, nearest};
 use swarm_protocol::{
     AgentEvent, ErrorKind, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
 };
 use swarm_store::{BlockOn as _, TeamStore};
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::attached_images::AttachedImages;
 use super::completion::complete;
@@ -71,6 +72,7 @@ Ctrl-D   end the session          Tab        complete / and @
 Shift-Tab  next permission mode   Ctrl-G     write in your editor
 Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
 Ctrl-X   as /compact              Ctrl-T     team panel
+Ctrl-V   attach the image in the clipboard
 
 In the team panel: Enter shows the conversation of a member, m writes a message to it,
 i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
@@ -102,6 +104,8 @@ pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
     pub(super) root: PathBuf,
     view: Arc<dyn EventSink>,
+    /// Input for the lead.
+    pub(super) lead: UnboundedSender<PaneInput>,
     /// The screen with the pager, if any.
     pub(super) console: Option<Console>,
     pub(super) session: SessionId,
@@ -113,12 +117,16 @@ pub(super) struct TerminalCommands {
     /// The configuration of the lead, with its skills, which are prompts to it.
     pub(super) agent_config: Arc<AgentConfig>,
     pub(super) settings: Settings,
+    /// The permission rules of the lead at its start.
+    pub(super) rules: RuleSet,
     pub(super) env: Environment,
     /// Where swarm commands run: the directory of the session, also if the lead has a worktree.
     command_cwd: PathBuf,
     pub(super) prompts: PromptCommands,
     pub(super) lines: Arc<ShellLines>,
-    status: Arc<StatusLine>,
+    pub(super) status: Arc<StatusLine>,
+    /// Full name of the model at the start.
+    pub(super) model: String,
     spending: Arc<SpendingMeter>,
     draft: Draft,
     /// The images that were attached to prompts.
@@ -127,7 +135,7 @@ pub(super) struct TerminalCommands {
 }
 
 impl TerminalCommands {
-    /// Creates the commands for a lead with these parts.
+    /// Creates the commands for a lead with these parts, which receives input from `lead`.
     ///
     /// # Errors
     /// Returns an error if the actor cannot be determined.
@@ -137,6 +145,7 @@ impl TerminalCommands {
         terminal: &LeadTerminal,
         status: Arc<StatusLine>,
         lines: &Arc<ShellLines>,
+        lead: UnboundedSender<PaneInput>,
     ) -> Result<Self, Failure> {
         let implicit = match &parts.team {
             Some(team) => team.clone(),
@@ -157,6 +166,7 @@ impl TerminalCommands {
             store: Arc::clone(&app.store),
             root: app.root.clone(),
             view: Arc::clone(&parts.events),
+            lead,
             console: terminal.console().cloned(),
             session: parts.session,
             is_interactive: parts.is_interactive,
@@ -164,10 +174,12 @@ impl TerminalCommands {
             actor,
             agent_config: Arc::clone(&parts.spawn_context.agent_config),
             settings: app.settings.clone(),
+            rules: parts.rules.clone(),
             prompts,
             lines: Arc::clone(lines),
             spending: Arc::clone(&parts.spending),
             status,
+            model: parts.spawn_context.model.clone(),
             draft: Draft::new(&app.root, cwd),
             images: AttachedImages::new(cwd, app.env.home()),
             command_line: Arc::clone(&app.command_line),
@@ -376,7 +388,9 @@ impl TerminalCommands {
     /// Returns the screen for a command that needs it, or shows that there is none.
     pub(super) fn console_for(&self, command: &str) -> Option<&Console> {
         if self.console.is_none() {
-            self.show(format!("/{command} is available only in a terminal"));
+            self.show(format!(
+                "/{command} is available only in a terminal with a screen"
+            ));
         }
         self.console.as_ref()
     }
@@ -390,6 +404,7 @@ impl TerminalCommands {
     pub(super) fn is_for_lead(&self, line: &str) -> bool {
         match command_in(line) {
             None | Some(("clear" | "compact" | "model" | "review", _)) => true,
+            Some(("plan", task)) if !task.is_empty() => self.is_for_lead(task),
             Some(("exit" | "", _)) => false,
             Some((name, _)) => {
                 let is_own = OWN.contains(&name) || configured::NAMES.contains(&name);
@@ -470,14 +485,30 @@ impl TerminalCommands {
         self.view.emit(AgentEvent::Notice { line });
     }
 
+    /// Runs a command that opens the person's editor, and shows its output.
+    pub(super) fn show_edit(&self, terminal: &LeadTerminal, words: &str) {
+        let text = terminal.lend(|| self.output(words, true));
+        self.show_long(&format!("/{}", words.trim()), &text);
+    }
+
     /// Returns the output of a command.
     pub(super) fn run(&self, words: &str) -> String {
+        self.output(words, false)
+    }
+
+    fn output(&self, words: &str, has_terminal: bool) -> String {
         let team = || self.team().unwrap_or_else(|| self.implicit.clone());
         let RanCommand {
             done,
             mut text,
             names_team,
-        } = (self.command_line).run(words, &self.command_cwd, &team, &self.acting());
+        } = (self.command_line).run(
+            words,
+            &self.command_cwd,
+            &team,
+            &self.acting(),
+            has_terminal,
+        );
         match done {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>

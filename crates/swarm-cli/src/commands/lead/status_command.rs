@@ -103,6 +103,7 @@ impl StatusCommand {
                 "remaining_percentage": 100_u64.saturating_sub(percent),
             })
         });
+        let duration = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         json!({
             "hook_event_name": "Status",
             "session_id": self.session,
@@ -112,7 +113,7 @@ impl StatusCommand {
             "workspace": {"current_dir": self.cwd, "project_dir": self.cwd},
             "version": self.version,
             "permission_mode": status.mode,
-            "cost": {"total_duration_ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)},
+            "cost": {"total_cost_usd": status.cost, "total_duration_ms": duration},
             "context_window": context,
         })
     }

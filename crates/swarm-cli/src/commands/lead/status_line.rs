@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
+use swarm_member::SpendingMeter;
 use swarm_protocol::{AgentEvent, MemberState};
 use swarm_ui::print::short_count;
 use swarm_ui::{SessionStatus, Theme};
@@ -28,6 +29,8 @@ pub(super) struct StatusLine {
     cwd: PathBuf,
     /// Program for notifications, if configured.
     command: Vec<String>,
+    /// What the session costs.
+    spending: Arc<SpendingMeter>,
     inner: Mutex<Inner>,
     /// Notified when a turn begins.
     work: Notify,
@@ -48,6 +51,7 @@ impl StatusLine {
         theme: Theme,
         cwd: PathBuf,
         command: Vec<String>,
+        spending: Arc<SpendingMeter>,
         mut status: SessionStatus,
     ) -> Self {
         status.branch = branch(&cwd);
@@ -56,6 +60,7 @@ impl StatusLine {
             theme,
             cwd,
             command,
+            spending,
             inner: Mutex::new(Inner { status, team: None }),
             work: Notify::new(),
             own: None,
@@ -73,6 +78,11 @@ impl StatusLine {
     /// Returns the state of the session.
     fn status(&self) -> SessionStatus {
         self.inner.lock().status.clone()
+    }
+
+    /// Returns the id of the current model.
+    pub(super) fn model(&self) -> String {
+        self.inner.lock().status.model.clone()
     }
 
     /// Updates the status from an event of the lead.
@@ -158,7 +168,7 @@ impl StatusLine {
             None => "context window usage is not known yet".to_owned(),
         };
         let tokens = short_count(status.tokens);
-        format!("{tokens} tokens in completed turns, including sub-agents\n{context}")
+        format!("{tokens} tokens used, including sub-agents and teammates\n{context}")
     }
 
     /// Returns the status of the session, for `/status`.
@@ -167,7 +177,10 @@ impl StatusLine {
     }
 
     fn draw(&self) {
-        let inner = self.inner.lock();
+        let mut inner = self.inner.lock();
+        if let Some(spent) = self.spending.known_since_start() {
+            inner.status.set_spent(spent.usage.total(), spent.cost());
+        }
         let mut lines = vec![inner.status.line(Instant::now(), self.theme)];
         lines.extend(inner.team.clone());
         drop(inner);

@@ -20,6 +20,7 @@ use rustix::termios::{
 use swarm_ui::{Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
+use super::plain_terminal::PlainTerminal;
 use crate::output::{say, terminal_height, terminal_width};
 
 /// Hint for typed input if the lead's work is not shown.
@@ -34,6 +35,9 @@ const BACKGROUND: Timespec = Timespec {
     tv_nsec: 0,
 };
 
+/// Longest line that a terminal passes on as a whole, in bytes.
+const LONGEST_LINE: usize = 4096;
+
 /// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -47,6 +51,8 @@ pub(super) struct LeadTerminal(Arc<Shared>);
 struct Shared {
     /// The screen with the input line; `None` if the lead's work is not drawn on a terminal.
     screen: Option<(Console, NonBlockingWriter)>,
+    /// The terminal without a screen, which the kernel edits lines for.
+    plain: Option<PlainTerminal>,
     modes: Mutex<Modes>,
     /// An eventfd that wakes the reader when the process was resumed.
     resumed: OwnedFd,
@@ -68,17 +74,32 @@ impl LeadTerminal {
     /// # Errors
     /// Returns an error if signal handlers or threads cannot be created.
     pub(super) fn begin(theme: Option<Theme>, prompt: &str) -> io::Result<Self> {
-        let is_terminal = io::stdin().is_terminal();
-        let screen = match theme.filter(|_| is_terminal && io::stderr().is_terminal()) {
+        let screen = match theme.filter(|_| is_terminal()) {
             Some(theme) => Some(screen(theme, prompt)?),
             None => None,
         };
+        Self::with(screen, None)
+    }
+
+    /// Like [`Self::begin`], without a screen and an input line: whole lines are read and printed.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub(super) fn begin_plain() -> io::Result<Self> {
+        Self::with(None, is_terminal().then(PlainTerminal::default))
+    }
+
+    fn with(
+        screen: Option<(Console, NonBlockingWriter)>,
+        plain: Option<PlainTerminal>,
+    ) -> io::Result<Self> {
         let terminal = Self(Arc::new(Shared {
             screen,
+            plain,
             modes: Mutex::default(),
             resumed: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         }));
-        if is_terminal {
+        if io::stdin().is_terminal() {
             let signals = JobSignals::listen()?;
             tokio::spawn(terminal.clone().follow(signals));
             terminal.take_over();
@@ -99,12 +120,43 @@ impl LeadTerminal {
     /// # Errors
     /// Returns an error if no thread can be started.
     pub(super) fn read(&self, tell: impl FnMut(PaneInput) + Send + 'static) -> io::Result<bool> {
-        let Some((console, _)) = &self.0.screen else {
-            return Ok(false);
-        };
         let terminal = self.clone();
-        read_keys_when(console.clone(), move || terminal.keys_are_ours(), tell)?;
+        match (&self.0.screen, &self.0.plain) {
+            (Some((console, _)), _) => {
+                read_keys_when(console.clone(), move || terminal.keys_are_ours(), tell)?;
+            }
+            (None, Some(_)) => {
+                let reader = std::thread::Builder::new().name("read-lines".to_owned());
+                reader.spawn(move || terminal.read_lines(tell))?;
+            }
+            (None, None) => return Ok(false),
+        }
         Ok(true)
+    }
+
+    /// Passes typed lines to `tell` until the terminal is gone.
+    fn read_lines(&self, mut tell: impl FnMut(PaneInput)) {
+        let Some(plain) = &self.0.plain else { return };
+        let mut bytes = [0; LONGEST_LINE];
+        while self.keys_are_ours() {
+            // One line at a time, and nothing for Ctrl-D.
+            match rustix::io::read(io::stdin(), &mut bytes) {
+                Ok(0) => tell(PaneInput::Shutdown),
+                Ok(count) => {
+                    let line = String::from_utf8_lossy(&bytes[..count]);
+                    if let Some(input) = plain.input(line.trim_end_matches(['\r', '\n'])) {
+                        tell(input);
+                    }
+                }
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Whether there is no screen, but lines are read.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.plain.is_some()
     }
 
     /// Sets the status lines.
@@ -146,8 +198,10 @@ impl LeadTerminal {
 
     /// Shows a question; `None` removes it.
     pub(super) fn ask(&self, dialog: Option<Dialog>, unarmed: Duration) {
-        if let Some((console, _)) = &self.0.screen {
-            console.ask(dialog, unarmed);
+        match (&self.0.screen, &self.0.plain) {
+            (Some((console, _)), _) => console.ask(dialog, unarmed),
+            (None, Some(plain)) => plain.ask(dialog, unarmed),
+            (None, None) => {}
         }
     }
 
@@ -208,7 +262,7 @@ impl LeadTerminal {
 
     fn take_over(&self) {
         let mut modes = self.0.modes.lock();
-        if modes.is_over || !is_foreground() {
+        if modes.is_over || self.is_plain() || !is_foreground() {
             return;
         }
         if modes.before.is_none() {
@@ -325,6 +379,11 @@ impl JobSignals {
             resize: signal(SignalKind::window_change())?,
         })
     }
+}
+
+/// Returns whether a person reads and types in this process.
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Returns whether a shell can resume this process: its parent is in the same session. Otherwise,

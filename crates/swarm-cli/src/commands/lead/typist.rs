@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_config::ClaudeSettings;
+use swarm_config::{ClaudeSettings, Environment};
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, MemberName, PermissionMode, SessionId, TeamName};
+use swarm_protocol::{AgentEvent, MemberName, RequestRecord, SessionId, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
-use swarm_ui::{Alert, PaneInput, SessionStatus, Theme, command_in};
+use swarm_ui::{Alert, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -17,7 +18,8 @@ use super::history::InputHistory;
 use super::overview::Overview;
 use super::panel_actions::{PanelActions, PanelHost};
 use super::person_shell::ShellLines;
-use super::questions::{AttentiveSink, DialogRequest, QuestionHost, Questions, UNARMED};
+use super::plain_terminal::text_of;
+use super::questions::{AttentiveSink, DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
 use super::report::OutputFormat;
 use super::rewind_picker::{REWIND, confirmed};
 use super::session_picker::RESUME;
@@ -27,6 +29,7 @@ use super::status_line::{StatusLine, StatusSink};
 use super::terminal::LeadTerminal;
 use super::view::view_theme;
 use crate::app::App;
+use crate::escape_time::escape_time;
 use crate::failure::Failure;
 
 /// Input hint in the terminal of a run.
@@ -37,15 +40,24 @@ const TYPE_HERE: &str =
 const TALK_HERE: &str =
     "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the session";
 
+/// Input hint in the terminal of an interactive lead without a screen.
+const PLAIN_HERE: &str =
+    "type a line to the lead; /help lists commands, Ctrl-C interrupts, Ctrl-D ends the session";
+
 /// Reply to `!` without a command.
 const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
+
+/// Reply to Ctrl-V in the terminal of a run.
+const NO_IMAGES: &str = "images can be attached to the prompts of `swarm lead`";
 
 /// A second Esc within this time opens the picker of `/rewind`.
 const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
-/// Lets requests wait without a timeout, unless a setting says otherwise: a person answers them here
-/// or comes back to a detached run.
+/// Lets requests wait without a timeout, unless a setting says otherwise, and commands ask for hosts: a
+/// person answers here or comes back to a detached run.
 pub(super) fn wait_for_answers(app: &App, parts: &mut LeadParts) {
+    let agent_config = Arc::make_mut(&mut parts.spawn_context.agent_config);
+    agent_config.shell.asks_for_hosts = true;
     if app.settings.is_built_in("permissions.timeout_s") {
         parts.spawn_context.limits.permission_timeout_ms = 0;
     }
@@ -61,12 +73,14 @@ pub(super) fn read_terminal(
     lines: &Arc<ShellLines>,
 ) -> Result<Option<Arc<Typist>>, Failure> {
     let status = Arc::new(status_line(app, parts, terminal)?);
+    let (tell, person) = unbounded_channel();
     let commands = Arc::new(TerminalCommands::new(
         app,
         parts,
         terminal,
         Arc::clone(&status),
         lines,
+        tell.clone(),
     )?);
     let questions = Questions {
         store: Arc::clone(&app.store),
@@ -82,7 +96,6 @@ pub(super) fn read_terminal(
     };
     let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
-    let (tell, person) = unbounded_channel();
     let team_look = Arc::<Notify>::default();
     let panel = PanelActions {
         host: Arc::clone(&commands) as Arc<dyn PanelHost>,
@@ -99,6 +112,7 @@ pub(super) fn read_terminal(
         terminal: terminal.clone(),
         lead: tell,
         end: Arc::clone(end),
+        runtime: Handle::current(),
         is_interactive: parts.is_interactive,
         last_esc: Mutex::default(),
     });
@@ -149,10 +163,10 @@ pub(super) fn read_terminal(
     }
     parts.person = Some(person);
     wait_for_answers(app, parts);
-    let line = if parts.is_interactive {
-        TALK_HERE
-    } else {
-        TYPE_HERE
+    let line = match (parts.is_interactive, terminal.is_plain()) {
+        (true, true) => PLAIN_HERE,
+        (true, false) => TALK_HERE,
+        (false, _) => TYPE_HERE,
     };
     let line = line.to_owned();
     parts.events.emit(AgentEvent::Notice { line });
@@ -180,9 +194,10 @@ pub(super) fn status_line(
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     if let Some(console) = terminal.console() {
         console.set_editor_mode(settings.editor_mode);
+        console.set_escape_time(escape_time(&app.env));
         console.set_alert(Alert {
             bell: settings.notify_bell,
-            osc: settings.notify_osc && !matches!(app.env.get("TERM"), Some("dumb" | "linux")),
+            osc: desktop_alert(&app.env).filter(|_| settings.notify_osc),
             in_tmux: app.env.get("TMUX").is_some(),
         });
     }
@@ -198,6 +213,7 @@ pub(super) fn status_line(
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
         spawn_context.cwd.clone(),
         settings.notify_command,
+        Arc::clone(&parts.spending),
         SessionStatus::new(
             model.unwrap_or(&spawn_context.model).to_owned(),
             spawn_context.mode,
@@ -205,6 +221,17 @@ pub(super) fn status_line(
         ),
     );
     Ok(status.with_own(own))
+}
+
+/// Returns how this terminal shows a desktop notification.
+fn desktop_alert(env: &Environment) -> Option<DesktopAlert> {
+    let is_kitty = env.get("KITTY_WINDOW_ID").is_some();
+    match env.get("TERM").unwrap_or_default() {
+        "" | "dumb" | "linux" => None,
+        _ if is_kitty => Some(DesktopAlert::Kitty),
+        term if term.starts_with("rxvt") || term.starts_with("foot") => Some(DesktopAlert::Rxvt),
+        _ => Some(DesktopAlert::Iterm),
+    }
 }
 
 /// Answers requests in a lead's terminal.
@@ -219,8 +246,16 @@ impl QuestionHost for LeadHost {
         self.commands.team()
     }
 
-    fn run(&self, command: &str) {
-        self.commands.show_run(command);
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
+        let command = answer.command(request);
+        match answer {
+            KeyAnswer::Edit => self.commands.show_edit(&self.terminal, &command),
+            _ => self.commands.show_run(&command),
+        }
+    }
+
+    fn can_edit(&self) -> bool {
+        true
     }
 
     fn ask(&self, request: Option<DialogRequest>) {
@@ -228,10 +263,20 @@ impl QuestionHost for LeadHost {
         if let Some(dialog) = &dialog {
             self.status.run_command(&dialog.question);
         }
+        if let Some(dialog) = dialog.as_ref().filter(|_| self.terminal.is_plain()) {
+            self.commands.show(text_of(dialog));
+        }
         self.terminal.ask(dialog, UNARMED);
     }
 
     fn waiting(&self, _open: usize, _postponed: usize) {}
+}
+
+/// Returns the command of a line that opens the person's editor: `/approve p3 --edit`.
+fn editing(line: &str) -> Option<&str> {
+    let (name, rest) = command_in(line)?;
+    let edits = name == "approve" && rest.split_whitespace().any(|word| word == "--edit");
+    edits.then(|| line.trim().trim_start_matches('/'))
 }
 
 /// Handles typed input.
@@ -247,6 +292,7 @@ pub(super) struct Typist {
     terminal: LeadTerminal,
     pub(super) lead: UnboundedSender<PaneInput>,
     end: Arc<Notify>,
+    runtime: Handle,
     is_interactive: bool,
     /// When Esc was last pressed.
     last_esc: Mutex<Option<Instant>>,
@@ -268,6 +314,7 @@ impl Typist {
             PaneInput::Expand => return self.commands.page_transcript(),
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
+            PaneInput::PasteImage => return self.paste_image(),
             PaneInput::Line(line) => {
                 let line = self.commands.images.with_paths(&line);
                 self.history.add(&line);
@@ -277,7 +324,14 @@ impl Typist {
                     Some(shell) => return self.run_shell(shell.to_owned()),
                     None => {}
                 }
-                match self.commands.take(self.in_plan_mode(line)) {
+                if self.terminal.console().is_some() && !self.commands.is_for_lead(&line) {
+                    // Otherwise nobody could tell whose output follows.
+                    self.commands.notice(line.clone());
+                }
+                if let Some(command) = editing(&line) {
+                    return self.commands.show_edit(&self.terminal, command);
+                }
+                match self.commands.take(line) {
                     Typed::Prompt(line) => PaneInput::Line(line),
                     Typed::Input(input) => input,
                     Typed::Quit => return self.end.notify_one(),
@@ -290,19 +344,21 @@ impl Typist {
         self.lead.send(input).ok();
     }
 
-    /// Requests plan mode for `/plan TASK`, and returns the task. Other lines are returned as they
-    /// are.
-    fn in_plan_mode(&self, line: String) -> String {
-        let names = || self.commands.prompts.names().into_iter();
-        match command_in(&line) {
-            // A prompt file of this name takes precedence.
-            Some(("plan", task)) if !task.is_empty() && names().all(|name| name != "plan") => {
-                let mode = self.commands.mode_input(Some(PermissionMode::Plan));
-                self.lead.send(mode).ok();
-                task.to_owned()
-            }
-            _ => line,
+    /// Attaches the image in the clipboard to the prompt. The program that reads it may take time.
+    fn paste_image(&self) {
+        let Some(console) = self.terminal.console().cloned() else {
+            return;
+        };
+        if !self.is_interactive {
+            return self.commands.notice(NO_IMAGES.to_owned());
         }
+        let commands = Arc::clone(&self.commands);
+        self.runtime.spawn(async move {
+            match commands.save_clipboard_image().await {
+                Ok(path) => console.paste(&path),
+                Err(why) => commands.notice(why),
+            }
+        });
     }
 
     /// Returns whether Esc was pressed twice on an empty line.

@@ -12,6 +12,7 @@ use swarm_ui::{PaneHeader, PaneView, Theme};
 use super::report::OutputFormat;
 use super::terminal::LeadTerminal;
 use crate::app::App;
+use crate::links::linker;
 use crate::output::{Output, terminal_width};
 
 /// Returns how the lead's work is drawn on stderr; `None` if it is not.
@@ -21,6 +22,12 @@ pub(super) fn view_theme(app: &App, output: OutputFormat) -> Option<Theme> {
         color: app.env.color(io::stderr().is_terminal()),
         ..Theme::PLAIN
     })
+}
+
+/// Whether a lead works without a screen: for a screen reader, or on a terminal without cursor
+/// control.
+pub(super) fn is_plain(app: &App) -> bool {
+    app.settings.plain || app.env.get("TERM") == Some("dumb")
 }
 
 /// The sink of a run's events: drawn on the terminal as in a teammate's pane, printed as JSON, or
@@ -47,12 +54,13 @@ pub(super) fn events(
         home: app.env.home(),
     };
     let width = Box::new(|| terminal_width(io::stderr()));
-    Arc::new(PaneSink::new(PaneView::measured(
-        terminal.screen(),
-        theme,
-        width,
-        &header,
-    )))
+    let view = PaneView::measured(terminal.screen(), theme, width, &header);
+    let is_linked = theme.color && io::stderr().is_terminal();
+    let links = linker(&app.env, &spawn_context.cwd).filter(|_| is_linked);
+    Arc::new(PaneSink::new(match links {
+        Some(links) => view.linked(links),
+        None => view,
+    }))
 }
 
 /// Prints a JSON line for each event.

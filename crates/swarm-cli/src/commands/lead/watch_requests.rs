@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, RequestRecord, TeamName};
 use swarm_store::Topic;
 use swarm_ui::print::counted;
 use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
 use tokio::sync::Notify;
 
-use super::questions::{DialogRequest, QuestionHost, Questions, UNARMED};
+use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
 use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::terminal_actor::TerminalActor;
@@ -25,6 +25,7 @@ use crate::command_line::CommandLine;
 use crate::commands::acting::{find, team_to_answer};
 use crate::commands::requests::adopt;
 use crate::commands::runtime;
+use crate::escape_time::escape_time;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
@@ -60,6 +61,7 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
     let Some(console) = terminal.console() else {
         return Ok(());
     };
+    console.set_escape_time(escape_time(&app.env));
     let host = Arc::new(WatchedTeam {
         team: team.clone(),
         cwd: app.env.cwd.clone(),
@@ -128,7 +130,7 @@ impl WatchedTeam {
             PaneInput::Choice { dialog, key } => questions.answer(&dialog, key),
             PaneInput::Line(line) => match command_in(&line) {
                 Some((name @ ("approve" | "deny" | "requests"), rest)) => {
-                    self.run(&format!("{name} {rest}"));
+                    self.run(&format!("{name} {rest}"), false);
                 }
                 Some(("quit" | "exit", "")) => self.show("Ctrl-D exits"),
                 _ => self.show(COMMANDS),
@@ -137,6 +139,17 @@ impl WatchedTeam {
             PaneInput::Interrupt => questions.show_postponed(),
             _ => {}
         }
+    }
+
+    fn run(&self, command: &str, has_terminal: bool) {
+        let acting = self.actor.now(Some(&self.team));
+        let team = || self.team.clone();
+        let ran = (self.command_line).run(command, &self.cwd, &team, &acting, has_terminal);
+        let mut text = ran.text;
+        if let Err(failure) = ran.done {
+            text.push_str(&failure_text(&failure));
+        }
+        self.show(&text);
     }
 
     fn show(&self, text: &str) {
@@ -154,14 +167,16 @@ impl QuestionHost for WatchedTeam {
         Some(self.team.clone())
     }
 
-    fn run(&self, command: &str) {
-        let acting = self.actor.now(Some(&self.team));
-        let ran = (self.command_line).run(command, &self.cwd, &|| self.team.clone(), &acting);
-        let mut text = ran.text;
-        if let Err(failure) = ran.done {
-            text.push_str(&failure_text(&failure));
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
+        let command = answer.command(request);
+        match answer {
+            KeyAnswer::Edit => self.terminal.lend(|| self.run(&command, true)),
+            _ => self.run(&command, false),
         }
-        self.show(&text);
+    }
+
+    fn can_edit(&self) -> bool {
+        true
     }
 
     fn ask(&self, request: Option<DialogRequest>) {

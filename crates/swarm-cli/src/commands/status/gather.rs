@@ -160,8 +160,8 @@ impl Status {
     }
 }
 
-/// Returns the forecast conflicts between worktrees. A failure is only logged, because a merge
-/// finds the conflicts too.
+/// Returns the forecast conflicts between worktrees, whose files only the lead reads, because that
+/// takes time. A failure is only logged, because a merge finds the conflicts too.
 fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
     let mut apart = config
         .members
@@ -170,7 +170,7 @@ fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
     let (Some(one), Some(_)) = (apart.next(), apart.next()) else {
         return Vec::new();
     };
-    worktrees(app).forecast(one).unwrap_or_else(|error| {
+    worktrees(app).known_forecast(one).unwrap_or_else(|error| {
         tracing::warn!(%error, "no forecast of conflicts");
         Vec::new()
     })

@@ -1,7 +1,8 @@
 //! Text form of a status.
 
-use swarm_ui::Theme;
+use swarm_team::check_line;
 use swarm_ui::print::{counted, short_count};
+use swarm_ui::{Theme, clean_line};
 
 use super::gather::Status;
 use super::roster;
@@ -76,7 +77,7 @@ fn heading(status: &Status) -> String {
         .as_ref()
         .map_or_else(String::new, |about| format!(": {about}"));
     let line = format!("team {}, {lead}, {tokens} tokens{cost}{about}", config.name);
-    swarm_ui::clean_line(&line) + "\n"
+    clean_line(&line) + "\n"
 }
 
 /// Lists the budgets of which more than half is used.
@@ -120,7 +121,17 @@ fn tasks(status: &Status, theme: Theme, brief: bool) -> String {
     if !table.is_empty() {
         text += &table.render(theme);
     }
-    text
+    if brief { text } else { text + &checks(status) }
+}
+
+/// Lists the checks of open tasks with their authors and last results.
+fn checks(status: &Status) -> String {
+    let lines = status.open_tasks().flat_map(|task| {
+        let checks = task.swarm().checks;
+        let line = |check| format!("check of #{}: {}", task.id, check_line(check));
+        checks.iter().map(line).collect::<Vec<_>>()
+    });
+    lines.map(|line| clean_line(&line) + "\n").collect()
 }
 
 fn waiting(status: &Status) -> String {

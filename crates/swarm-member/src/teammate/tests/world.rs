@@ -164,6 +164,7 @@ impl World {
             process: self.process(),
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),
+            links: None,
             person,
             terminate: terminate.clone(),
         };
@@ -213,6 +214,7 @@ impl World {
             verify_key: self.store.team(&self.team).verify_key().block_on().unwrap(),
             color_output: false,
             bell: true,
+            answer_in_place: swarm_protocol::AnswerInPlace::Never,
             pace: 0.0,
             version: "0.0.0".to_owned(),
             deadline: UnixMs(SystemClock.now().0 + 60_000),

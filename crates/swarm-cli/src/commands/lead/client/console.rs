@@ -18,7 +18,9 @@ use super::sink::ClientSink;
 use super::updates::{plan, tool_kind};
 use crate::app::App;
 use crate::commands::lead::person_shell::ShellLines;
-use crate::commands::lead::questions::{AttentiveSink, DialogRequest, QuestionHost, Questions};
+use crate::commands::lead::questions::{
+    AttentiveSink, DialogRequest, KeyAnswer, QuestionHost, Questions,
+};
 use crate::commands::lead::slash::TerminalCommands;
 use crate::commands::lead::status_line::StatusSink;
 use crate::commands::lead::terminal::LeadTerminal;
@@ -43,9 +45,9 @@ pub(in crate::commands::lead) fn attach(
         inner: Arc::clone(&sink) as _,
         status: Arc::clone(&status),
     });
-    let commands = TerminalCommands::new(app, parts, &terminal, status, lines)?;
-    let commands = Arc::new(commands);
     let (input, person) = unbounded_channel();
+    let commands = TerminalCommands::new(app, parts, &terminal, status, lines, input)?;
+    let commands = Arc::new(commands);
     parts.person = Some(person);
     wait_for_answers(app, parts);
     let look = Arc::<Notify>::default();
@@ -88,7 +90,6 @@ pub(in crate::commands::lead) fn attach(
     let modes: Vec<_> = modes.filter(permitted).collect();
     let lead = SessionLead {
         id: parts.session,
-        input,
         commands,
         questions: questions.clone(),
     };
@@ -114,8 +115,8 @@ impl QuestionHost for ClientHost {
         self.commands.team()
     }
 
-    fn run(&self, command: &str) {
-        let line = self.commands.run(command);
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
+        let line = self.commands.run(&answer.command(request));
         self.commands.notice(line);
     }
 
@@ -152,14 +153,12 @@ const NO_ANSWER: char = '0';
 /// Returns the parameters of the request to the client.
 fn permission_request(asked: &DialogRequest) -> Value {
     let request = &asked.request;
-    let options = asked.dialog.choices.iter().zip(&asked.commands);
-    let options = options.map(|(choice, command)| {
-        let kind = if command.starts_with("deny ") {
-            "reject_once"
-        } else if command.ends_with(" --always") {
-            "allow_always"
-        } else {
-            "allow_once"
+    let options = asked.dialog.choices.iter().zip(&asked.answers);
+    let options = options.map(|(choice, answer)| {
+        let kind = match answer {
+            KeyAnswer::Approve | KeyAnswer::Option(_) | KeyAnswer::Edit => "allow_once",
+            KeyAnswer::ApproveAlways => "allow_always",
+            KeyAnswer::Deny => "reject_once",
         };
         json!({"optionId": choice.key.to_string(), "name": choice.label, "kind": kind})
     });

@@ -187,9 +187,11 @@ fn stop_reason(is_cancelled: bool) -> &'static str {
 }
 
 /// Returns the name of the command if a text is the prompt of an MCP server, such as
-/// `/mcp__tickets__review 7`.
-pub(super) fn server_prompt(text: &str) -> Option<&str> {
-    let prompt = text.trim().strip_prefix('/')?;
+/// `/mcp__tickets__review 7`, possibly as the task of `/plan`.
+fn server_prompt(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let task = text.strip_prefix("/plan ").unwrap_or(text);
+    let prompt = task.trim_start().strip_prefix('/')?;
     let is_prompt = prompt.starts_with("mcp__") && !prompt.contains('\n');
     prompt.split_whitespace().next().filter(|_| is_prompt)
 }

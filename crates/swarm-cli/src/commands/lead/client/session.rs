@@ -7,12 +7,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
 use swarm_ui::{PaneInput, command_in};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{ClientLink, RpcError};
 use super::prompt::prompt_text;
-use super::prompts::{Prompts, Reaction, server_prompt};
+use super::prompts::{Prompts, Reaction};
 use crate::commands::lead::questions::Questions;
 use crate::commands::lead::slash::{TerminalCommands, Typed};
 use crate::failure::Failure;
@@ -66,7 +65,6 @@ pub(in crate::commands) struct ClientSession {
 #[derive(Clone)]
 pub(super) struct SessionLead {
     pub(super) id: SessionId,
-    pub(super) input: UnboundedSender<PaneInput>,
     pub(super) commands: Arc<TerminalCommands>,
     pub(super) questions: Questions,
 }
@@ -165,7 +163,7 @@ impl ClientSession {
         self.prompts.lock().open(request, &text)?;
         // Questions that the person has dismissed are asked again.
         lead.questions.show_postponed();
-        if command_in(&text).is_none() || server_prompt(&text).is_some() {
+        if command_in(&text).is_none() {
             lead.send(PaneInput::Line(text));
             return Ok(());
         }
@@ -262,7 +260,7 @@ impl ClientSession {
 impl SessionLead {
     pub(super) fn send(&self, input: PaneInput) {
         // A stopped lead no longer receives.
-        self.input.send(input).ok();
+        self.commands.lead.send(input).ok();
     }
 }
 
