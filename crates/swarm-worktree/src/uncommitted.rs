@@ -1,7 +1,8 @@
 //! The uncommitted work in a worktree as a tree, for forecasts. The worktree, its index and the
 //! objects of the repository are not changed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -69,11 +70,11 @@ impl TemporaryObjects {
         if files.is_empty() {
             return Ok(None);
         }
-        // A copy, because it knows which files are unchanged.
+        // A copy of the index knows which files are unchanged.
         let name = format!("index-{}", record.slug.directory());
         let index = self.directory.path().join(name);
         let own = view.seen.git_dir.join("index");
-        fs::copy(&own, &index).map_err(|source| WorktreeError::Read { path: own, source })?;
+        copy_index(&own, &index).map_err(|source| WorktreeError::Read { path: own, source })?;
         let at = view.git().changing();
         let at = at.with_index(&index).with_objects(&self.objects);
         let update = [
@@ -110,6 +111,18 @@ impl TemporaryObjects {
     }
 }
 
+/// Copies an index with its modification time, by which git recognizes files that may have changed
+/// since without a visible difference: it compares seconds and sizes.
+fn copy_index(own: &Path, copy: &Path) -> io::Result<()> {
+    // Before the copy: with an earlier time, git only compares more contents.
+    let written = fs::metadata(own)?.modified()?;
+    fs::copy(own, copy)?;
+    File::options()
+        .write(true)
+        .open(copy)?
+        .set_modified(written)
+}
+
 /// Returns the paths of the changed files, each followed by a zero byte.
 fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>, WorktreeError> {
     let out = view.git().run(&[
@@ -140,6 +153,6 @@ fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>, WorktreeEr
 fn is_counted(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(found) => found.is_symlink() || (found.is_file() && found.len() <= MAX_BYTES),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }

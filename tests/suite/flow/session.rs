@@ -164,10 +164,12 @@ fn members_ask(run: &RunInPane) {
 fn views(run: &RunInPane) {
     run.press("C-t");
     run.shows_now("> team-lead");
+    // Members are listed in the order in which they joined.
+    let first = run.world.team("demo").names().swap_remove(1);
     run.press("Down");
-    run.shows_now("> alice");
+    run.shows_now(&format!("> {first}"));
     run.press("Enter");
-    run.shows_now("transcript of alice");
+    run.shows_now(&format!("transcript of {first}"));
     run.keys("q");
     run.press("C-t");
     run.line("/tasks");

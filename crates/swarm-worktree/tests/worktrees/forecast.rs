@@ -1,6 +1,8 @@
 //! Forecasts of conflicts, and diffs of worktrees.
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use crate::fixture::{RepositoryFixture, slug};
 
@@ -58,7 +60,7 @@ fn a_forecast_has_uncommitted_changes_and_changes_nothing() {
     fs::remove_file(a.join("b.txt")).unwrap();
     let seen = || {
         let git = fixture.git_in(&a, &["rev-parse", "--absolute-git-dir"]);
-        let index = fs::read(std::path::Path::new(&git).join("index")).unwrap();
+        let index = fs::read(Path::new(&git).join("index")).unwrap();
         let own = fs::read_dir(repo.join(".git/swarm")).unwrap();
         let own: Vec<_> = own.map(|entry| entry.unwrap().file_name()).collect();
         let views = own
@@ -79,11 +81,37 @@ fn a_forecast_has_uncommitted_changes_and_changes_nothing() {
     assert_eq!(forecast(&fixture), [files]);
     // Files in the middle of a merge have conflict markers.
     let git = fixture.git_in(&a, &["rev-parse", "--absolute-git-dir"]);
-    let merges = std::path::Path::new(&git).join("MERGE_HEAD");
+    let merges = Path::new(&git).join("MERGE_HEAD");
     fs::write(&merges, "").unwrap();
     assert_eq!(forecast(&fixture), [""; 0]);
     fs::remove_file(merges).unwrap();
     assert_eq!(forecast(&fixture), [files]);
+}
+
+#[test]
+fn a_change_in_the_second_in_which_the_index_was_written_is_seen() {
+    let fixture = RepositoryFixture::new();
+    fixture.git_in(&fixture.repo(), &["config", "core.trustCtime", "false"]);
+    let past = SystemTime::now() - Duration::from_mins(1);
+    let set = |path: &Path| {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(past).unwrap();
+    };
+    for name in ["a", "b"] {
+        let tree = fixture.left(name).record.path;
+        let git = fixture.git_in(&tree, &["rev-parse", "--absolute-git-dir"]);
+        set(&tree.join("src/a.txt"));
+        fixture.git_in(&tree, &["update-index", "--refresh"]);
+        // Size and time of the file do not change.
+        fixture.write(
+            &tree,
+            "src/a.txt",
+            &format!("one\n{name}{name}{name}\nthree\n"),
+        );
+        set(&tree.join("src/a.txt"));
+        set(&Path::new(&git).join("index"));
+    }
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
 }
 
 #[test]

@@ -57,12 +57,12 @@ impl Audience<'_> {
         loop {
             let has_ended = stage.report().exists();
             // Before the team exists there is nothing to read.
-            if let Ok(news) = self.team.events_from(position.clone()).await {
+            if let Ok(news) = self.team.events_from(position).await {
                 position = news.next;
                 for entry in news.entries {
                     self.take_in(&entry, impressions).await;
-                    // The person may have done everything.
-                    let _ = self.person.send(entry);
+                    // Nobody listens once the person has done everything.
+                    drop(self.person.send(entry));
                 }
             }
             if has_ended {
@@ -78,9 +78,9 @@ impl Audience<'_> {
     async fn take_in(&self, entry: &JournalEntry, impressions: &mut Impressions) {
         impressions.tally.count(&entry.event);
         if self.prints {
-            line(entry, self.began)
-                .into_iter()
-                .for_each(|line| self.app.out.say(&line));
+            if let Some(line) = line(entry, self.began) {
+                self.app.out.say(&line);
+            }
         } else {
             self.turn_to(&entry.event).await;
         }
