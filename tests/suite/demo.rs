@@ -17,7 +17,7 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
     ]);
     let account = shown.ok().stdout.clone() + &shown.stderr;
     for part in [
-        "implementer asks: Bash git commit",
+        "asks: Bash git commit",
         "explorer     died",
         "$ swarm spawn explorer",
         "person       answers implementer: approved",
