@@ -120,8 +120,8 @@ impl OrderedTeammate {
         directory.join("output.log")
     }
 
-    /// Returns what answers its requests in its pane.
-    pub(crate) fn questions(&self, env: &Environment) -> PaneQuestions {
+    /// Returns what answers its requests in its pane, if that is allowed.
+    pub(crate) fn questions(&self, env: &Environment) -> Option<PaneQuestions> {
         let (agent, policy) = (&self.order.agent, self.order.answer_in_place);
         PaneQuestions::new(agent, self.store.clone(), policy, env)
     }
