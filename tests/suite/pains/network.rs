@@ -24,6 +24,7 @@ fn with_namespaces() -> Option<Repository> {
 }
 
 /// The contexts of an agent whose commands reach a proxy: one for each backend that has one here.
+#[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 async fn with_proxy(repository: &Repository, hosts: &[String]) -> Vec<ToolContext> {
     let program = repository.world.program("swarm-teammate");
     let mut contexts = Vec::new();
