@@ -1,6 +1,6 @@
 //! The connections of this process to a hub.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -195,14 +195,18 @@ impl Connection {
             options = with_credentials(options, path).map_err(unreachable)?;
         }
         let client = options.connect(self.settings.url.as_str()).await;
-        let client = client.map_err(|error| {
-            let cause = error.source().map(ToString::to_string);
-            unreachable(
-                cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}")),
-            )
-        })?;
+        let client = client.map_err(|error| unreachable(with_cause(&error)))?;
         self.connected.send_modify(|now| now.0 = true);
         Ok(client)
+    }
+}
+
+/// Formats an error of the client with its cause, which some of its errors include in their text.
+pub(super) fn with_cause(error: &dyn Error) -> String {
+    let text = error.to_string();
+    match error.source().map(ToString::to_string) {
+        Some(cause) if !text.contains(&cause) => format!("{text}: {cause}"),
+        _ => text,
     }
 }
 

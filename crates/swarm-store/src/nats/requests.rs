@@ -12,7 +12,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use swarm_protocol::{MemberName, TeamName};
 
-use super::connection::{Connection, absent};
+use super::connection::{Connection, absent, with_cause};
 use super::server_clock::ServerClock;
 use super::settings::LeaseTerms;
 use super::subjects;
@@ -66,11 +66,10 @@ impl Requests {
 
     /// Returns the error of a request that the server refused.
     pub(super) fn failed(&self, why: &dyn std::error::Error) -> NoAnswer {
-        let cause = why.source().map(ToString::to_string);
         NoAnswer::Failed(StoreError::HubRefused {
             team: self.team.clone(),
             hub: self.hub.settings().url.clone(),
-            reason: cause.map_or_else(|| why.to_string(), |cause| format!("{why}: {cause}")),
+            reason: with_cause(why),
         })
     }
 

@@ -252,9 +252,17 @@ fn stored<V: Value>(record: &Record<V>, value: V, outbox: Outbox) -> Result<(Key
 
 /// The operations on the whole team.
 impl RecordsTeam {
-    #[expect(clippy::unused_self, reason = "records are never damaged")]
+    /// A team whose hub cannot be used is like one whose files cannot be read.
     pub(super) fn damage(&self) -> Option<TeamDamage> {
-        None
+        let why = self.config().err()?;
+        let may_live = match &why {
+            StoreError::NotOnHub { .. } => false,
+            StoreError::HubUnreachable { .. }
+            | StoreError::HubSilent { .. }
+            | StoreError::HubRefused { .. } => true,
+            _ => return None,
+        };
+        Some(TeamDamage { why, may_live })
     }
 
     #[expect(

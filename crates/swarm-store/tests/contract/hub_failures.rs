@@ -166,6 +166,15 @@ fn two_machines_see_the_same_team_and_each_others_mail_at_once() {
     runtime.block_on(changes.changed());
     let mail = crew(&there).take_unread(&name("alice")).block_on().unwrap();
     assert_eq!(mail[0].text, "hello");
+    join(&*crew(&there), "bob");
+    let own = scene
+        .directory
+        .path()
+        .join("there/teams/crew/swarm/members/bob");
+    assert!(
+        own.is_dir(),
+        "a spawner writes the order of its child there"
+    );
 }
 
 #[test]
@@ -406,6 +415,7 @@ fn a_root_has_teams_in_files_and_on_hubs_and_each_name_once() {
     let gone = elsewhere.team(&team("crew"));
     let error = gone.config().block_on().unwrap_err();
     assert!(matches!(error, StoreError::NotOnHub { .. }), "{error}");
+    assert!(!gone.damage().block_on().unwrap().may_live);
     gone.delete(false, false).block_on().unwrap();
     assert_eq!(elsewhere.teams().block_on().unwrap(), []);
 }
