@@ -20,8 +20,9 @@ const SERVER: &str = "nats-server";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Needs nats-server 2.9 or newer (Debian: `apt install nats-server`). Runs until Ctrl-C; teams are kept in the directory.
-The server listens on this machine only unless `--listen` names another address. Connections are not encrypted then: use
-your own NATS server with TLS for networks that you do not trust.
+
+The server listens on this machine only unless `--listen` names another address. Connections are not encrypted then: \
+use your own NATS server with TLS for networks that you do not trust.
 
 Examples:
   swarm hub start

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_protocol::TeamName;
-use swarm_store::BlockOn as _;
+use swarm_store::{BlockOn as _, StoreError};
 
 use crate::app::App;
 use crate::commands::hub::HubArgs;
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Afterwards the commands on this machine work on the same team as those on the machine that created it. `swarm join` is
-something else: it shows how Claude Code takes part in a team.
+Afterwards the commands on this machine work on the same team as those on the machine that created it. `swarm join` is something \
+else: it shows how Claude Code takes part in a team.
 
 Examples:
   swarm team join parser --hub nats://build.example:4222 --credentials ~/hub")]
@@ -28,7 +28,15 @@ pub(super) fn run(app: &App, args: &TeamJoinArgs) -> Result<ExitCode, Failure> {
     let name = TeamName::parse(&args.name)?;
     let hub = args.hub.required(app)?;
     config_directory::make(&app.root)?;
-    let config = app.hubs.join_hub(&name, hub).block_on()?;
+    let url = hub.url.clone();
+    let config = match app.hubs.join_hub(&name, hub).block_on() {
+        Err(error @ StoreError::NotOnHub { .. }) => {
+            let hint =
+                format!("check the name, or create it with `swarm team create {name} --hub {url}`");
+            return Err(Failure::from(error).with_hint(hint));
+        }
+        joined => joined?,
+    };
     if app.out.json {
         let record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
         app.out.json(&record)?;
