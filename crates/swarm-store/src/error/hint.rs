@@ -102,7 +102,7 @@ impl StoreError {
                 "`swarm doctor` checks the hubs of your teams".to_owned()
             }
             Self::NotOnHub { team, .. } => {
-                format!("`swarm team delete {team} --force` removes it from this machine")
+                format!("if it was deleted there, remove `teams/{team}` from the config directory")
             }
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
