@@ -116,6 +116,9 @@ pub enum Event {
     FileDamaged {
         /// Path of the file.
         file: String,
+        /// Its owner, if it is an inbox.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inbox: Option<MemberName>,
         /// Path of the copy.
         kept: String,
         /// Parse error.

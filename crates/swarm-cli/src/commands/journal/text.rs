@@ -113,7 +113,9 @@ fn mail(event: &Event) -> String {
         Event::MalformedMail { to, count, kept } => {
             format!("{count} elements of {to}'s inbox were not messages; kept in {kept}")
         }
-        Event::FileDamaged { file, kept, reason } => {
+        Event::FileDamaged {
+            file, kept, reason, ..
+        } => {
             format!("{file} was damaged ({reason}); kept as {kept}")
         }
         _ => String::new(),

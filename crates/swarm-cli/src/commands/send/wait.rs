@@ -36,7 +36,7 @@ pub(super) struct Waiting {
     delivered: HashSet<MessageId>,
     superseded: HashSet<MessageId>,
     /// Inboxes that were damaged and moved aside.
-    quarantine: HashSet<String>,
+    set_aside: HashSet<MemberName>,
 }
 
 impl Waiting {
@@ -62,7 +62,7 @@ impl Waiting {
             watch,
             delivered: HashSet::new(),
             superseded: HashSet::new(),
-            quarantine: HashSet::new(),
+            set_aside: HashSet::new(),
         })
     }
 
@@ -157,12 +157,9 @@ impl Waiting {
             return Ok(reached);
         }
         let id = &sent.posted.msg_id;
-        let directory = app.store.team(&self.team).inbox_directory();
-        let file = directory.join(format!("{}.json", sent.to));
-        let is_set_aside = self.quarantine.contains(&file.display().to_string());
         Ok(if self.superseded.contains(id) {
             DeliveryState::Superseded
-        } else if is_set_aside && !self.delivered.contains(id) {
+        } else if self.set_aside.contains(&sent.to) && !self.delivered.contains(id) {
             DeliveryState::Lost
         } else {
             DeliveryState::Acked
@@ -182,9 +179,7 @@ impl Waiting {
                     self.delivered.insert(msg_id);
                 }
                 Event::Queued { superseded, .. } => self.superseded.extend(superseded),
-                Event::FileDamaged { file, .. } => {
-                    self.quarantine.insert(file);
-                }
+                Event::FileDamaged { inbox, .. } => self.set_aside.extend(inbox),
                 _ => {}
             }
         }

@@ -155,6 +155,7 @@ impl InboxFile {
         tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
         files.record_done([Event::FileDamaged {
             file: self.path.display().to_string(),
+            inbox: Some(name.clone()),
             kept: kept.display().to_string(),
             reason: reason.to_owned(),
         }]);

@@ -63,6 +63,7 @@ impl FileTeam {
                 let kept = swarm_os::quarantine(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
+                    inbox: None,
                     kept: kept.display().to_string(),
                     reason,
                 }]);
