@@ -8,10 +8,10 @@ use swarm_os::{InheritableLock, ensure_private_dir, fingerprint, replace_alone};
 use crate::heads::look_at;
 use crate::record::read;
 use crate::repository::LOCK_WAIT;
+use crate::usage::KnownOccupants;
 use crate::{
-    Base, Condition, Created, DirectoryMaker, FormerOwner, Hazard, ListedWorktree, Occupants,
-    ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
-    usage,
+    Base, Condition, Created, DirectoryMaker, FormerOwner, Hazard, ListedWorktree, ProcessMark,
+    Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome, usage,
 };
 
 /// The creator of directories, and the records of its directories, which need not be in a
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct ByHook {
     maker: Arc<dyn DirectoryMaker>,
     records: PathBuf,
-    pub(crate) occupants: Occupants,
+    pub(crate) occupants: KnownOccupants,
 }
 
 impl ByHook {
@@ -28,7 +28,7 @@ impl ByHook {
         Self {
             maker,
             records,
-            occupants: Occupants::default(),
+            occupants: KnownOccupants::default(),
         }
     }
 
@@ -180,7 +180,7 @@ impl ByHook {
             slug: given.slug.to_string(),
             repository: given.from.clone(),
         })?;
-        record.hand_over(process)?;
+        record.hand_over(process, &self.occupants)?;
         self.save(&record)?;
         Ok(created(record, false, &given.from, Vec::new()))
     }
@@ -443,7 +443,7 @@ fn created(record: Record, fresh: bool, from: &Path, notices: Vec<String>) -> Cr
     }
 }
 
-fn hazards(record: &Record, occupants: &Occupants) -> Vec<Hazard> {
+fn hazards(record: &Record, occupants: &KnownOccupants) -> Vec<Hazard> {
     let mut found = Vec::new();
     match usage::user_of(record, occupants) {
         Ok(None) => {}
@@ -456,7 +456,7 @@ fn hazards(record: &Record, occupants: &Occupants) -> Vec<Hazard> {
     found
 }
 
-fn described(record: Record, occupants: &Occupants) -> ListedWorktree {
+fn described(record: Record, occupants: &KnownOccupants) -> ListedWorktree {
     let hazards = hazards(&record, occupants);
     let condition = match hazards.first() {
         None => Condition::Gone,

@@ -50,9 +50,6 @@ pub struct Owner {
     /// The spawn of the member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
-    /// The member's life file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub life: Option<PathBuf>,
 }
 
 impl Owner {

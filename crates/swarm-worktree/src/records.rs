@@ -8,6 +8,7 @@ use swarm_os::{InheritableLock, replace_alone};
 
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
+use crate::usage::KnownOccupants;
 use crate::{ProcessMark, Record, Slug, WorktreeError, usage};
 
 impl Record {
@@ -82,9 +83,13 @@ impl Record {
     ///
     /// # Errors
     /// [`WorktreeError::Taken`] while the holder is running.
-    pub(crate) fn hand_over(&mut self, process: ProcessMark) -> Result<(), WorktreeError> {
+    pub(crate) fn hand_over(
+        &mut self,
+        process: ProcessMark,
+        occupants: &KnownOccupants,
+    ) -> Result<(), WorktreeError> {
         let slug = self.slug.to_string();
-        match usage::holder(self) {
+        match usage::holder(self, occupants) {
             Ok(None) => {}
             Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
             Err(why) => return Err(WorktreeError::InTheWay { slug, why }),

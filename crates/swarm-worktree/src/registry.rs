@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use swarm_os::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
-use crate::{Occupants, WorktreeError};
+use crate::WorktreeError;
+use crate::usage::KnownOccupants;
 
 /// The registry: one file per directory.
 #[derive(Debug, Clone)]
 pub(crate) struct WorktreeRegistry {
     files: PathBuf,
     /// The agents and their working directories.
-    pub(crate) occupants: Occupants,
+    pub(crate) occupants: KnownOccupants,
 }
 
 /// A directory that contains worktrees.
@@ -32,7 +33,7 @@ impl WorktreeRegistry {
     pub(crate) fn below(own: &Path) -> Self {
         Self {
             files: own.join("places"),
-            occupants: Occupants::default(),
+            occupants: KnownOccupants::default(),
         }
     }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_os::process::{Process, arguments, pids, program_name, working_directory};
-use swarm_os::{Liveness, probe, read_optional};
-use swarm_protocol::{AgentId, Hello, LifeRecord};
+use swarm_os::read_optional;
+use swarm_protocol::{AgentId, Hello, SpawnId};
 
 use crate::{Owner, ProcessMark, Record};
 
@@ -22,16 +22,24 @@ pub struct Occupant {
     pub cwd: PathBuf,
 }
 
-/// Looks up running members and leads with their directories.
+/// Looks up running members and leads of teams.
+pub trait Occupants: Send + Sync {
+    /// Returns all that run on this machine.
+    fn here(&self) -> Vec<Occupant>;
+
+    /// Returns whether this spawn of a member is running, here or elsewhere; with `None`, any spawn of
+    /// it.
+    ///
+    /// # Errors
+    /// Why it cannot be determined.
+    fn is_running(&self, agent: &AgentId, spawn: Option<SpawnId>) -> Result<bool, String>;
+}
+
+/// The lookup, or none for callers that only list worktrees.
 #[derive(Clone, Default)]
-pub struct Occupants(Option<Arc<dyn Fn() -> Vec<Occupant> + Send + Sync>>);
+pub(crate) struct KnownOccupants(pub(crate) Option<Arc<dyn Occupants>>);
 
-impl Occupants {
-    /// The occupants that `find` returns.
-    pub fn found_by(find: impl Fn() -> Vec<Occupant> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(find)))
-    }
-
+impl KnownOccupants {
     /// Returns a description of an occupant of this directory, ignoring the calling process.
     fn within(&self, directory: &Path) -> Option<String> {
         let directory = directory.canonicalize().ok()?;
@@ -39,30 +47,46 @@ impl Occupants {
             let cwd = occupant.cwd.canonicalize();
             occupant.pid != std::process::id() && cwd.is_ok_and(|cwd| cwd.starts_with(&directory))
         };
-        let found = self.0.as_ref()?().into_iter().find(is_here)?;
+        let found = self.0.as_ref()?.here().into_iter().find(is_here)?;
         Some(format!("{} (process {})", found.who, found.pid))
+    }
+
+    /// Returns whether the owner of a worktree is a running member.
+    fn is_running(&self, owner: &Owner) -> Result<bool, String> {
+        let agent = owner.member.clone().zip(owner.team.clone());
+        match (&self.0, agent) {
+            (Some(occupants), Some((member, team))) => {
+                occupants.is_running(&AgentId::new(member, team), owner.spawn_id)
+            }
+            _ => Ok(false),
+        }
     }
 }
 
-impl fmt::Debug for Occupants {
+impl fmt::Debug for KnownOccupants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Occupants")
+        f.write_str("KnownOccupants")
     }
 }
 
 /// Returns a description of the user of a worktree: its holder, a member or lead whose recorded
 /// directory is in it, or any process whose working directory is in it. Returns `Err` if it cannot
 /// be determined.
-pub(crate) fn user_of(record: &Record, occupants: &Occupants) -> Result<Option<String>, String> {
-    let user = holder(record)?.or_else(|| occupants.within(&record.path));
+pub(crate) fn user_of(
+    record: &Record,
+    occupants: &KnownOccupants,
+) -> Result<Option<String>, String> {
+    let user = holder(record, occupants)?.or_else(|| occupants.within(&record.path));
     Ok(user.or_else(|| process_in(&record.path)))
 }
 
-/// Returns a description of the holder of a worktree: its owner, by its life lock, or the process
-/// it is assigned to.
-pub(crate) fn holder(record: &Record) -> Result<Option<String>, String> {
+/// Returns a description of the holder of a worktree: its owner, or the process it is assigned to.
+pub(crate) fn holder(
+    record: &Record,
+    occupants: &KnownOccupants,
+) -> Result<Option<String>, String> {
     if record.in_use {
-        if is_owner_alive(&record.owner)? {
+        if occupants.is_running(&record.owner)? {
             return Ok(Some(record.owner.describe()));
         }
         if let Some(process) = record
@@ -78,25 +102,6 @@ pub(crate) fn holder(record: &Record) -> Result<Option<String>, String> {
         }
     }
     Ok(None)
-}
-
-fn is_owner_alive(owner: &Owner) -> Result<bool, String> {
-    let Some(life) = &owner.life else {
-        return Ok(false);
-    };
-    match probe(life) {
-        Ok(Liveness::Dead | Liveness::Foreign) => return Ok(false),
-        Ok(Liveness::Alive) => {}
-        Err(error) => return Err(error.to_string()),
-    }
-    let content = read_optional(life).map_err(|error| error.to_string())?;
-    let living = content.and_then(|bytes| serde_json::from_slice::<LifeRecord>(&bytes).ok());
-    // Another spawn of the same name may be running elsewhere. If its file cannot be read, it may
-    // be this one.
-    Ok(match (living, owner.spawn_id) {
-        (Some(living), Some(spawn)) => living.spawn_id == spawn,
-        _ => true,
-    })
 }
 
 fn is_running(mark: &ProcessMark) -> bool {

@@ -15,6 +15,7 @@ use crate::registry::WorktreeRegistry;
 use crate::remove::{finish, mark_released, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::target::clean_checkout;
+use crate::usage::KnownOccupants;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
     Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
@@ -55,7 +56,8 @@ impl Worktrees {
 
     /// Sets the lookup of running members and leads.
     #[must_use]
-    pub fn with_occupants(mut self, occupants: Occupants) -> Self {
+    pub fn with_occupants(mut self, occupants: Arc<dyn Occupants>) -> Self {
+        let occupants = KnownOccupants(Some(occupants));
         if let Some(by_hook) = &mut self.by_hook {
             by_hook.occupants = occupants.clone();
         }
@@ -182,7 +184,7 @@ impl Worktrees {
             repository: given.from.clone(),
         })?;
         let seen = check(&repository, &record)?;
-        record.hand_over(process)?;
+        record.hand_over(process, &self.registry.occupants)?;
         record.save(&repository)?;
         Ok(Created {
             cwd: record.path.clone(),

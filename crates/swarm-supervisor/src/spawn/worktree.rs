@@ -63,7 +63,6 @@ pub(super) async fn prepare(
             member: Some(options.name.clone()),
             agent: None,
             spawn_id: Some(spawn_id),
-            life: Some(spawn_context.store.team(team).life_path(&options.name)),
         },
         process: ProcessMark {
             pid: spawn_context.process.pid,

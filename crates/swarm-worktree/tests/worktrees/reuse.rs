@@ -1,8 +1,9 @@
 //! Reuse of a worktree by another owner: the former owner cannot change it any more.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use swarm_protocol::{MemberName, SpawnId};
+use swarm_protocol::{AgentId, MemberName, SpawnId};
 use swarm_worktree::{
     Created, Hazard, Occupant, Occupants, ProcessMark, Record, Request, WorktreeError,
     WorktreeOutcome,
@@ -11,13 +12,24 @@ use swarm_worktree::{
 use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
 /// An occupant of a directory that is known from records only.
-fn working(pid: u32, cwd: &Path) -> Occupants {
-    let occupant = Occupant {
+fn working(pid: u32, cwd: &Path) -> Arc<dyn Occupants> {
+    Arc::new(Working(Occupant {
         who: "the lead of other".to_owned(),
         pid,
         cwd: cwd.to_owned(),
-    };
-    Occupants::found_by(move || vec![occupant.clone()])
+    }))
+}
+
+struct Working(Occupant);
+
+impl Occupants for Working {
+    fn here(&self) -> Vec<Occupant> {
+        vec![self.0.clone()]
+    }
+
+    fn is_running(&self, _: &AgentId, _: Option<SpawnId>) -> Result<bool, String> {
+        Ok(false)
+    }
 }
 
 #[test]
