@@ -14,7 +14,7 @@ use swarm_permissions::{
     AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
 use swarm_protocol::{DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
-use swarm_store::BlockOn as _;
+use swarm_store::{BlockOn as _, Topic};
 use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -164,6 +164,7 @@ fn role(
 ) -> TeammateRole {
     let team = context.store.team(&order.agent.team);
     let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
+    let changes = team.watch(watcher, &Topic::Tasks);
     let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
     TeammateRole {
         mail: Arc::clone(mail),
@@ -171,7 +172,7 @@ fn role(
         grace: order.limits.shutdown_grace(),
         lead: LeadWatch::new(Arc::clone(watcher), Arc::clone(&team), on_lost),
         pause: PauseWatch::new(watcher, Arc::clone(&team), name, order.spawn_id),
-        reports: TurnReporter::new(Arc::clone(context), Arc::clone(reporter), tasks),
+        reports: TurnReporter::new(Arc::clone(context), Arc::clone(reporter), tasks, changes),
         team,
         shutdown_deadline: None,
         suspension: None,

@@ -159,6 +159,7 @@ impl Role for TeammateRole {
         tokio::select! {
             () = self.pause.changed() => {}
             () = self.lead.changed() => {}
+            () = self.reports.changed() => {}
         }
     }
 

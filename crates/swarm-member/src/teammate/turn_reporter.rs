@@ -1,13 +1,15 @@
 //! Reports of a teammate's turns to the lead, and its state between turns.
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_agent::{Injected, Totals, TurnOutcome};
 use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };
-use swarm_store::StoreError;
+use swarm_store::{Changes, StoreError};
 use swarm_team::MemberContext;
 
 use crate::reporter::{Reporter, TurnMail};
@@ -18,11 +20,15 @@ use crate::unanswered::{show_unanswered, unanswered_detail};
 /// Maximum bytes of a result in an idle notice; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;
 
+/// Time between attempts to send a notice.
+const RETRY_WAIT: Duration = Duration::from_secs(2);
+
 /// Reports every turn to the lead, once.
 pub(crate) struct TurnReporter {
     context: Arc<MemberContext>,
     reporter: Arc<Reporter>,
     tasks: TaskFollowUp,
+    task_changes: Changes,
     /// Notices that are not sent yet: the lead's inbox may be full, or the disk.
     unsent: VecDeque<IdleNotification>,
     /// Tasks that were in progress at the end of the last turn.
@@ -40,11 +46,13 @@ impl TurnReporter {
         context: Arc<MemberContext>,
         reporter: Arc<Reporter>,
         tasks: TaskFollowUp,
+        task_changes: Changes,
     ) -> Self {
         Self {
             context,
             reporter,
             tasks,
+            task_changes,
             unsent: VecDeque::new(),
             unreported: Vec::new(),
             waiting: None,
@@ -130,7 +138,8 @@ impl TurnReporter {
         reminder
     }
 
-    /// Sends the pending notices. Failures are retried at every wakeup.
+    /// Sends the pending notices. Failures are retried at every
+    /// wakeup, at the latest after [`RETRY_WAIT`].
     pub(crate) async fn send(&mut self) {
         match self.try_send().await {
             Ok(()) => self.untold = None,
@@ -155,6 +164,15 @@ impl TurnReporter {
             self.unsent.pop_front();
         }
         Ok(())
+    }
+
+    /// Resolves when the state between turns may have changed, or a failed notice is to be retried.
+    pub(crate) async fn changed(&mut self) {
+        tokio::select! {
+            () = self.task_changes.changed(), if !self.unreported.is_empty() => {}
+            () = tokio::time::sleep(RETRY_WAIT), if !self.unsent.is_empty() => {}
+            else => pending().await,
+        }
     }
 
     /// Returns the state of a member between turns. Others may have changed its tasks meanwhile.
