@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{MemberState, ROOT_VARIABLE as ROOT, SpawnId, SystemClock};
-use swarm_store::{FileStore, TeamStore as _};
+use swarm_store::{FileStore, TeamStore};
 
-use crate::{hold_life, report_state, team};
+use crate::{hold_life, report_state, team, team_file};
 
 const NAME: &str = "SWARM_LEAD_TEST_NAME";
 const LOCK: &str = "SWARM_LEAD_TEST_LOCK";
@@ -93,17 +93,16 @@ pub fn play_child() {
     ) else {
         return;
     };
-    let store = FileStore::new(root.into(), Arc::new(SystemClock));
+    let store = FileStore::new((&root).into(), Arc::new(SystemClock));
     let spawn = spawn.parse().unwrap();
-    let _life = hold_life(&store, &team(), &member, spawn);
-    report_state(&store, &team(), &member, spawn, MemberState::Idle);
+    let shared: Arc<dyn TeamStore> = Arc::new(store.clone());
+    let _life = hold_life(&shared, &team(), &member, spawn);
+    report_state(&shared, &team(), &member, spawn, MemberState::Idle);
     match role_variable(LOCK).as_deref() {
         Some("inbox") => {
-            let directory = store.team(&team()).team_directory();
+            let directory = team_file(Path::new(&root), "swarm/locks");
             let plan = LockPlan {
-                sidecar: &directory
-                    .join("swarm/locks")
-                    .join(format!("inbox-{member}")),
+                sidecar: &directory.join(format!("inbox-{member}")),
                 data: &[],
             };
             with_lock::<(), OsError>(&plan, &LockOptions::default(), |_| live_on()).unwrap();

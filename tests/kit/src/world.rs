@@ -1,13 +1,13 @@
-//! A team on disk with everything that is needed to lead it.
+//! A team with everything that is needed to lead it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
-use swarm_os::{DirectoryWatcher, LifeHolder};
+use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::{
     AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
@@ -17,7 +17,8 @@ use swarm_protocol::{
 };
 use swarm_protocol::{AnswerInPlace, RuleText};
 use swarm_store::{
-    Actor, BlockOn as _, Draft, FileStore, Inbox, NewMember, NewTeam, TeamStore, process,
+    Actor, BlockOn as _, Draft, FileStore, Inbox, Lease, MemoryStore, NewMember, NewTeam,
+    TeamStore, process,
 };
 use swarm_team::{Incoming, MemberLimits, sort_mail};
 use swarm_worktree::{Git, Worktrees};
@@ -32,6 +33,11 @@ pub fn name(text: &str) -> MemberName {
 
 pub fn team() -> TeamName {
     TeamName::parse("crew").unwrap()
+}
+
+/// Returns a file of the team `crew` below a config directory.
+pub fn team_file(root: &Path, name: &str) -> PathBuf {
+    root.join("teams/crew").join(name)
 }
 
 /// Records events.
@@ -76,16 +82,32 @@ impl EventSink for Events {
 #[derive(Debug)]
 pub struct World {
     pub directory: tempfile::TempDir,
-    pub store: Arc<FileStore>,
+    pub store: Arc<dyn TeamStore>,
+    /// The store, if it is in memory.
+    pub memory: Option<MemoryStore>,
     pub spawn_context: SpawnContext,
 }
 
 impl World {
-    /// Creates a config directory with the team `crew`, which has only its lead.
+    /// The team `crew` in memory, which has only its lead.
     pub fn new() -> Self {
         let world = Self::without_team();
         world.create_team();
         world
+    }
+
+    /// The team `crew` on files, for tests of other programs and processes, which use the files.
+    pub fn on_files() -> Self {
+        let world = Self::on_files_without_team();
+        world.create_team();
+        world
+    }
+
+    pub fn on_files_without_team() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        let store = FileStore::new(root, Arc::new(SystemClock));
+        Self::with(directory, Arc::new(store), None)
     }
 
     /// Creates the team `crew`.
@@ -104,14 +126,29 @@ impl World {
 
     pub fn without_team() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let store = MemoryStore::new(directory.path().join("root"), Arc::new(SystemClock));
+        Self::with(directory, Arc::new(store.clone()), Some(store))
+    }
+
+    fn with(
+        directory: tempfile::TempDir,
+        store: Arc<dyn TeamStore>,
+        memory: Option<MemoryStore>,
+    ) -> Self {
         let root = directory.path().join("root");
-        let store = Arc::new(FileStore::new(root.clone(), Arc::new(SystemClock)));
         let spawn_context = spawn_context(root, directory.path().to_owned(), store.clone());
         Self {
             directory,
             store,
+            memory,
             spawn_context,
         }
+    }
+
+    /// Returns a file of the team `crew`, if the world is on files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        assert!(self.memory.is_none(), "a world on files");
+        team_file(&self.spawn_context.root, name)
     }
 
     pub fn path(&self) -> PathBuf {
@@ -129,7 +166,7 @@ impl World {
         spawn
     }
 
-    pub fn live(&self, member: &str, spawn: SpawnId) -> LifeHolder {
+    pub fn live(&self, member: &str, spawn: SpawnId) -> Lease {
         hold_life(&self.store, &team(), member, spawn)
     }
 
@@ -157,11 +194,7 @@ impl World {
 
     /// Adds an unmarked entry to the lead's inbox, as another program would.
     pub fn write_raw(&self, from: &str, text: &str) {
-        let path = self
-            .store
-            .team(&team())
-            .inbox_directory()
-            .join("team-lead.json");
+        let path = self.file("inboxes/team-lead.json");
         let bytes = std::fs::read(&path).unwrap_or_else(|_| b"[]".to_vec());
         let mut entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
         entries.push(serde_json::json!({"from": from, "text": text, "timestamp": "2026-11-20T17:53:21.411Z", "read": false}));
@@ -220,7 +253,7 @@ impl World {
         member: &str,
         spawn: SpawnId,
         answer: Answer,
-    ) -> std::thread::JoinHandle<LifeHolder> {
+    ) -> std::thread::JoinHandle<Lease> {
         let (store, member) = (self.store.clone(), member.to_owned());
         let life = self.live(&member, spawn);
         report_state(&store, &team(), &member, spawn, MemberState::Idle);
@@ -271,7 +304,7 @@ impl Answer {
 }
 
 /// Returns the shutdown request in a member's inbox.
-pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
+pub fn asked(store: &Arc<dyn TeamStore>, member: &str) -> Option<ShutdownRequest> {
     let unread = store
         .team(&team())
         .take_unread(&name(member))
@@ -283,7 +316,7 @@ pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
 }
 
 /// Sends the idle notification of a member at the end of a turn.
-pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
+pub fn idle_notice(store: &Arc<dyn TeamStore>, member: &str, result: Option<&str>) {
     let frame = ControlFrame::IdleNotification(IdleNotification {
         from: member.to_owned(),
         timestamp: SystemClock.now().iso(),
@@ -304,8 +337,8 @@ pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
 }
 
 pub fn reserve(
-    store: &FileStore,
-    cwd: &std::path::Path,
+    store: &Arc<dyn TeamStore>,
+    cwd: &Path,
     member: &str,
     prompt: Option<&str>,
 ) -> SpawnId {
@@ -322,7 +355,7 @@ pub fn reserve(
     spawn_id
 }
 
-pub fn commit(store: &FileStore, spawn: SpawnId) {
+pub fn commit(store: &Arc<dyn TeamStore>, spawn: SpawnId) {
     store
         .team(&team())
         .commit_spawn(&spawn, PaneId::none(), BackendType::Headless, None)
@@ -331,11 +364,11 @@ pub fn commit(store: &FileStore, spawn: SpawnId) {
 }
 
 pub fn hold_life(
-    store: &FileStore,
+    store: &Arc<dyn TeamStore>,
     team: &TeamName,
     member: &str,
     spawn_id: SpawnId,
-) -> LifeHolder {
+) -> Lease {
     let record = LifeRecord {
         kind: LifeKind::Process,
         pid: std::process::id(),
@@ -346,12 +379,12 @@ pub fn hold_life(
         confined: false,
         off_loopback: false,
     };
-    let path = store.team(team).life_path(&name(member));
-    LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
+    let (team, member) = (store.team(team), name(member));
+    team.take_life(&member, &record).block_on().unwrap()
 }
 
 pub fn report_state(
-    store: &FileStore,
+    store: &Arc<dyn TeamStore>,
     team: &TeamName,
     member: &str,
     spawn_id: SpawnId,
@@ -376,7 +409,7 @@ pub fn report_state(
         .unwrap();
 }
 
-fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnContext {
+fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<dyn TeamStore>) -> SpawnContext {
     let own = std::process::id();
     let worktrees = root.join("swarm/worktrees");
     let rule = |text: &str| RuleText {

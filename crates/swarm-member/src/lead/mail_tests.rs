@@ -1,5 +1,6 @@
 //! Mail of a lead: frames for the program and text for the model.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use swarm_agent::{Interjections, Rights};
@@ -9,7 +10,7 @@ use swarm_protocol::{
     PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
     ShutdownApproved, SpawnId,
 };
-use swarm_store::{BlockOn as _, Draft, TeamStore};
+use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
 
 use super::mail::LeadMail;
@@ -195,7 +196,7 @@ fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
 
 #[tokio::test]
 async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_not_at_all() {
-    let world = World::new();
+    let world = World::on_files();
     let (mail, events) = mail(&world);
     let plan = |from: &str| {
         serde_json::json!({"type": "plan_approval_request", "requestId": format!("plan_approval-1@{from}@t"),
@@ -205,17 +206,11 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     world.write_raw("mallory", &plan("mallory"));
     let read = mail.handler.take().await.unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
-    let path = world
-        .store
-        .team(&team())
-        .team_directory()
-        .join("config.json");
-    let mut config: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    config["members"].as_array_mut().unwrap().push(serde_json::json!({
-        "agentId": "eve@t", "name": "eve", "joinedAt": 1, "tmuxPaneId": "%7", "cwd": "/", "subscriptions": [],
-    }));
-    swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
+    let files = world.store.team(&team());
+    files
+        .add_external(&name("eve"), Path::new("/"))
+        .await
+        .unwrap();
     world.write_raw("eve", &plan("eve"));
     assert_eq!(
         mail.handler.take().await.unwrap().len(),
@@ -267,7 +262,7 @@ const ABOUT_THE_LEAD: [&str; 9] = [
 #[tokio::test]
 async fn d18_no_frame_of_a_member_is_about_the_lead() {
     for text in ABOUT_THE_LEAD {
-        let world = World::new();
+        let world = World::on_files();
         let (mail, events) = mail(&world);
         world.join("bob");
         let frame = ControlFrame::from_text(text).unwrap();
@@ -294,7 +289,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
 
 #[tokio::test]
 async fn d18_a_frame_from_the_lead_to_itself_is_not_shown_to_its_model() {
-    let world = World::new();
+    let world = World::on_files();
     let (mail, _) = mail(&world);
     // Written to the file by hand: a lead does not send itself messages.
     for text in &ABOUT_THE_LEAD[..3] {
@@ -324,15 +319,11 @@ async fn only_urgent_mail_is_let_in_between_calls() {
 
 #[tokio::test]
 async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing() {
-    let world = World::new();
+    let world = World::on_files();
     let (mail, _) = mail(&world);
     send(&world, Draft::new("bob", "hurry").urgent());
     let let_in = mail.handler.between_calls().await;
-    let locks = world
-        .store
-        .team(&team())
-        .team_directory()
-        .join("swarm/locks");
+    let locks = world.file("swarm/locks");
     let away = locks.with_extension("away");
     std::fs::rename(&locks, &away).unwrap();
     mail.handler.delivered(&let_in[0].message_ids).await;
@@ -351,7 +342,7 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
 }
 
 /// A running member that has reported that it will stop.
-fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_os::LifeHolder) {
+fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_store::Lease) {
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, state);
@@ -419,7 +410,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
-    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.store.team(&team())).unwrap();
     assert_eq!((deaths(&world), world.stops().len()), (1, 0));
     assert!(world.has("bob"), "its conversation can be carried on");
 }

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, SpawnId, Task, TaskId, UnixMs};
-use swarm_store::{Actor, BlockOn as _, TeamStore, process};
+use swarm_store::{Actor, BlockOn as _, process};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
@@ -203,7 +203,7 @@ async fn restarted_member_gets_its_unclaimed_tasks() {
     let life = world.live("bob", spawn);
     let [free, taken] = [(); 2].map(|()| world.task_of("bob", spawn));
     drop(life);
-    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.store.team(&team())).unwrap();
     let found = handover(&*world.store.team(&team())).unwrap();
     let had: Vec<TaskId> = found.dead[0].tasks.iter().map(|task| task.id).collect();
     assert_eq!(had, [free, taken]);

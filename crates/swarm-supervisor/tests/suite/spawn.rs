@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_os::LifeHolder;
 use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{
-    BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode, SpawnId,
+    BackendType, ErrorKind, Event, Hello, InboxEntry, Member, PaneId, PermissionMode, SpawnId,
+    TeamConfig,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, Draft, Lease, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +44,7 @@ fn options(world: &World) -> SpawnOptions {
 #[derive(Clone, Default)]
 struct Stage {
     backend: RecordingBackend,
-    lives: Arc<Mutex<Vec<LifeHolder>>>,
+    lives: Arc<Mutex<Vec<Lease>>>,
     order: Arc<Mutex<Option<(SpawnOrder, u32)>>>,
 }
 
@@ -117,7 +117,7 @@ impl Stage {
 }
 
 fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
-    let directory = store.team(&team()).member_dir(&name("bob"));
+    let directory = store.team(&team()).local_directory(&name("bob"));
     directory.join(SpawnOrder::file_name(spawn.parse().unwrap()))
 }
 
@@ -143,15 +143,13 @@ fn entry(world: &World) -> Option<Member> {
     config.member(&name("bob")).cloned()
 }
 
-/// Returns roster and inboxes as bytes.
-fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
-    let config = world
-        .store
-        .team(&team())
-        .team_directory()
-        .join("config.json");
-    let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
-    (std::fs::read(config).unwrap(), std::fs::read(inbox).ok())
+/// Returns roster and inbox.
+fn before(world: &World) -> (TeamConfig, Vec<InboxEntry>) {
+    let files = world.store.team(&team());
+    // A name without an inbox is unknown.
+    let inbox = files.inbox(&name("bob")).block_on();
+    let inbox = inbox.map(|inbox| inbox.entries).unwrap_or_default();
+    (files.config().block_on().unwrap(), inbox)
 }
 
 fn aborted_spawns(world: &World) -> usize {
@@ -162,18 +160,15 @@ fn aborted_spawns(world: &World) -> usize {
 
 /// Asserts that a failed spawn leaves no trace: roster and inbox unchanged, no order, no pane, and
 /// an event with the reason.
-fn assert_undone(world: &World, stage: &Stage, was: &(Vec<u8>, Option<Vec<u8>>)) {
-    let now = before(world);
-    let roster = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
-    assert_eq!(roster(&now.0), roster(&was.0));
-    assert_eq!(now.1, was.1);
+fn assert_undone(world: &World, stage: &Stage, was: &(TeamConfig, Vec<InboxEntry>)) {
+    assert_eq!(before(world), *was);
     assert_eq!(orders(world), Vec::<PathBuf>::new());
     assert_eq!(stage.open_panes(), 0);
     assert_eq!(aborted_spawns(world), 1);
 }
 
 fn orders(world: &World) -> Vec<PathBuf> {
-    let directory = world.store.team(&team()).member_dir(&name("bob"));
+    let directory = world.store.team(&team()).local_directory(&name("bob"));
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
@@ -582,7 +577,7 @@ async fn dead_member_keeps_its_entry_if_the_restart_fails() {
         let world = World::new();
         let spawn = world.join("bob");
         drop(world.live("bob", spawn));
-        swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+        swarm_team::reconcile(&world.store.team(&team())).unwrap();
         let stage = Stage::new();
         let backend = stage.backend.clone();
         stage

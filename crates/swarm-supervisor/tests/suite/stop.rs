@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::{Liveness, LockOptions};
-use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
-use swarm_store::{BlockOn as _, Draft, FileStore, StoreError, TeamStore};
+use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId, SystemClock};
+use swarm_store::{BlockOn as _, Draft, FileStore, StoreError};
 use swarm_team::SpawnOrder;
 
 use swarm_supervisor::await_reported_end;
@@ -122,7 +122,7 @@ async fn refusal_already_read_by_the_lead_counts() {
 
 #[tokio::test]
 async fn refusal_is_ignored_with_force() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
     let store = world.store.clone();
@@ -149,7 +149,7 @@ async fn refusal_is_ignored_with_force() {
 
 #[tokio::test]
 async fn l1_unresponsive_member_is_terminated_at_the_deadline() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
     let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
@@ -163,7 +163,7 @@ async fn l1_unresponsive_member_is_terminated_at_the_deadline() {
 
 #[tokio::test]
 async fn l5_process_that_ignores_sigterm_is_killed() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn = world.join("bob");
     let mut child = Child::stubborn(&world.spawn_context.root, "bob", spawn);
     let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
@@ -184,14 +184,14 @@ async fn l5_process_that_ignores_sigterm_is_killed() {
 #[tokio::test]
 async fn l5_frozen_member_with_a_lock_is_terminated_without_delay() {
     for lock in ["inbox", "roster"] {
-        let mut world = World::new();
+        let mut world = World::on_files();
         // A process that waits for this lock times out.
         let patient = LockOptions {
             deadline: Duration::from_hours(1),
             ..LockOptions::default()
         };
-        world.spawn_context.store =
-            Arc::new(FileStore::clone(&world.store).with_lock_options(patient));
+        let store = FileStore::new(world.spawn_context.root.clone(), Arc::new(SystemClock));
+        world.spawn_context.store = Arc::new(store.with_lock_options(patient));
         let (alice, bob) = (world.join("alice"), world.join("bob"));
         let mut frozen = Child::frozen_with(lock, &world.spawn_context.root, "bob", bob);
         let _alice = Child::start(&world.spawn_context.root, "alice", alice);
@@ -205,7 +205,7 @@ async fn l5_frozen_member_with_a_lock_is_terminated_without_delay() {
         })
         .await;
         if lock == "inbox" {
-            let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
+            let inbox = world.file("inboxes/bob.json");
             let text = std::fs::read_to_string(inbox).unwrap_or_default();
             assert!(
                 !text.contains("shutdown_request"),
@@ -217,10 +217,10 @@ async fn l5_frozen_member_with_a_lock_is_terminated_without_delay() {
 
 #[tokio::test]
 async fn member_with_unwritable_inbox_is_stopped_only_with_force() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
-    let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
+    let inbox = world.file("inboxes/bob.json");
     drop(std::fs::remove_file(&inbox));
     swarm_os::create_private_dir(&inbox).unwrap();
     let (dep, team, bob) = (&world.spawn_context, team(), name("bob"));
@@ -252,7 +252,7 @@ async fn exited_member_is_not_reported_as_killed() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.store.team(&team())).unwrap();
     let stopped = kill(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
@@ -344,7 +344,7 @@ async fn death_is_recorded_once() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.store.team(&team())).unwrap();
     shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
@@ -358,7 +358,7 @@ async fn death_is_recorded_once() {
 
 #[tokio::test]
 async fn leads_and_members_of_other_programs_are_not_stopped() {
-    let world = World::new();
+    let world = World::on_files();
     world.join("bob");
     let end = async |member: &str| {
         shutdown(&world.spawn_context, &team(), &name(member), &options())
@@ -372,8 +372,7 @@ async fn leads_and_members_of_other_programs_are_not_stopped() {
         };
         assert!(known.contains(&name("bob")));
     }
-    world
-        .store
+    FileStore::new(world.spawn_context.root.clone(), Arc::new(SystemClock))
         .update_config(&team(), |config| {
             config.member_mut(&name("bob")).unwrap().swarm = None;
             Ok(())
@@ -437,7 +436,7 @@ async fn concurrent_stops_record_one_exit() {
 async fn spawn_stopped_in_progress_is_rolled_back() {
     let world = World::new();
     let spawn = world.reserve("bob", Some("run the tests"));
-    let directory = world.store.team(&team()).member_dir(&name("bob"));
+    let directory = world.store.team(&team()).local_directory(&name("bob"));
     let order = directory.join(SpawnOrder::file_name(spawn));
     swarm_os::replace_alone(&order, b"keys").unwrap();
     kill(&world.spawn_context, &team(), &name("bob"))
@@ -468,15 +467,11 @@ fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::p
 
 #[tokio::test]
 async fn roster_entry_is_removed_before_the_spawn_is_terminated() {
-    let mut world = World::new();
+    let mut world = World::on_files();
     world.spawn_context.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
     let seen = world.path().join("seen");
-    let roster = world
-        .store
-        .team(&team())
-        .team_directory()
-        .join("config.json");
+    let roster = world.file("config.json");
     // Waiting callers receive the last value it saw.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
     let mut child = marked(&world, spawn, script, &[&roster, &seen]);
@@ -490,7 +485,7 @@ async fn roster_entry_is_removed_before_the_spawn_is_terminated() {
 
 #[tokio::test]
 async fn team_stops_in_parallel_and_reports_failures() {
-    let world = World::new();
+    let world = World::on_files();
     let (alice, bob, carol) = (world.join("alice"), world.join("bob"), world.join("carol"));
     let player = world.play("alice", alice, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(player.join().unwrap()));

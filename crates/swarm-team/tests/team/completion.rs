@@ -23,7 +23,7 @@ struct Scene {
 }
 
 fn scene() -> Scene {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let directory = tempfile::tempdir().unwrap();
     let files = directory.path().canonicalize().unwrap().join("merge");

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command};
 
 use swarm_protocol::{LifeKind, LifeRecord, SpawnId};
-use swarm_store::{TeamStore, process};
+use swarm_store::process;
 use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
 
 use crate::world::{World, name};
@@ -20,7 +20,7 @@ fn unmarked() -> Child {
 
 #[test]
 fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
-    let world = World::new();
+    let world = World::on_files();
     let (spawn, other) = (SpawnId::random(), SpawnId::random());
     let mut child = unmarked();
     let record = LifeRecord {
@@ -36,14 +36,14 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     let bob = name("bob");
     let (store, team) = (&*world.store, &world.team);
     let meant = |spawn| {
-        processes_of_members(&*store.team(team), [(&bob, spawn)])
+        processes_of_members(&store.team(team), [(&bob, spawn)])
             .processes
             .now()
     };
-    let path = store.team(team).life_path(&bob);
+    let path = world.file("swarm/members/bob/life");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     // Computed before the child of an undone spawn has taken its life lock.
-    let target = processes_of_spawns(&*store.team(team), [spawn]);
+    let target = processes_of_spawns(&store.team(team), [spawn]);
 
     std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(
-        processes_of_spawns(&*store.team(team), [other])
+        processes_of_spawns(&store.team(team), [other])
             .processes
             .now(),
         []
@@ -93,7 +93,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         [(&bob, spawn)]
     );
     assert_eq!(
-        processes_of_spawns(&*store.team(team), [spawn])
+        processes_of_spawns(&store.team(team), [spawn])
             .processes
             .now(),
         meant(spawn)

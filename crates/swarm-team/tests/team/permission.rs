@@ -11,7 +11,7 @@ use swarm_protocol::{
     PermissionMode, PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState,
     SandboxPermissionResponse, input_digest,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore, process};
+use swarm_store::{BlockOn as _, Draft, StoreError, process};
 use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, approve, deny, open_request,
     wait_for_answer,
@@ -122,8 +122,7 @@ async fn look(
 
 /// Changes the file of a request by hand, as any process of the user can.
 fn tamper(world: &World, open: &OpenRequest, change: impl FnOnce(&mut Value)) {
-    let directory = world.files().requests_directory();
-    let file = directory.join(format!("{}.json", open.record.id));
+    let file = world.file(&format!("swarm/requests/{}.json", open.record.id));
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     change(&mut record);
     std::fs::write(&file, record.to_string()).unwrap();
@@ -252,7 +251,7 @@ async fn a_no_carries_its_reason() {
 
 #[tokio::test]
 async fn an_answer_without_a_journal_entry_is_ignored_and_the_request_stays_open() {
-    let world = World::new();
+    let world = World::on_files();
     let seated = world.seat_of_new("bob");
     let bob = &seated.context;
     let open = open(bob, &world, LONG);
@@ -281,7 +280,7 @@ async fn an_answer_without_a_journal_entry_is_ignored_and_the_request_stays_open
 
 #[tokio::test]
 async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let widened = open(&bob, &world, LONG);
     yes(&world, &widened, false);
@@ -300,7 +299,7 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
 
 #[tokio::test]
 async fn a_changed_call_is_not_what_was_approved() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let changes: [Change; 5] = [
         |record| record["input"]["command"] = "ls".into(),
@@ -327,7 +326,7 @@ async fn a_changed_call_is_not_what_was_approved() {
 
 #[tokio::test]
 async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let shown = open(&bob, &world, LONG);
     let cancel = CancellationToken::new();
@@ -514,14 +513,14 @@ async fn a_mailed_answer_is_ignored_if_a_person_or_a_swarm_lead_leads() {
 
 #[tokio::test]
 async fn a_mailed_answer_is_ignored_after_the_leads_life_file_was_removed() {
-    let world = World::new();
+    let world = World::on_files();
     let seated = world.seat_of_new("bob");
     let bob = &seated.context;
     led_by_another_program(&world);
     let lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
     bob.note_who_leads(&*world.files()).await.unwrap();
     let open = open(bob, &world, LONG);
-    std::fs::remove_file(world.files().life_path(&name("team-lead"))).unwrap();
+    std::fs::remove_file(world.file("swarm/members/team-lead/life")).unwrap();
     let id = &open.record.id;
     mail_response(&world, "team-lead", &success(id, None));
     assert_eq!(look(bob, &world, &open).await, None);
@@ -597,9 +596,9 @@ async fn the_lead_asks_through_the_queue_alone() {
 
 #[test]
 fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
-    let inbox = world.files().inbox_directory().join("team-lead.json");
+    let inbox = world.file("inboxes/team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     open_request(&bob, &*world.files(), call(), LONG)
         .block_on()
@@ -609,12 +608,12 @@ fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
 
 #[tokio::test]
 async fn a_member_trusts_only_the_key_of_its_spawn_order() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     bob.pin_key(world.files().verify_key().block_on().unwrap());
-    let keys = world.files().team_directory().join("swarm/keys");
-    let other = World::new();
-    let others = other.files().team_directory().join("swarm/keys");
+    let keys = world.file("swarm/keys");
+    let other = World::on_files();
+    let others = other.file("swarm/keys");
     for file in ["signing.key", "signing.pub"] {
         std::fs::copy(others.join(file), keys.join(file)).unwrap();
     }

@@ -142,17 +142,14 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
 
 #[tokio::test]
 async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
-    let world = World::new();
+    let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     approve(&*world.files(), &open.record, false, AnsweredBy::default())
         .await
         .unwrap();
     // A process with write access changes the plan in the approval.
-    let file = world
-        .files()
-        .requests_directory()
-        .join(format!("{}.json", open.record.id));
+    let file = world.file(&format!("swarm/requests/{}.json", open.record.id));
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     record["state"]["answer"]["updated_input"] = json!({"plan": "# Break it"});
     std::fs::write(&file, record.to_string()).unwrap();
@@ -326,7 +323,7 @@ fn asked_by(member: &str, text: &Value) -> Incoming {
 
 #[test]
 fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
-    let world = World::new();
+    let world = World::on_files();
     world.join("bob");
     world.foreigner("eve");
     let files = world.files();
@@ -396,7 +393,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
 
 #[test]
 fn always_gives_a_member_of_another_program_what_it_suggested() {
-    let world = World::new();
+    let world = World::on_files();
     world.foreigner("eve");
     let files = world.files();
     let suggestions = json!([
@@ -436,12 +433,12 @@ fn always_gives_a_member_of_another_program_what_it_suggested() {
 
 #[test]
 fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
-    let world = World::new();
+    let world = World::on_files();
     world.foreigner("eve");
     let files = world.files();
     let text = json!({"type": "sandbox_permission_request", "requestId": "sandbox-1-abcdefg", "workerId": "eve@crew",
                       "workerName": "eve", "hostPattern": {"host": "crates.io"}, "createdAt": 1});
-    let inbox = files.inbox_directory().join("team-lead.json");
+    let inbox = world.file("inboxes/team-lead.json");
     let entry = json!([{"from": "eve", "text": text.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false}]);
     std::fs::write(inbox, entry.to_string()).unwrap();
     for _ in 0..2 {

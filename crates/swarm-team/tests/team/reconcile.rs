@@ -22,11 +22,11 @@ fn an_unexpected_death_is_reported_once_with_the_released_tasks() {
         .claim(&crate::world::id(1), &bob.actor(&world.team))
         .block_on()
         .unwrap();
-    assert!(reconcile(&*world.files()).unwrap().died.is_empty());
+    assert!(reconcile(&world.files()).unwrap().died.is_empty());
     drop(life);
     let noticed: usize = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| reconcile(&*world.files()).unwrap().died.len()))
+            .map(|_| scope.spawn(|| reconcile(&world.files()).unwrap().died.len()))
             .collect();
         callers
             .into_iter()
@@ -50,7 +50,7 @@ fn an_end_in_order_is_no_news() {
     let (spawn, life) = world.live("bob");
     world.report("bob", spawn, MemberState::Stopped);
     drop(life);
-    let report = reconcile(&*world.files()).unwrap();
+    let report = reconcile(&world.files()).unwrap();
     assert!(report.died.len() == 1 && report.died[0].in_order);
     assert!(world.unread("team-lead").is_empty());
 }
@@ -61,7 +61,7 @@ fn several_deaths_are_several_messages() {
     for member in ["alice", "bob"] {
         drop(world.live(member).1);
     }
-    reconcile(&*world.files()).unwrap();
+    reconcile(&world.files()).unwrap();
     let texts = world.read("team-lead");
     assert_eq!(texts.len(), 2);
     assert!(
@@ -95,7 +95,7 @@ impl Left {
         let mut ready = [0];
         let mut said = process.stdout.take().unwrap();
         said.read_exact(&mut ready).unwrap();
-        let directory = world.files().member_dir(&name("bob"));
+        let directory = world.files().local_directory(&name("bob"));
         let order = directory.join(SpawnOrder::file_name(spawn_id));
         std::fs::write(&order, "keys").unwrap();
         Self { process, order }
@@ -116,7 +116,7 @@ fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
     let left = Left::of(&world, spawn_id);
-    let report = reconcile(&*world.files()).unwrap();
+    let report = reconcile(&world.files()).unwrap();
     assert_eq!(report.rolled_back.len(), 1);
     left.assert_gone();
 }
@@ -140,7 +140,7 @@ async fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_awa
     lapse(&world, spawn_id);
     let (_alice, _alive) = world.live("alice");
     let left = Left::of(&world, spawn_id);
-    let full = world.store_with(StoreLimits {
+    let full = world.memory().with_limits(StoreLimits {
         max_members: 1,
         ..StoreLimits::default()
     });
@@ -155,17 +155,17 @@ async fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_awa
 
 #[tokio::test]
 async fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
     drop(world.live("alice").1);
     let left = Left::of(&world, spawn_id);
     // The notice of the death cannot be delivered.
-    let inbox = world.files().inbox_directory().join("team-lead.json");
+    let inbox = world.file("inboxes/team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
-    reconcile(&*world.files()).unwrap_err();
+    reconcile(&world.files()).unwrap_err();
     left.assert_gone();
     std::fs::remove_dir(&inbox).unwrap();
-    let report = reconcile(&*world.files()).unwrap();
+    let report = reconcile(&world.files()).unwrap();
     assert_eq!((report.died.len(), report.rolled_back.len()), (1, 0));
 }

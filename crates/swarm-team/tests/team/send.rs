@@ -45,11 +45,11 @@ fn a_message_carries_its_sender_colour_summary_and_urgency() {
 }
 
 #[test]
-fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
+fn d3_an_unknown_name_is_refused_with_the_known_ones_and_nothing_is_written() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     world.join("engineer");
-    let before = world.inboxes();
+    let before = world.memory().content();
     let error = send_text(&bob.context, "enginer", prose("hello"))
         .block_on()
         .unwrap_err();
@@ -57,7 +57,7 @@ fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
     for word in ["enginer", "engineer", "team-lead", "bob"] {
         assert!(said.contains(word), "{said}");
     }
-    assert_eq!(world.inboxes(), before);
+    assert_eq!(world.memory().content(), before);
     assert!(bob.events().is_empty());
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_os::{LockInterrupt, LockOptions};
+use swarm_os::LockInterrupt;
 use swarm_protocol::{ControlFrame, Event, IsoTime, MemberState, RequestId, ShutdownRequest};
 use swarm_team::{Incoming, PendingShutdown, SendMessageTool};
 use swarm_tools::{BackgroundAgents, ToolOutput};
@@ -347,14 +347,13 @@ async fn a_refusal_that_waits_for_a_lock_already_closes_the_request() {
     let world = World::new();
     let bob = mate(&world, "bob");
     bob.shutdown.enter(request("r-1"));
-    let lock = world.files().inbox_directory().join("team-lead.json.lock");
-    std::fs::create_dir(&lock).unwrap();
+    let held = world.memory().hold();
     let refusal = call(&bob.tool, response("r-1", false, Some("tests run")));
     // Like a turn that is cancelled meanwhile.
     let waited = tokio::time::timeout(Duration::from_millis(20), refusal).await;
     assert!(waited.is_err(), "the lock is held");
     assert_eq!(bob.shutdown.open(), None);
-    std::fs::remove_dir(&lock).unwrap();
+    drop(held);
 }
 
 #[tokio::test]
@@ -362,19 +361,13 @@ async fn a_refusal_that_cannot_be_sent_leaves_the_request_open() {
     let mut world = World::new();
     let interrupt = LockInterrupt::default();
     interrupt.interrupt();
-    let options = LockOptions {
-        interrupt: Some(interrupt),
-        ..LockOptions::default()
-    };
-    let store = (*world.store).clone();
-    world.store = Arc::new(store.with_lock_options(options));
+    world.store = world.store.with_lock_interrupt(&interrupt);
     let bob = mate(&world, "bob");
     bob.shutdown.enter(request("r-1"));
-    let lock = world.files().inbox_directory().join("team-lead.json.lock");
-    std::fs::create_dir(&lock).unwrap();
+    let held = world.memory().hold();
     refusal(&call(&bob.tool, response("r-1", false, Some("tests run"))).await);
     assert!(bob.shutdown.is_open(&request_id("r-1")));
-    std::fs::remove_dir(&lock).unwrap();
+    drop(held);
     let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
     assert!(!output.is_error, "{}", output.content);
     assert_eq!(bob.shutdown.open(), None);

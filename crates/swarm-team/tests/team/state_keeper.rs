@@ -101,7 +101,7 @@ fn without_a_team_the_report_is_kept_until_there_is_one() {
 
 #[test]
 fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
-    let world = World::new();
+    let world = World::on_files();
     let spawn = world.join("bob");
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let written = || {
@@ -119,7 +119,7 @@ fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
         Some(&*world.files()),
         UnixMs(4),
     );
-    let path = world.files().member_dir(&name("bob")).join("state.json");
+    let path = world.file("swarm/members/bob/state.json");
     std::fs::remove_file(&path).unwrap();
     keeper.catch_up(&*world.files());
     assert!(!path.exists(), "there is nothing new to see");

@@ -240,7 +240,7 @@ async fn no_notice_for_own_or_blocked_tasks_and_no_inbox_for_unknown_owners() {
         "{}",
         refused.content
     );
-    assert_eq!(world.inboxes(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.receivers(), []);
 }
 
 #[tokio::test]
@@ -269,12 +269,12 @@ async fn t3_the_owner_of_an_unblocked_task_is_notified_once_with_the_description
 
 #[tokio::test]
 async fn t3_an_owner_given_as_an_agent_id_is_notified() {
-    let world = World::new();
+    let world = World::on_files();
     let alice = world.seat_of_new("alice").context;
     world.join("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
-    let file = world.files().tasks_directory().join("2.json");
+    let file = world.file("../../tasks/crew/2.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"bob\"", "\"bob@crew\"")).unwrap();
     ok(&update(&alice, start(1)).await);
@@ -344,7 +344,7 @@ async fn the_list_shows_states_owners_and_open_blockers() {
 
 #[tokio::test]
 async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
-    let world = World::new();
+    let world = World::on_files();
     let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let (owner, other) = (

@@ -1,6 +1,5 @@
-//! A team on disk, and contexts of its members.
+//! A team, and contexts of its members.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,19 +12,17 @@ use swarm_protocol::{
     SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
 };
 use swarm_store::{
-    Actor, BlockOn as _, FileStore, NewMember, NewTeam, StoreError, StoreLimits, Team, TeamStore,
-    process,
+    Actor, BlockOn as _, FileStore, Lease, MemoryStore, NewMember, NewTeam, StoreError,
+    StoreLimits, Team, TeamStore, process,
 };
 use swarm_team::{Incoming, MemberContext, TeamCreator, sort_mail};
 use swarm_tools::{Caller, Tool, ToolContext, ToolOutput};
 
-fn store_in(directory: &tempfile::TempDir, limits: StoreLimits) -> FileStore {
-    FileStore::new(directory.path().join("root"), Arc::new(SystemClock)).with_limits(limits)
-}
-
 pub(crate) struct World {
     directory: tempfile::TempDir,
-    pub(crate) store: Arc<FileStore>,
+    pub(crate) store: Arc<dyn TeamStore>,
+    /// The store, if it is in memory.
+    memory: Option<MemoryStore>,
     pub(crate) team: TeamName,
 }
 
@@ -59,7 +56,7 @@ impl World {
         self.store.team(&self.team)
     }
 
-    /// With the team `crew`, which has only its lead.
+    /// With the team `crew` in memory, which has only its lead.
     pub(crate) fn new() -> Self {
         Self::with_limits(StoreLimits::default())
     }
@@ -72,20 +69,46 @@ impl World {
 
     pub(crate) fn without_team(limits: StoreLimits) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        let store = MemoryStore::new(root, Arc::new(SystemClock)).with_limits(limits);
+        Self::with(directory, Arc::new(store.clone()), Some(store))
+    }
+
+    /// With the team `crew` on files, for tests of what other programs write there.
+    pub(crate) fn on_files() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = FileStore::new(directory.path().join("root"), Arc::new(SystemClock));
+        let world = Self::with(directory, Arc::new(store), None);
+        world.found();
+        world
+    }
+
+    fn with(
+        directory: tempfile::TempDir,
+        store: Arc<dyn TeamStore>,
+        memory: Option<MemoryStore>,
+    ) -> Self {
         Self {
-            store: Arc::new(store_in(&directory, limits)),
+            store,
+            memory,
             team: TeamName::parse("crew").unwrap(),
             directory,
         }
     }
 
-    /// Opens the files with other limits.
-    pub(crate) fn store_with(&self, limits: StoreLimits) -> FileStore {
-        store_in(&self.directory, limits)
+    /// Returns the store, if it is in memory.
+    pub(crate) fn memory(&self) -> MemoryStore {
+        self.memory.clone().unwrap()
+    }
+
+    /// Returns a file of the team, if it is on files.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        assert!(self.memory.is_none(), "a team on files");
+        self.directory.path().join("root/teams/crew").join(name)
     }
 
     pub(crate) fn found(&self) {
-        found(&self.store, &self.team).unwrap();
+        found(&*self.store, &self.team).unwrap();
     }
 
     pub(crate) fn reserve(&self, member: &str) -> SpawnId {
@@ -126,15 +149,15 @@ impl World {
         spawn
     }
 
-    /// A committed member that is alive until the file is dropped.
-    pub(crate) fn live(&self, member: &str) -> (SpawnId, File) {
+    /// A committed member that is alive until the lease is dropped.
+    pub(crate) fn live(&self, member: &str) -> (SpawnId, Lease) {
         let spawn_id = self.join(member);
         (spawn_id, self.hold_life(member, spawn_id))
     }
 
     /// Sets a worktree for all members.
     pub(crate) fn give_worktrees(&self, path: &str) {
-        let file = self.directory.path().join("root/teams/crew/config.json");
+        let file = self.file("config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         for member in config["members"].as_array_mut().unwrap() {
             member["worktreePath"] = path.into();
@@ -144,7 +167,7 @@ impl World {
 
     /// Adds a member of another program.
     pub(crate) fn foreigner(&self, member: &str) {
-        let file = self.directory.path().join("root/teams/crew/config.json");
+        let file = self.file("config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         let entry = serde_json::json!({
             "agentId": format!("{member}@crew"), "name": member, "joinedAt": 1, "tmuxPaneId": "%9",
@@ -154,7 +177,7 @@ impl World {
         std::fs::write(&file, config.to_string()).unwrap();
     }
 
-    pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> File {
+    pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> Lease {
         let record = LifeRecord {
             kind: LifeKind::Task,
             pid: std::process::id(),
@@ -165,11 +188,8 @@ impl World {
             confined: false,
             off_loopback: false,
         };
-        let path = self.store.team(&self.team).life_path(&name(member));
-        std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
-        let file = File::open(path).unwrap();
-        file.lock().unwrap();
-        file
+        let (files, member) = (self.files(), name(member));
+        files.take_life(&member, &record).block_on().unwrap()
     }
 
     pub(crate) fn report(&self, member: &str, spawn_id: SpawnId, state: MemberState) {
@@ -280,12 +300,11 @@ impl World {
             .unwrap()
     }
 
-    pub(crate) fn inboxes(&self) -> Vec<PathBuf> {
-        let directory = self.store.team(&self.team).inbox_directory();
-        let entries = std::fs::read_dir(directory).unwrap();
-        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        paths
+    /// Returns the names of the members with unread mail.
+    pub(crate) fn receivers(&self) -> Vec<MemberName> {
+        let mut names = self.files().config().block_on().unwrap().names();
+        names.retain(|name| !self.unread(name.as_str()).is_empty());
+        names
     }
 
     pub(crate) fn journal(&self) -> Vec<Event> {
@@ -295,7 +314,7 @@ impl World {
     }
 }
 
-fn found(store: &FileStore, team: &TeamName) -> Result<(), StoreError> {
+fn found(store: &dyn TeamStore, team: &TeamName) -> Result<(), StoreError> {
     let new = NewTeam {
         name: team.clone(),
         description: None,
@@ -314,11 +333,11 @@ fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {
 
 /// Creates the world's team for a lead that needs one.
 #[derive(Debug)]
-struct Creating(Arc<FileStore>, TeamName);
+struct Creating(Arc<dyn TeamStore>, TeamName);
 
 impl TeamCreator for Creating {
     fn create_team(&self) -> Result<TeamName, StoreError> {
-        found(&self.0, &self.1)?;
+        found(&*self.0, &self.1)?;
         Ok(self.1.clone())
     }
 }

@@ -10,7 +10,7 @@ use swarm_permissions::RuleSet;
 use swarm_protocol::{
     AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
 };
-use swarm_store::{BlockOn as _, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::LeadError;
@@ -30,7 +30,15 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new() -> Self {
-        let mut world = World::without_team();
+        Self::of(World::without_team())
+    }
+
+    /// On files, for members that are processes.
+    fn on_files() -> Self {
+        Self::of(World::on_files_without_team())
+    }
+
+    fn of(mut world: World) -> Self {
         world.spawn_context.mode = PermissionMode::BypassPermissions;
         world.spawn_context.ceiling = PermissionMode::BypassPermissions;
         world.spawn_context.limits.shutdown_grace_ms = 20;
@@ -77,9 +85,12 @@ impl Run {
 
     /// With the team `crew` from the start.
     pub(super) fn with_team() -> Self {
-        let mut run = Self::new();
-        run.parts.team = Some(team());
-        run
+        Self::new().with_new_team()
+    }
+
+    fn with_new_team(mut self) -> Self {
+        self.parts.team = Some(team());
+        self
     }
 
     pub(super) async fn go(self) -> Result<RunReport, LeadError> {
@@ -297,7 +308,7 @@ async fn a_lead_whose_conversation_has_no_room_left_is_exhausted() {
 
 #[tokio::test]
 async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
-    let mut run = Run::with_team();
+    let mut run = Run::on_files().with_new_team();
     run.parts.remove_team = true;
     let world = run.world.clone();
     let (tell, told) = std::sync::mpsc::channel();
@@ -307,7 +318,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
         tell.send(Child::start(&world.spawn_context.root, "bob", spawn))
             .unwrap();
         // An unreadable task list stops the run.
-        let tasks = world.store.team(&team()).tasks_directory();
+        let tasks = world.path().join("root/tasks/crew");
         std::fs::remove_dir_all(&tasks).unwrap();
         swarm_os::replace_alone(&tasks, b"no directory").unwrap();
         say("bob works")
@@ -336,13 +347,13 @@ impl EventSink for BreaksTranscript {
 
 #[tokio::test]
 async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
-    let mut run = Run::new();
+    let mut run = Run::on_files();
     let world = run.world.clone();
     world.create_team();
     let ann = reserve(&world.store, &world.path(), "ann", None);
     commit(&world.store, ann);
     drop(hold_life(&world.store, &team(), "ann", ann));
-    swarm_team::reconcile(&*world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.store.team(&team())).unwrap();
     let bob = reserve(&world.store, &world.path(), "bob", None);
     commit(&world.store, bob);
     let mut child = Child::start(&world.spawn_context.root, "bob", bob);
@@ -397,7 +408,7 @@ async fn an_interrupt_stops_the_run_gracefully() {
 
 #[tokio::test]
 async fn a_second_interrupt_stops_the_run_immediately() {
-    let mut run = Run::with_team();
+    let mut run = Run::on_files().with_new_team();
     run.parts.spawn_context.limits.shutdown_grace_ms = 3_600_000;
     let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
     let world = run.world.clone();

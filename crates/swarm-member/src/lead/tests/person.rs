@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_protocol::MemberName;
-use swarm_store::{BlockOn as _, TeamStore};
+use swarm_store::BlockOn as _;
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::unbounded_channel;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_protocol::MemberState;
-use swarm_store::{BlockOn as _, TeamStore};
+use swarm_store::BlockOn as _;
 use tokio::sync::Notify;
 
 use super::world::{World, bob, until};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_protocol::{Event, MemberState, PauseMark, UnixMs};
-use swarm_store::TeamStore;
 use swarm_ui::PaneInput;
 use tokio::sync::Notify;
 

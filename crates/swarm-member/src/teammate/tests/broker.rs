@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
-use swarm_store::{BlockOn as _, Changes, TeamStore};
+use swarm_store::{BlockOn as _, Changes};
 
 use super::world::{World, bob};
 use crate::broker::PermissionBroker;

@@ -11,7 +11,7 @@ use swarm_testkit::{FakeModel, Reply, heard, say};
 
 #[tokio::test]
 async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after_a_crash() {
-    let world = World::new();
+    let world = World::on_files();
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Hang);
     let running = world.run(Some("run the tests"), &model);
@@ -39,7 +39,7 @@ async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after
 
 #[tokio::test]
 async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_loses_nothing() {
-    let world = World::new();
+    let world = World::on_files();
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Hang);
     let running = world.run(Some("run the tests"), &model);
@@ -67,7 +67,7 @@ async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_lose
 
 #[tokio::test]
 async fn d9_a_message_that_was_answered_is_only_acknowledged_after_a_crash() {
-    let world = World::new();
+    let world = World::on_files();
     let model = FakeModel::saying("green");
     let running = world.run(Some("run the tests"), &model);
     world.idle(1).await;
@@ -93,7 +93,7 @@ async fn d9_a_message_that_was_answered_is_only_acknowledged_after_a_crash() {
 
 #[tokio::test]
 async fn d9_one_inbox_state_replayed_four_times_is_one_turn() {
-    let world = World::new();
+    let world = World::on_files();
     let model = FakeModel::saying("green");
     let running = world.run(Some("run the tests"), &model);
     world.idle(1).await;
@@ -128,7 +128,7 @@ async fn d2_mail_sent_while_the_member_was_dead_is_read_by_the_next_spawn() {
 
 #[tokio::test]
 async fn d2_a_message_is_acknowledged_only_once_it_is_in_the_transcript_on_disk() {
-    let mut world = World::new();
+    let mut world = World::on_files();
     let (inbox, transcript) = (world.inbox_path(), world.transcript_path());
     let looks = Arc::new(Mutex::new(Vec::new()));
     let watch = {

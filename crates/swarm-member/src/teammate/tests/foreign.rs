@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
-use swarm_store::{BlockOn as _, TeamStore};
+use swarm_store::BlockOn as _;
 use swarm_team::approve;
 use swarm_testkit::{FakeModel, fake_acp_agent};
 
@@ -11,7 +11,7 @@ use super::world::{World, bob, until};
 use crate::teammate::Ending;
 
 fn world() -> (World, Arc<FakeModel>) {
-    let mut world = World::new();
+    let mut world = World::on_files();
     world.runtime = Arc::new(fake_acp_agent());
     (world, Arc::default())
 }

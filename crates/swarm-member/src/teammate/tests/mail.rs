@@ -10,7 +10,7 @@ use swarm_permissions::{Rule, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft, TeamStore};
+use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, allow_for_team, request_mode, team_rules};
 
 use super::world::{World, bob};
@@ -171,7 +171,7 @@ fn a_request_to_an_earlier_spawn_does_not_apply_to_a_later_one() {
 
 #[test]
 fn a_request_without_a_readable_time_counts() {
-    let world = World::new();
+    let world = World::on_files();
     let mail = mail(&world);
     mail.role.joined(UnixMs(u64::MAX));
     let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
@@ -183,11 +183,7 @@ fn a_request_without_a_readable_time_counts() {
     });
     let entry =
         serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
-    let path = world
-        .store
-        .team(&world.team)
-        .inbox_directory()
-        .join("bob.json");
+    let path = world.inbox_path();
     swarm_os::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
     mail.take().block_on().unwrap();
     assert!(mail.role.shutdown.open().is_some());

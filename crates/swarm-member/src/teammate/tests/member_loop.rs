@@ -8,7 +8,7 @@ use serde_json::json;
 use swarm_model::ModelError;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
-use swarm_store::{BlockOn as _, Draft, TeamStore};
+use swarm_store::{BlockOn as _, Draft};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
@@ -284,7 +284,7 @@ async fn without_its_team_a_member_leaves() {
 
 #[tokio::test]
 async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
-    let world = World::new();
+    let world = World::on_files();
     let model = FakeModel::saying("hello");
     let running = world.run(None, &model);
     world.in_state(MemberState::Idle).await;
@@ -295,11 +295,7 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
         .await
         .unwrap();
     world.reserve("alice", None);
-    let inbox = world
-        .store
-        .team(&world.team)
-        .inbox_directory()
-        .join("bob.json");
+    let inbox = world.inbox_path();
     let entry = json!([{"from": "alice", "text": "hello", "timestamp": "now"}]);
     swarm_os::replace_alone(&inbox, entry.to_string().as_bytes()).unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
@@ -318,7 +314,7 @@ async fn told_to_end_it_ends_and_the_lead_is_to_hear_of_it_as_of_a_death() {
     assert_eq!(running.ending().await, Ending::Terminated);
     assert_eq!(world.state(), Some(MemberState::Dead));
     assert_eq!(world.outcomes(), ["interrupted"]);
-    let died = swarm_team::reconcile(&*world.store.team(&world.team))
+    let died = swarm_team::reconcile(&world.store.team(&world.team))
         .unwrap()
         .died;
     assert!(died.len() == 1 && !died[0].in_order);

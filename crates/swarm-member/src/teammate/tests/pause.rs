@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{Event, MemberState, PauseMark, SpawnId, UnixMs};
-use swarm_store::{BlockOn as _, StoreError, TeamStore};
+use swarm_store::{BlockOn as _, StoreError};
 use tokio::sync::Notify;
 
 use super::world::{World, bob, delivers, until};

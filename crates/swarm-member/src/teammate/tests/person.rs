@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_agent::Rights;
 use swarm_permissions::RuleSet;
-use swarm_protocol::{IdleReason, MemberState, PermissionMode, SystemClock};
-use swarm_store::{BlockOn as _, FileStore, StoreLimits, TeamStore};
+use swarm_protocol::{IdleReason, MemberState, PermissionMode};
+use swarm_store::{BlockOn as _, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
 
 use super::world::{Screen, World, bob, until};
@@ -112,9 +112,8 @@ fn commands(rights: Arc<Rights>) -> PersonCommands {
 }
 
 /// A person at the pane of a bob without a process; the store has custom limits.
-fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>, Screen) {
-    let store = FileStore::new(world.directory.path().join("root"), Arc::new(SystemClock));
-    let store = Arc::new(store.with_limits(limits));
+fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<dyn TeamStore>, Screen) {
+    let store: Arc<dyn TeamStore> = Arc::new(world.memory().with_limits(limits));
     let spawn = world.join("bob", None);
     let context = world.seat_at(store.clone(), spawn);
     let mail = Arc::new(MailHandler::new(context, Arc::new(TeammateMail::default())));
@@ -183,12 +182,8 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
     use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
     let world = World::new();
     let spawn = world.join("bob", None);
-    let store = Arc::new(FileStore::new(
-        world.directory.path().join("root"),
-        Arc::new(SystemClock),
-    ));
     let mail = Arc::new(MailHandler::new(
-        world.seat_at(store, spawn),
+        world.context(spawn),
         Arc::new(TeammateMail::default()),
     ));
     let screen = Screen::default();

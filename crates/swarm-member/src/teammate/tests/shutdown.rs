@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use swarm_protocol::{ControlFrame, RequestId};
-use swarm_store::TeamStore as _;
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
@@ -281,14 +280,13 @@ async fn a_forced_request_interrupts_a_command_and_asks_no_idle_model() {
 
 #[tokio::test]
 async fn a_teammate_told_to_stop_does_not_wait_for_a_lock_at_the_end_of_its_turn() {
-    let world = World::new();
+    let world = World::on_files();
     let model = Arc::new(FakeModel::default());
     let let_go = Arc::new(Notify::new());
     model.then(Reply::When(let_go.clone(), words("finished")));
     let running = world.run(Some("go"), &model);
     until("the turn", || (model.asked() == 1).then_some(())).await;
-    let team = world.store.team(&world.team);
-    let lock = team.team_directory().join("config.json.lock");
+    let lock = world.file("config.json.lock");
     until("the lock", || std::fs::create_dir(&lock).ok()).await;
     let_go.notify_one();
     until("the end of the turn", || {

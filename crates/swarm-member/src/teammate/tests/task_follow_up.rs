@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_protocol::{MemberState, NewTask, OnLost, PermissionMode, TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, TaskChange, TeamStore};
+use swarm_store::{Actor, BlockOn as _, TaskChange};
 
 use super::world::{World, bob, until};
 use crate::teammate::Ending;
@@ -222,14 +222,10 @@ async fn t5_without_reminders_the_lead_is_notified_immediately() {
 
 #[tokio::test]
 async fn a_failed_report_to_the_lead_is_retried_and_the_member_continues() {
-    let world = World::new();
+    let world = World::on_files();
     let model = FakeModel::saying("one");
     // A directory is in place of the lead's inbox.
-    let inbox = world
-        .store
-        .team(&world.team)
-        .inbox_directory()
-        .join("team-lead.json");
+    let inbox = world.inbox_path().with_file_name("team-lead.json");
     let aside = world.directory.path().join("aside");
     std::fs::rename(&inbox, &aside).ok();
     std::fs::create_dir(&inbox).unwrap();

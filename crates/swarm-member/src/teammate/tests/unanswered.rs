@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_protocol::MemberState;
-use swarm_store::{BlockOn as _, Draft, TeamStore};
+use swarm_store::{BlockOn as _, Draft};
 use swarm_testkit::{FakeModel, call, say};
 
 use super::world::{World, bob};

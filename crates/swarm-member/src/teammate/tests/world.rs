@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_model::Model;
-use swarm_os::LifeHolder;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, JournalEntry,
     LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId,
     SpawnId, SystemClock, TeamName, UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft, FileStore, TeamStore, process};
+use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, TeamStore, process};
 use swarm_team::{
     Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
     sort_mail,
@@ -38,7 +37,8 @@ pub(crate) fn bob() -> MemberName {
 
 pub(crate) struct World {
     pub(crate) directory: tempfile::TempDir,
-    pub(crate) store: Arc<FileStore>,
+    pub(crate) store: Arc<dyn TeamStore>,
+    memory: Option<MemoryStore>,
     pub(crate) team: TeamName,
     /// The conversation that every spawn of a member continues.
     session: SessionId,
@@ -71,12 +71,25 @@ impl Running {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::of(swarm_testkit::World::new())
+    }
+
+    /// On files, for tests of what other programs write and of lost acknowledgements.
+    pub(crate) fn on_files() -> Self {
+        Self::of(swarm_testkit::World::on_files())
+    }
+
+    fn of(world: swarm_testkit::World) -> Self {
         let swarm_testkit::World {
-            directory, store, ..
-        } = swarm_testkit::World::new();
+            directory,
+            store,
+            memory,
+            ..
+        } = world;
         Self {
             directory,
             store,
+            memory,
             team: swarm_testkit::team(),
             session: SessionId::random(),
             limits: MemberLimits {
@@ -236,20 +249,30 @@ impl World {
         }
     }
 
+    /// Returns a file of the team, if it is on files.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        assert!(self.memory.is_none(), "a world on files");
+        swarm_testkit::team_file(&self.root(), name)
+    }
+
+    /// Returns the store, if it is in memory.
+    pub(crate) fn memory(&self) -> MemoryStore {
+        self.memory.clone().expect("a world in memory")
+    }
+
     fn root(&self) -> PathBuf {
         self.directory.path().join("root")
     }
 
     /// Makes this process the lead while the lock is held.
-    pub(crate) fn lead(&self) -> LifeHolder {
+    pub(crate) fn lead(&self) -> Lease {
         let lead = process::as_lead(SystemClock.now());
         self.store
             .team(&self.team)
             .set_lead_process(Some(lead))
             .block_on()
             .unwrap();
-        let life = self.store.team(&self.team).life_path(&MemberName::lead());
-        LifeHolder::take(&life, b"{}").unwrap()
+        swarm_testkit::hold_life(&self.store, &self.team, LEAD_NAME, SpawnId::random())
     }
 
     fn events(&self) -> Vec<JournalEntry> {
@@ -281,10 +304,7 @@ impl World {
     }
 
     pub(crate) fn inbox_path(&self) -> PathBuf {
-        self.store
-            .team(&self.team)
-            .inbox_directory()
-            .join("bob.json")
+        self.file("inboxes/bob.json")
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
@@ -412,7 +432,11 @@ impl World {
         self.seat_at(self.store.clone(), spawn_id)
     }
 
-    pub(crate) fn seat_at(&self, store: Arc<FileStore>, spawn_id: SpawnId) -> Arc<MemberContext> {
+    pub(crate) fn seat_at(
+        &self,
+        store: Arc<dyn TeamStore>,
+        spawn_id: SpawnId,
+    ) -> Arc<MemberContext> {
         let agent = AgentId::new(bob(), self.team.clone());
         let nobody = |_: AgentEvent| {};
         Arc::new(MemberContext::teammate(
