@@ -74,7 +74,7 @@ impl OrderedTeammate {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
         let AgentId { name, team } = &args.agent_id;
-        let directory = store.team(team).member_dir(name);
+        let directory = store.team(team).local_directory(name);
         let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
         if order.version != VERSION {
             anyhow::bail!(
@@ -116,7 +116,7 @@ impl OrderedTeammate {
     /// Returns the file with its output.
     pub(crate) fn output_file(&self) -> PathBuf {
         let agent = &self.order.agent;
-        let directory = self.store.team(&agent.team).member_dir(&agent.name);
+        let directory = self.store.team(&agent.team).local_directory(&agent.name);
         directory.join("output.log")
     }
 

@@ -139,7 +139,7 @@ impl App {
 
     /// Reconciles the records of a team. On a full disk existing data can still be read.
     pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
-        match swarm_team::reconcile(&*self.store.team(&team)) {
+        match swarm_team::reconcile(&self.store.team(&team)) {
             Err(error) if error.is_disk_full() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
             }

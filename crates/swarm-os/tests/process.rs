@@ -4,7 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use swarm_os::process::{self, Ended, Process, Target};
+use swarm_os::process::{self, Ended, Identity, Process, Target};
 
 const MARK: &str = "SWARM_TEST_MARK";
 
@@ -119,7 +119,7 @@ async fn processes_of_another_existing_home_are_spared_and_those_of_a_missing_on
     until(|| count(&mark) == children.len());
     let target = Target {
         marks: vec![(MARK.to_owned(), mark.clone())],
-        home: Some((HOME.to_owned(), ours)),
+        identity: Some(Identity::new(HOME, ours)),
         ..Target::default()
     };
     process::end(target, Duration::from_secs(20)).await;

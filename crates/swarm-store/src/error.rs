@@ -61,10 +61,12 @@ pub enum StoreError {
         reasons: Vec<String>,
     },
     /// The team was created by another program and has none of swarm's locks.
-    #[error("{} was created by another program: swarm has no locks in it and does not write to it", path.display())]
+    #[error(
+        "{location} was created by another program: swarm has no locks in it and does not write to it"
+    )]
     ForeignTeam {
         /// The team's directory.
-        path: PathBuf,
+        location: String,
     },
     /// Another process leads the team.
     #[error("team `{team}` is led by process {pid}")]

@@ -45,8 +45,7 @@ pub use reconcile::{Departure, ReconcileReport, RolledBack};
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{
-    Accounts, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamDirectories,
-    TeamStore,
+    Accounts, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{BrokenFile, Leftover, NewTeam, TeamDamage};

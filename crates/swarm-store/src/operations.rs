@@ -11,6 +11,7 @@ macro_rules! asynchronous_team {
         use std::time::Duration;
 
         use async_trait::async_trait;
+        use swarm_os::process::Identity;
         use swarm_os::{DirectoryWatcher, Liveness};
         use swarm_protocol::{
             Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event,
@@ -31,6 +32,18 @@ macro_rules! asynchronous_team {
         impl Team for $team {
             fn name(&self) -> &TeamName {
                 self.team_name()
+            }
+
+            fn location(&self) -> String {
+                self.location()
+            }
+
+            fn identity(&self) -> Identity {
+                self.identity()
+            }
+
+            async fn is_stored(&self) -> Result<bool> {
+                self.run($team::is_stored).await
             }
 
             fn watch(&self, watcher: &DirectoryWatcher, topic: &Topic) -> Changes {
@@ -497,6 +510,10 @@ macro_rules! asynchronous_team {
             async fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
                 let name = name.to_owned();
                 self.run(move |team| team.life_record(&name)).await
+            }
+
+            fn local_directory(&self, name: &MemberName) -> PathBuf {
+                self.local_directory(name)
             }
 
             async fn names_on_disk(&self) -> Vec<MemberName> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use swarm_os::process::Identity;
 use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
@@ -60,20 +61,19 @@ pub trait TeamStore: Send + Sync + Debug {
 /// fail returns [`StoreError::TeamNotFound`].
 #[async_trait]
 pub trait Team:
-    Roster
-    + Mailbox
-    + TaskBoard
-    + RequestQueue
-    + Journal
-    + Accounts
-    + Presence
-    + TeamDirectories
-    + Send
-    + Sync
-    + Debug
+    Roster + Mailbox + TaskBoard + RequestQueue + Journal + Accounts + Presence + Send + Sync + Debug
 {
     /// Returns its name.
     fn name(&self) -> &TeamName;
+
+    /// Returns where the team is stored, for people: its directory, for example.
+    fn location(&self) -> String;
+
+    /// Returns what tells the processes of this team from those of a copy of it.
+    fn identity(&self) -> Identity;
+
+    /// Returns whether anything is stored under the team's name, even if it is not usable as a team.
+    async fn is_stored(&self) -> Result<bool>;
 
     /// Watches a topic, which need not exist. **Watch before the first read**, otherwise a change in
     /// between is only noticed late. A kind that watches files uses `watcher`, the only one of the
@@ -513,6 +513,10 @@ pub trait Presence: Send + Sync {
     /// process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
+    /// Returns the directory on this machine for the files of a member's process, such as its output.
+    /// It exists from the reservation of the member until the team is deleted.
+    fn local_directory(&self, name: &MemberName) -> PathBuf;
+
     /// Returns the names of all members with files, in the roster or not.
     async fn names_on_disk(&self) -> Vec<MemberName>;
 
@@ -522,28 +526,4 @@ pub trait Presence: Send + Sync {
     /// # Errors
     /// [`StoreError::LeaseHeld`] if another process holds it.
     async fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease>;
-}
-
-/// Paths of the files of a team.
-pub trait TeamDirectories {
-    /// Returns the team's directory, which holds `config.json`.
-    fn team_directory(&self) -> PathBuf;
-
-    /// Returns the directory of the inboxes; a member's inbox is `<name>.json` in it.
-    fn inbox_directory(&self) -> PathBuf;
-
-    /// Returns the directory of the task files.
-    fn tasks_directory(&self) -> PathBuf;
-
-    /// Returns the directory of the requests.
-    fn requests_directory(&self) -> PathBuf;
-
-    /// Returns the directory of a member's files.
-    fn member_dir(&self, name: &MemberName) -> PathBuf;
-
-    /// Returns the file that a member locks while it is running.
-    fn life_path(&self, name: &MemberName) -> PathBuf;
-
-    /// Returns the path of the journal.
-    fn journal_path(&self) -> PathBuf;
 }

@@ -57,7 +57,7 @@ impl Changes {
     }
 
     /// Resolves when the topic may have changed since the last call. A hint may come without a
-    /// change. Dropping the future loses nothing.
+    /// change. The deletion of the team is a change of every topic. Dropping the future loses nothing.
     pub async fn changed(&mut self) {
         match &mut self.0 {
             Source::Files(subscription) => subscription.changed().await,

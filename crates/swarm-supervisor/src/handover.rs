@@ -203,7 +203,7 @@ pub async fn bring_back(
         .known_mode()
         .filter(|mode| spawn_context.ceiling.covers(*mode));
     // Recording the death later would release the tasks again.
-    swarm_team::reconcile(&*spawn_context.store.team(team))?;
+    swarm_team::reconcile(&spawn_context.store.team(team))?;
     let tasks = give_back(&*spawn_context.store.team(team), dead);
     let options = SpawnOptions {
         name: member.name.clone(),

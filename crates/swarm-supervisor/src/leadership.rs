@@ -160,8 +160,8 @@ impl Leadership {
             LeadStanding::Led { pid } => return Err(alive(pid)),
             LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
             LeadStanding::Foreign { .. } => {
-                let path = files.team_directory();
-                return Err(StoreError::ForeignTeam { path });
+                let location = files.location();
+                return Err(StoreError::ForeignTeam { location });
             }
             LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
         }

@@ -12,7 +12,7 @@ pub type Reconciling = JoinHandle<Result<ReconcileReport, StoreError>>;
 /// Starts a reconcile. It continues if the caller stops waiting.
 pub fn begin_reconcile(team: &Arc<dyn Team>) -> Reconciling {
     let team = Arc::clone(team);
-    tokio::task::spawn_blocking(move || swarm_team::reconcile(&*team))
+    tokio::task::spawn_blocking(move || swarm_team::reconcile(&team))
 }
 
 /// Returns the result of a finished reconcile.

@@ -130,7 +130,7 @@ fn system(text: &str) -> Draft {
 
 /// Terminates processes of former spawns: what a dead member's shell left running, and what a dead
 /// spawner had started. All together, so that the process list is scanned once.
-fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
+fn clean_up_after(team: &Arc<dyn Team>, spawns: &[(&MemberName, SpawnId)]) {
     if spawns.is_empty() {
         return;
     }
@@ -147,7 +147,9 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
 ///
 /// # Errors
 /// Otherwise as [`reconcile`].
-pub fn reconcile_and_view(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
+pub fn reconcile_and_view(
+    team: &Arc<dyn Team>,
+) -> Result<(TeamView, Option<StoreError>), StoreError> {
     let view = team.view().block_on()?;
     if !view.needs_reconcile {
         return Ok((view, None));
@@ -165,7 +167,7 @@ pub fn reconcile_and_view(team: &dyn Team) -> Result<(TeamView, Option<StoreErro
 ///
 /// # Errors
 /// The first error of the store; other deaths are still recorded and their processes terminated.
-pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
+pub fn reconcile(team: &Arc<dyn Team>) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
     let outcome = team.reconcile_into(&mut done).block_on();
     attend(team, &done);
@@ -182,7 +184,7 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
     let reserved = team.reserve_into(new, &mut done).await;
     if done != ReconcileReport::default() {
         let team = Arc::clone(team);
-        let attended = tokio::task::spawn_blocking(move || attend(&*team, &done));
+        let attended = tokio::task::spawn_blocking(move || attend(&team, &done));
         if let Err(error) = attended.await {
             tracing::error!(%error, "cannot terminate the processes of an earlier member");
         }
@@ -191,10 +193,10 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
 }
 
 /// Cleans up processes and order files of dead members and rolled back spawns.
-fn attend(team: &dyn Team, done: &ReconcileReport) {
+fn attend(team: &Arc<dyn Team>, done: &ReconcileReport) {
     for undone in &done.rolled_back {
         // The spawner died, perhaps before the child read its order, which contains keys.
-        let directory = team.member_dir(&undone.member);
+        let directory = team.local_directory(&undone.member);
         if let Err(error) = SpawnOrder::discard(&directory, undone.spawn_id) {
             tracing::error!(team = %team.name(), member = %undone.member, %error, "spawn order not removed");
         }

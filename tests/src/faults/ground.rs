@@ -17,6 +17,7 @@ use swarm_store::{
 };
 
 use crate::guard::note;
+use crate::stage::Team;
 
 /// Name of the team.
 pub const TEAM: &str = "crew";
@@ -180,7 +181,7 @@ impl TeamFixture {
             confined: false,
             off_loopback: false,
         };
-        let path = self.store.team(&self.team).life_path(&name(member));
+        let path = self.files().member_directory(member).join("life");
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
     }
 
@@ -201,17 +202,17 @@ impl TeamFixture {
 
     /// Returns the path of a member's inbox.
     pub fn inbox(&self, member: &str) -> PathBuf {
-        let directory = self.store.team(&self.team).inbox_directory();
-        directory.join(format!("{member}.json"))
+        self.files().inbox_path(member)
+    }
+
+    /// Returns the files of the team.
+    pub fn files(&self) -> Team {
+        Team::new(&self.root, self.team.as_str())
     }
 
     /// Returns the archive of a member's acknowledged messages.
     pub fn archive(&self, member: &str) -> PathBuf {
-        let directory = self
-            .store
-            .team(&self.team)
-            .team_directory()
-            .join("swarm/archive");
+        let directory = self.files().directory().join("swarm/archive");
         directory.join(format!("{member}.jsonl"))
     }
 

@@ -188,7 +188,7 @@ impl Storm<'_> {
 
     /// Returns whether this writer locked the sidecar last.
     fn is_at_work(&self, writer: &Worker) -> bool {
-        let directory = self.ground.store.team(&self.ground.team).team_directory();
+        let directory = self.ground.files().directory();
         let sidecar = directory.join(format!("swarm/locks/inbox-{READER}"));
         let record = fs::read_to_string(sidecar).unwrap_or_default();
         let pid = record

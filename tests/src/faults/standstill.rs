@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, bail};
 use rustix::process::{Signal, kill_process};
 use swarm_os::{InheritableLock, LockOptions, LockPlan, OsError, with_lock};
-use swarm_store::TeamStore as _;
 
 use super::ground::{Locking, TeamFixture};
 use super::log::path_of;
@@ -49,8 +48,8 @@ impl Lock {
 
     /// Returns the sidecar, the locked file, and a file to write under the lock.
     fn files(self, ground: &TeamFixture) -> [PathBuf; 3] {
-        let team = ground.store.team(&ground.team).team_directory();
-        let tasks = ground.store.team(&ground.team).tasks_directory();
+        let team = ground.files().directory();
+        let tasks = ground.files().tasks_directory();
         let sidecars = team.join("swarm/locks");
         let all = ground.root.join("swarm/locks");
         match self {

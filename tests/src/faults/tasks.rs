@@ -429,11 +429,7 @@ fn begin(arguments: &mut WorkerArguments) -> Result<(Actor, swarm_os::LifeHolder
 /// Like [`work`], assuming that replacing files atomically is enough.
 pub(super) fn work_without_lock(mut arguments: WorkerArguments) -> Result<()> {
     let (_actor, _life) = begin(&mut arguments)?;
-    let directory = arguments
-        .ground
-        .store
-        .team(&arguments.ground.team)
-        .tasks_directory();
+    let directory = arguments.ground.files().tasks_directory();
     loop {
         arguments.log.say("claiming")?;
         let tasks = read_all(&directory)?;

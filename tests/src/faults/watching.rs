@@ -123,7 +123,7 @@ fn send(ground: &TeamFixture, text: &str) {
 }
 
 fn lose(ground: &TeamFixture, reader: &Worker, loss: Loss) {
-    let directory = ground.store.team(&ground.team).inbox_directory();
+    let directory = ground.files().directory().join("inboxes");
     match loss {
         Loss::Overflow => {
             kill_process(reader.pid(), Signal::STOP).expect("a reader to stop");
@@ -177,7 +177,7 @@ pub(super) fn listen(mut arguments: WorkerArguments) -> Result<()> {
         }
     }
     let watcher = DirectoryWatcher::new();
-    let directory = store.team(&team).inbox_directory();
+    let directory = arguments.ground.files().directory().join("inboxes");
     let mut changes = watcher.subscribe(
         &directory,
         NameFilter::Exact(vec![format!("{me}.json").into()]),

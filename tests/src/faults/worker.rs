@@ -110,11 +110,7 @@ fn once(mut arguments: WorkerArguments) -> Result<()> {
 /// once the command finishes; otherwise it is held until the worker is killed.
 fn hold(mut arguments: WorkerArguments) -> Result<()> {
     let inbox = arguments.ground.inbox(&arguments.name);
-    let directory = arguments
-        .ground
-        .store
-        .team(&arguments.ground.team)
-        .team_directory();
+    let directory = arguments.ground.files().directory();
     let sidecar = directory.join(format!("swarm/locks/inbox-{}", arguments.name));
     let plan = LockPlan {
         sidecar: &sidecar,

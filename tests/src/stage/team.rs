@@ -12,7 +12,8 @@ pub struct Team {
 }
 
 impl Team {
-    pub(super) fn new(root: &Path, name: &str) -> Self {
+    /// Returns the files of a team below a config directory.
+    pub fn new(root: &Path, name: &str) -> Self {
         Self {
             root: root.to_owned(),
             name: name.to_owned(),

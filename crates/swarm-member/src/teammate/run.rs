@@ -65,7 +65,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let started = started_by(&process, &parts.root, order.spawn_id);
     let life = take_life(&*store, &order, &process)?;
     let files = store.team(team);
-    let logs = files.member_dir(name);
+    let logs = files.local_directory(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let confine = order.worktree.as_ref();
     let sandbox = ToolContext {

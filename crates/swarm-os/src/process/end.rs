@@ -46,13 +46,46 @@ pub struct Target {
     /// Processes known by pid and start time, even if their environment cannot be read. The calling
     /// process stands for its descendants only.
     pub processes: KnownProcesses,
-    /// Name of a variable, and the directory that it names. Spares marked processes in which the
-    /// variable names another existing directory: a mark is copied together with the files that
+    /// Spares marked processes with another identity: a mark is copied together with the files that
     /// contain it, and then also marks processes of the copy.
-    pub home: Option<(String, PathBuf)>,
+    pub identity: Option<Identity>,
     /// First argument of programs that clean up after SIGTERM. They get [`CLEANUP`] for it, however
     /// short the grace period is.
     pub cleans_up: Option<&'static str>,
+}
+
+/// Tells processes that were started for the same directory from those of its copies: a variable in
+/// their environment names the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    variable: String,
+    directory: PathBuf,
+}
+
+impl Identity {
+    /// The identity of processes in which `variable` names `directory`.
+    pub fn new(variable: &str, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            variable: variable.to_owned(),
+            directory: directory.into(),
+        }
+    }
+
+    /// Returns whether the variable in an environment names another existing directory.
+    fn differs(&self, environ: &[u8]) -> bool {
+        let inode = |path: &Path| {
+            let found = std::fs::metadata(path).ok()?;
+            Some((found.dev(), found.ino()))
+        };
+        let theirs = variables_of(environ)
+            .remove(&self.variable)
+            .map(PathBuf::from);
+        let theirs = theirs.filter(|path| path.is_absolute());
+        match (theirs.and_then(|path| inode(&path)), inode(&self.directory)) {
+            (Some(theirs), Some(ours)) => theirs != ours,
+            _ => false,
+        }
+    }
 }
 
 /// Processes that are found by other means than a mark. Evaluated at every scan, after the marks
@@ -269,30 +302,16 @@ fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
     // Descendants belong to this process whatever their namespaces are.
     let descends = |pid: i32| table::ancestors(&snapshot.table, pid).any(|above| above == own);
     let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(pid);
-    let is_at_home = |environ: &[u8]| {
-        let home = target.home.as_ref();
-        home.is_none_or(|(name, directory)| !names_another(environ, name, directory))
+    let is_other = |environ: &[u8]| {
+        let identity = target.identity.as_ref();
+        identity.is_some_and(|identity| identity.differs(environ))
     };
     let environs = snapshot.environs().iter();
     environs
         .filter(|(_, environ)| table::has_any(environ, |have| entries.contains(have)))
-        .filter(|(pid, environ)| is_ours(**pid) && is_at_home(environ))
+        .filter(|(pid, environ)| is_ours(**pid) && !is_other(environ))
         .map(|(pid, _)| *pid)
         .collect()
-}
-
-/// Returns whether a variable in an environment names another existing directory.
-fn names_another(environ: &[u8], variable: &str, directory: &Path) -> bool {
-    let identity = |path: &Path| {
-        let found = std::fs::metadata(path).ok()?;
-        Some((found.dev(), found.ino()))
-    };
-    let theirs = variables_of(environ).remove(variable).map(PathBuf::from);
-    let theirs = theirs.filter(|path| path.is_absolute());
-    match (theirs.and_then(|path| identity(&path)), identity(directory)) {
-        (Some(theirs), Some(ours)) => theirs != ours,
-        _ => false,
-    }
 }
 
 fn open(process: Process) -> Option<OwnedFd> {

@@ -21,8 +21,8 @@ mod table;
 
 pub use ancestry::Ancestry;
 pub use end::{
-    Ended, GRACE, KnownProcesses, Target, end, end_blocking, end_child, end_marked, exited_within,
-    kill_now,
+    Ended, GRACE, Identity, KnownProcesses, Target, end, end_blocking, end_child, end_marked,
+    exited_within, kill_now,
 };
 pub use inspection::forbid_inspection;
 pub use lookup::{arguments, pids, program_name, working_directory};

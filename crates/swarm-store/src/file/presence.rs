@@ -102,6 +102,10 @@ impl FileTeam {
         record::read(&self.at.life(name)).ok().flatten()
     }
 
+    pub(crate) fn local_directory(&self, name: &MemberName) -> PathBuf {
+        self.at.member(name)
+    }
+
     pub(crate) fn names_on_disk(&self) -> Vec<MemberName> {
         let names = swarm_os::names_in(&self.at.members());
         let names = names.ok().flatten().unwrap_or_default().into_iter();

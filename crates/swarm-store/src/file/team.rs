@@ -4,15 +4,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use swarm_os::process::Identity;
 use swarm_os::{LockGuard, LockPlan, OsError};
-use swarm_protocol::{MemberName, TeamName, UnixMs};
+use swarm_protocol::{MemberName, ROOT_VARIABLE, TeamName, UnixMs};
 
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
 use crate::reconcile::finding;
-use crate::{
-    MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamDirectories, TeamView,
-};
+use crate::{MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their
 /// own.
@@ -25,37 +24,20 @@ pub(crate) struct FileTeam {
     pub(crate) is_aside: bool,
 }
 
-impl TeamDirectories for FileTeam {
-    fn team_directory(&self) -> PathBuf {
-        self.at.directory().to_owned()
-    }
-
-    fn inbox_directory(&self) -> PathBuf {
-        self.at.inboxes()
-    }
-
-    fn tasks_directory(&self) -> PathBuf {
-        self.at.tasks().to_owned()
-    }
-
-    fn requests_directory(&self) -> PathBuf {
-        self.at.requests()
-    }
-
-    fn member_dir(&self, name: &MemberName) -> PathBuf {
-        self.at.member(name)
-    }
-
-    fn life_path(&self, name: &MemberName) -> PathBuf {
-        self.at.life(name)
-    }
-
-    fn journal_path(&self) -> PathBuf {
-        self.at.journal()
-    }
-}
-
 impl FileTeam {
+    pub(crate) fn location(&self) -> String {
+        self.at.directory().display().to_string()
+    }
+
+    /// Members' processes have the config directory in their environment.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity::new(ROOT_VARIABLE, self.store.layout.root())
+    }
+
+    pub(crate) fn is_stored(&self) -> Result<bool> {
+        is_surely_there(self.at.directory())
+    }
+
     pub(crate) fn damage(&self) -> Option<TeamDamage> {
         let why = if self.exists() {
             self.fault_of_directories().or_else(|| self.config().err())
@@ -197,7 +179,7 @@ impl FileTeam {
         }
         if self.is_foreign() {
             StoreError::ForeignTeam {
-                path: self.at.directory().to_owned(),
+                location: self.location(),
             }
         } else {
             error

@@ -87,6 +87,10 @@ impl RecordsTeam {
         found.map(|lease| lease.record)
     }
 
+    pub(super) fn local_directory(&self, name: &MemberName) -> PathBuf {
+        self.local.layout.team(&self.team).member(name)
+    }
+
     pub(super) fn names_on_disk(&self) -> Vec<MemberName> {
         let keys = self.answered(false, |at_most| self.space.keys(at_most));
         let keys = keys.unwrap_or_default();

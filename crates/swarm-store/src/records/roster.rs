@@ -28,8 +28,7 @@ impl RecordsTeam {
         done: &mut ReconcileReport,
     ) -> Result<Member> {
         self.reconcile_some(|name| *name == new.name, done)?;
-        let own = self.local.layout.team(&self.team).member(&new.name);
-        swarm_os::ensure_private_dir(&own)?;
+        swarm_os::ensure_private_dir(&self.local_directory(&new.name))?;
         let prompt = new.prompt.is_some().then(MessageId::random);
         let member = self.change(&values::roster(), |roster, events| {
             let rules = RosterRules {

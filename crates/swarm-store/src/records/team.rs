@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use swarm_protocol::{Clock, Event, MemberName, TeamConfig, TeamName, UnixMs};
+use swarm_os::process::Identity;
+use swarm_protocol::{Clock, Event, MemberName, ROOT_VARIABLE, TeamConfig, TeamName, UnixMs};
 use uuid::Uuid;
 
 use super::call::{Call, Patience};
@@ -16,9 +17,7 @@ use crate::file::Layout;
 use crate::keys::SigningKey;
 use crate::observer::Observer;
 use crate::roster::{refuse_if_busy, refuse_if_led};
-use crate::{
-    MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamDirectories, TeamView,
-};
+use crate::{MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamView};
 
 /// The handle of a team, which need not exist.
 #[derive(Debug, Clone)]
@@ -252,6 +251,23 @@ fn stored<V: Value>(record: &Record<V>, value: V, outbox: Outbox) -> Result<(Key
 
 /// The operations on the whole team.
 impl RecordsTeam {
+    pub(super) fn location(&self) -> String {
+        let at = self.local.layout.team(&self.team);
+        at.directory().display().to_string()
+    }
+
+    /// Members' processes have the config directory of this machine in their environment.
+    pub(super) fn identity(&self) -> Identity {
+        Identity::new(ROOT_VARIABLE, self.local.layout.root())
+    }
+
+    /// A hub that cannot be used does not mean that it has no such team.
+    #[expect(clippy::unnecessary_wraps, reason = "other kinds may not know")]
+    pub(super) fn is_stored(&self) -> Result<bool> {
+        let is_gone = matches!(self.config(), Err(StoreError::TeamNotFound { .. }));
+        Ok(!is_gone)
+    }
+
     /// A team whose hub cannot be used is like one whose files cannot be read.
     pub(super) fn damage(&self) -> Option<TeamDamage> {
         let why = self.config().err()?;
@@ -324,35 +340,5 @@ impl RecordsTeam {
             config,
             members,
         })
-    }
-}
-
-impl TeamDirectories for RecordsTeam {
-    fn team_directory(&self) -> PathBuf {
-        self.local.layout.team(&self.team).directory().to_owned()
-    }
-
-    fn inbox_directory(&self) -> PathBuf {
-        self.local.layout.team(&self.team).inboxes()
-    }
-
-    fn tasks_directory(&self) -> PathBuf {
-        self.local.layout.team(&self.team).tasks().to_owned()
-    }
-
-    fn requests_directory(&self) -> PathBuf {
-        self.local.layout.team(&self.team).requests()
-    }
-
-    fn member_dir(&self, name: &MemberName) -> PathBuf {
-        self.local.layout.team(&self.team).member(name)
-    }
-
-    fn life_path(&self, name: &MemberName) -> PathBuf {
-        self.local.layout.team(&self.team).life(name)
-    }
-
-    fn journal_path(&self) -> PathBuf {
-        self.local.layout.team(&self.team).journal()
     }
 }

@@ -177,5 +177,6 @@ contract! {
     }
     watching {
         a_change_of_each_topic_is_noticed,
+        the_deletion_of_the_team_is_noticed,
     }
 }

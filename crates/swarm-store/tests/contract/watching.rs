@@ -15,6 +15,25 @@ use crate::spawns::hello;
 use crate::values::{life_record, name};
 use crate::world::{World, report};
 
+pub(crate) fn the_deletion_of_the_team_is_noticed(world: &World) {
+    world.join("alice");
+    let team = world.handle();
+    let watcher = DirectoryWatcher::new();
+    let topics = [Topic::Roster, Topic::Mail(name("alice")), Topic::Tasks];
+    let all: Vec<_> = topics
+        .iter()
+        .map(|topic| team.watch(&watcher, topic))
+        .collect();
+    team.delete(true, true).block_on().unwrap();
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    for (topic, mut hints) in topics.iter().zip(all) {
+        runtime.block_on(async {
+            let noticed = tokio::time::timeout(Duration::from_mins(1), hints.changed());
+            assert!(noticed.await.is_ok(), "{topic:?}");
+        });
+    }
+}
+
 pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
     let spawn = world.join("alice");
     let alice = name("alice");

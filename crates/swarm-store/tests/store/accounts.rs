@@ -31,7 +31,7 @@ fn costs_are_read_once_and_a_line_cut_short_spoils_no_other() {
         .unwrap();
     let first = team.costs_from(Cursor::default()).block_on().unwrap();
     assert_eq!(first.entries, [cost("bob", 1.0), cost("eve", 2.0)]);
-    let path = team.journal_path().with_file_name("cost.jsonl");
+    let path = world.file("swarm/cost.jsonl");
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(b"{\"at\":1,").unwrap();
     team.record_costs(&[cost("bob", 3.0)]).block_on().unwrap();

@@ -135,7 +135,7 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         put(&world, number, text);
     }
-    let directory = world.handle().tasks_directory();
+    let directory = world.tasks();
     for ignored in [
         "notes.txt",
         "x.json",

@@ -42,7 +42,7 @@ fn only_grants_need_the_private_key() {
     let world = World::with_member("alice");
     let files = world.handle();
     let key = files.verify_key().block_on().unwrap();
-    let path = files.team_directory().join("swarm/keys/signing.key");
+    let path = world.file("swarm/keys/signing.key");
     std::fs::remove_file(&path).unwrap();
     let asked = files
         .open_request(asked("perm-1-aaaaaaa", SpawnId::random()))
@@ -75,7 +75,7 @@ fn what_another_programs_lead_answers_is_not_signed() {
     };
     let grant = Grant::team_rule("Bash");
     assert_eq!(files.signed(&grant, by.clone()).block_on().unwrap(), by);
-    let keys = files.team_directory().join("swarm/keys");
+    let keys = world.file("swarm/keys");
     std::fs::remove_dir_all(keys).unwrap();
     assert_eq!(files.verify_key().block_on().unwrap(), None);
     assert_eq!(files.signed(&grant, person()).block_on().unwrap(), person());
@@ -84,7 +84,7 @@ fn what_another_programs_lead_answers_is_not_signed() {
 #[test]
 fn only_the_user_reads_the_signing_key() {
     let world = World::new();
-    let keys = world.handle().team_directory().join("swarm/keys");
+    let keys = world.file("swarm/keys");
     for path in [keys.clone(), keys.join("signing.key")] {
         let mode = path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());

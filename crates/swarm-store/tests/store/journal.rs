@@ -11,7 +11,7 @@ use crate::world::World;
 #[test]
 fn a_line_cut_short_by_a_death_spoils_no_other() {
     let world = World::new();
-    let path = world.handle().journal_path();
+    let path = world.file("swarm/journal.jsonl");
     let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(br#"{"at":1,"type":"team_cr"#).unwrap();
     let event = Event::TeamDeleted {

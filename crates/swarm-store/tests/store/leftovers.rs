@@ -142,7 +142,7 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
 #[test]
 fn a_message_that_is_in_the_inbox_was_sent_though_the_journal_takes_no_line() {
     let world = World::with_member("alice");
-    let journal = world.handle().journal_path();
+    let journal = world.file("swarm/journal.jsonl");
     fs::rename(&journal, journal.with_extension("moved")).unwrap();
     fs::create_dir(&journal).unwrap();
     let draft = Draft::new("a", "hello");

@@ -76,7 +76,7 @@ fn a_damaged_inbox_hides_no_member_and_is_reported() {
 #[test]
 fn a_pipe_in_place_of_a_life_file_does_not_block() {
     let world = World::with_member("alice");
-    let path = world.handle().life_path(&name("alice"));
+    let path = world.file("swarm/members/alice/life");
     let made = Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     assert_eq!(world.handle().life_record(&name("alice")).block_on(), None);

@@ -135,10 +135,7 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     }
     let inbox = world.handle().inbox(&name("alice")).block_on().unwrap();
     assert!(inbox.entries.len() <= keep.keep_acked);
-    let archive = world
-        .handle()
-        .team_directory()
-        .join("swarm/archive/alice.jsonl");
+    let archive = world.file("swarm/archive/alice.jsonl");
     let mut all = message_ids(&archive);
     all.extend(message_ids(&world.inbox_path("alice")));
     assert_eq!(all.len(), 10_000);
@@ -190,7 +187,7 @@ fn d2_a_delivery_is_in_the_journal_before_the_message_is_read() {
     };
     let deliver = || world.handle().delivered(&name("alice"), &sent).block_on();
     // A journal that cannot be written must leave the message unread.
-    let journal = world.handle().journal_path();
+    let journal = world.file("swarm/journal.jsonl");
     let aside = journal.with_extension("aside");
     fs::rename(&journal, &aside).unwrap();
     fs::create_dir(&journal).unwrap();
@@ -299,10 +296,7 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
     let unread = world.unread("alice");
     assert_eq!(unread.len(), 1);
     assert_eq!(unread[0].text, "good");
-    let kept = world
-        .handle()
-        .team_directory()
-        .join("swarm/archive/alice.malformed.jsonl");
+    let kept = world.file("swarm/archive/alice.malformed.jsonl");
     let lines = fs::read_to_string(&kept).unwrap();
     assert_eq!(lines.lines().count(), 4);
     assert!(lines.contains(r#""element":"\"a string\"""#), "{lines}");
@@ -449,10 +443,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
         deadline: Duration::ZERO,
         ..LockOptions::default()
     });
-    let sidecar = store
-        .team(team)
-        .team_directory()
-        .join("swarm/locks/inbox-alice");
+    let sidecar = world.file("swarm/locks/inbox-alice");
     let plan = LockPlan {
         sidecar: &sidecar,
         data: &[],
@@ -494,7 +485,7 @@ fn a_message_to_many_is_on_disk_on_return() {
                 .unwrap()
         });
         // The journal is not awaited.
-        let journal = world.handle().journal_path();
+        let journal = world.file("swarm/journal.jsonl");
         assert_eq!(left, [format!("content of {}", journal.display())]);
         assert_eq!(
             outcomes.iter().filter(|outcome| outcome.is_ok()).count(),

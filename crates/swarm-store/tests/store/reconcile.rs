@@ -115,7 +115,7 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
     world.handle().claim(&id(1), &alice).block_on().unwrap();
-    let directory = world.handle().team_directory();
+    let directory = world.file("");
     let (config, journal) = (
         directory.join("config.json"),
         directory.join("swarm/journal.jsonl"),
@@ -156,7 +156,7 @@ fn a_death_that_was_half_entered_is_entered_once() {
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
     world.handle().claim(&id(1), &alice).block_on().unwrap();
-    let config = world.handle().team_directory().join("config.json");
+    let config = world.file("config.json");
     let before = fs::read(&config).unwrap();
     world.handle().reconcile().block_on().unwrap();
     // Simulates a kill before the roster was written.

@@ -18,7 +18,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
     let asked = store.team(team).open_request(asked).block_on().unwrap();
-    let journal = store.team(team).journal_path();
+    let journal = world.file("swarm/journal.jsonl");
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();
     let yes = Answer::once();
@@ -47,7 +47,7 @@ fn a_file_that_is_not_a_request_is_listed_and_affects_no_other() {
     team.open_request(request("perm-1-a", 1))
         .block_on()
         .unwrap();
-    let broken = team.requests_directory().join("perm-0-x.json");
+    let broken = world.file("swarm/requests/perm-0-x.json");
     swarm_os::replace_alone(&broken, b"{").unwrap();
     let list = team.requests().block_on().unwrap();
     assert_eq!((list.requests.len(), list.broken.len()), (1, 1));
@@ -60,7 +60,7 @@ fn with_a_damaged_mark_the_numbers_on_file_are_taken() {
     let team = world.handle();
     let number = |id: &str| team.open_request(request(id, 1)).block_on().unwrap().number;
     assert_eq!(number("perm-1-a"), Some(1));
-    let mark = team.team_directory().join("swarm/requests.highwatermark");
+    let mark = world.file("swarm/requests.highwatermark");
     swarm_os::replace_alone(&mark, b"damaged").unwrap();
     assert_eq!(number("perm-1-b"), Some(2));
 }

@@ -13,7 +13,7 @@ use crate::world::{World, name, new_member};
 #[test]
 fn fields_of_others_survive_every_change_of_the_roster() {
     let world = World::with_member("alice");
-    let path = world.handle().team_directory().join("config.json");
+    let path = world.file("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     config["hiddenPaneIds"] = json!(["%3"]);
     config["members"][0]["novel"] = json!({"a": [1, 2.5]});
@@ -47,7 +47,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
 #[test]
 fn a_damaged_roster_is_reported_and_never_written_over() {
     let world = World::with_member("alice");
-    let path = world.handle().team_directory().join("config.json");
+    let path = world.file("config.json");
     for damaged in ["", "{\"name\":\"crew\",\"mem", "[]"] {
         swarm_os::replace_alone(&path, damaged.as_bytes()).unwrap();
         let store = &world.store;
@@ -79,7 +79,7 @@ fn a_damaged_roster_is_reported_and_never_written_over() {
 )]
 fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
     let world = World::with_member("alice");
-    let path = world.handle().team_directory().join("config.json");
+    let path = world.file("config.json");
     let lock = path.with_extension("json.lock");
     let text = fs::read_to_string(&path).unwrap();
     let done = AtomicBool::new(false);
@@ -113,7 +113,7 @@ fn a_roster_that_another_program_rewrites_in_place_is_never_damaged() {
 )]
 fn the_end_of_a_longer_roster_that_was_not_cut_off_yet_is_ignored() {
     let world = World::with_member("alice");
-    let path = world.handle().team_directory().join("config.json");
+    let path = world.file("config.json");
     let text = fs::read_to_string(&path).unwrap();
     // Claude Code writes over the file and then truncates it.
     fs::write(&path, format!("{text}\n  ]\n}}")).unwrap();

@@ -82,7 +82,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
         let looker = scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 assert_json(&inbox);
-                assert_json(&world.handle().team_directory().join("config.json"));
+                assert_json(&world.file("config.json"));
                 thread::yield_now();
             }
         });
@@ -98,10 +98,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
         looker.join().unwrap();
         sent
     });
-    let archive = world
-        .handle()
-        .team_directory()
-        .join("swarm/archive/writer.jsonl");
+    let archive = world.file("swarm/archive/writer.jsonl");
     let in_file = message_ids(&inbox);
     let mut found: HashMap<String, usize> = HashMap::new();
     for id in &in_file {

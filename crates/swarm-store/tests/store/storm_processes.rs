@@ -72,12 +72,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
     assert_eq!(arrived, promised);
     // Each message is also on disk exactly once, in the inbox or in the archive.
     let mut kept = message_ids(&path);
-    kept.extend(message_ids(
-        &world
-            .handle()
-            .team_directory()
-            .join("swarm/archive/reader.jsonl"),
-    ));
+    kept.extend(message_ids(&world.file("swarm/archive/reader.jsonl")));
     assert_eq!(kept.len(), 400);
     assert_eq!(kept.into_iter().collect::<HashSet<_>>().len(), 400);
 }

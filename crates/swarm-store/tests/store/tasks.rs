@@ -154,10 +154,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     claimed["owner"] = json!("ivy");
     swarm_os::replace_alone(&world.task_path(7), claimed.to_string().as_bytes()).unwrap();
     let untouched = fs::metadata(world.task_path(50)).unwrap().ino();
-    let redo = world
-        .handle()
-        .team_directory()
-        .join("swarm/tasks.redo.json");
+    let redo = world.file("swarm/tasks.redo.json");
     swarm_os::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
 
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -178,7 +175,7 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
 #[test]
 fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     let mark = |world: &World, text: &str| {
-        let directory = world.handle().tasks_directory();
+        let directory = world.tasks();
         swarm_os::replace_alone(&directory.join(".highwatermark"), text.as_bytes()).unwrap();
     };
     let refused = |world: &World, count: usize| {
@@ -206,7 +203,7 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
         "blocks": [], "blockedBy": []});
     let path = world.task_path(u64::MAX);
     swarm_os::replace_alone(&path, task.to_string().as_bytes()).unwrap();
-    swarm_os::create_private_file(&world.handle().tasks_directory().join(".lock")).unwrap();
+    swarm_os::create_private_file(&world.tasks().join(".lock")).unwrap();
     refused(&world, 1);
 }
 
@@ -222,7 +219,7 @@ fn cut_short(world: &World) {
         {"id": "1", "before": before, "after": after},
         {"id": "2", "before": null, "after": second},
     ]});
-    let directory = world.handle().team_directory();
+    let directory = world.file("");
     swarm_os::replace_alone(
         &directory.join("swarm/tasks.redo.json"),
         redo.to_string().as_bytes(),
@@ -265,7 +262,7 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
 fn a_damaged_note_of_a_call_is_kept_aside() {
     let world = World::new();
     world.create("one", &[]);
-    let directory = world.handle().team_directory();
+    let directory = world.file("");
     swarm_os::replace_alone(&directory.join("swarm/tasks.redo.json"), b"{").unwrap();
     assert_eq!(world.handle().tasks().block_on().unwrap().tasks.len(), 1);
     let kept = world.events().into_iter().find_map(|event| match event {

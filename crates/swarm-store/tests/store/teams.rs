@@ -15,7 +15,7 @@ use crate::world::{World, id, name, new_member, new_task, new_team, store_at, te
 #[test]
 fn a_new_team_has_everything_that_its_members_need() {
     let world = World::new();
-    let directory = world.handle().team_directory();
+    let directory = world.file("");
     for (path, mode) in [
         ("", 0o700),
         ("config.json", 0o600),
@@ -33,7 +33,7 @@ fn a_new_team_has_everything_that_its_members_need() {
         let found = fs::metadata(directory.join(path)).unwrap_or_else(|_| panic!("{path}"));
         assert_eq!(found.permissions().mode() & 0o777, mode, "{path}");
     }
-    assert!(world.handle().tasks_directory().is_dir());
+    assert!(world.tasks().is_dir());
     let config: Value =
         serde_json::from_slice(&fs::read(directory.join("config.json")).unwrap()).unwrap();
     assert_eq!(config["leadAgentId"], "team-lead@crew");
@@ -356,7 +356,7 @@ fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
         confined: false,
         off_loopback: false,
     };
-    let path = world.handle().life_path(&name("team-lead"));
+    let path = world.file("swarm/members/team-lead/life");
     let content = serde_json::to_vec(&record).unwrap();
     (swarm_os::LifeHolder::take(&path, &content).unwrap(), pid)
 }
@@ -373,7 +373,7 @@ fn a_team_that_another_process_leads_is_not_deleted_even_by_force() {
         );
         assert!(world.handle().may_delete(force).block_on().is_err());
     }
-    let config = world.handle().team_directory().join("config.json");
+    let config = world.file("config.json");
     let sound = fs::read(&config).unwrap();
     swarm_os::replace_alone(&config, b"{").unwrap();
     assert!(world.handle().delete(true, true).block_on().is_err());

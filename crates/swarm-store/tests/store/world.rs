@@ -75,20 +75,26 @@ impl World {
     /// Takes a member's life lock in this process.
     pub(crate) fn live(&self, member: &str, spawn_id: SpawnId) -> LifeHolder {
         let record = life_record(spawn_id);
-        let path = self.handle().life_path(&name(member));
+        let path = self.file(&format!("swarm/members/{member}/life"));
         LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
     }
 
+    /// Returns a file of the team.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root.join("teams/crew").join(name)
+    }
+
+    /// Returns the directory of the team's tasks.
+    pub(crate) fn tasks(&self) -> PathBuf {
+        self.root.join("tasks/crew")
+    }
+
     pub(crate) fn inbox_path(&self, member: &str) -> PathBuf {
-        self.handle()
-            .inbox_directory()
-            .join(format!("{member}.json"))
+        self.file(&format!("inboxes/{member}.json"))
     }
 
     pub(crate) fn task_path(&self, number: u64) -> PathBuf {
-        self.handle()
-            .tasks_directory()
-            .join(format!("{number}.json"))
+        self.tasks().join(format!("{number}.json"))
     }
 
     pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {

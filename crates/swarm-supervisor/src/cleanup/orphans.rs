@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_panes::{PaneStatus, TerminalFacts, all_backends};
-use swarm_store::TeamStore;
+use swarm_protocol::TeamName;
+use swarm_store::{BlockOn as _, TeamStore};
 
 use super::panes::LeftPane;
 use crate::process_list::canonical;
@@ -34,7 +35,7 @@ pub async fn orphaned_panes(
         let ours = panes.into_iter().filter(|pane| {
             pane.root.as_deref() == Some(&*root)
                 && !matches!(pane.status, PaneStatus::Running { .. })
-                && is_gone(&store.team(&pane.team).team_directory())
+                && is_gone(store, &pane.team)
         });
         orphans.extend(ours.map(|tagged| LeftPane {
             tagged,
@@ -44,8 +45,7 @@ pub async fn orphaned_panes(
     orphans
 }
 
-/// Returns whether nothing exists at a path.
-fn is_gone(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+/// Returns whether nothing is stored of a team.
+fn is_gone(store: &dyn TeamStore, team: &TeamName) -> bool {
+    matches!(store.team(team).is_stored().block_on(), Ok(false))
 }

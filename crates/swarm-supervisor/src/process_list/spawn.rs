@@ -18,7 +18,7 @@ pub(crate) async fn end_member(
     spawn: SpawnId,
     grace: Duration,
 ) -> Ended {
-    let target = processes_of_members(&*spawn_context.store.team(team), [(name, spawn)]);
+    let target = processes_of_members(&spawn_context.store.team(team), [(name, spawn)]);
     process::end(target, grace).await
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn end_spawns(
     team: &TeamName,
     spawns: &HashSet<SpawnId>,
 ) -> Ended {
-    let target = processes_of_spawns(&*spawn_context.store.team(team), spawns.iter().copied());
+    let target = processes_of_spawns(&spawn_context.store.team(team), spawns.iter().copied());
     process::end(target, spawn_context.kill_grace).await
 }
 

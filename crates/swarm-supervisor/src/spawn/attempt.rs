@@ -81,7 +81,7 @@ impl Attempt<'_> {
 
     async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
         let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
-        let directory = files.member_dir(name);
+        let directory = files.local_directory(name);
         let file = directory.join(SpawnOrder::file_name(self.order.spawn_id));
         // An order consists of strings, numbers and UTF-8 paths.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
@@ -136,11 +136,11 @@ impl Attempt<'_> {
 
     fn command(&self) -> PaneCommand {
         let order = &self.order;
-        let member_dir = self
+        let directory = self
             .spawn_context
             .store
             .team(self.team)
-            .member_dir(&order.agent.name);
+            .local_directory(&order.agent.name);
         let marks = order::marks(self.spawn_context, &order.agent, order.spawn_id);
         PaneCommand {
             program: self.spawn_context.program.clone(),
@@ -154,7 +154,7 @@ impl Attempt<'_> {
             ],
             env: marks.into_iter().collect(),
             cwd: order.cwd.clone(),
-            log: Some(member_dir.join(OUTPUT)),
+            log: Some(directory.join(OUTPUT)),
         }
     }
 
@@ -175,7 +175,7 @@ impl Attempt<'_> {
         {
             tracing::warn!(%spawn_id, %error, "pane of a failed spawn not closed");
         }
-        let directory = files.member_dir(name);
+        let directory = files.local_directory(name);
         if let Err(error) = SpawnOrder::discard(&directory, spawn_id) {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
         }

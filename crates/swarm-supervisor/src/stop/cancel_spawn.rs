@@ -42,7 +42,7 @@ pub(super) async fn cancel_spawn(
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     undone?;
     let closed = close_begun_pane(spawn_context, team, entry, spawn_id).await;
-    SpawnOrder::discard(&files.member_dir(name), spawn_id)?;
+    SpawnOrder::discard(&files.local_directory(name), spawn_id)?;
     report.pane_left = closed.err().map(|error| error.to_string());
     report.processes_left = ended.left;
     Ok(true)

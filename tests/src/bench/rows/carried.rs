@@ -17,6 +17,7 @@ use crate::bench::floor::inbox::entry;
 use crate::bench::order::Order;
 use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
+use crate::stage::Team;
 
 const CARRIED: [usize; 3] = [10, 1_000, 100_000];
 /// Number of acknowledged messages that remain in the inbox file.
@@ -39,7 +40,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         let mut teams = Vec::new();
         for carried in CARRIED {
             let team = create(directory.path(), &format!("carried-{carried}"), &["reader"])?;
-            fill(&store, &team, carried)?;
+            fill(directory.path(), &team, carried)?;
             teams.push((team, Times::default()));
         }
         for number in 0..order.runs(400) {
@@ -93,8 +94,9 @@ fn exchange(store: &FileStore, team: &TeamName, number: usize, times: &mut Times
 }
 
 /// Creates the files as they are after this number of messages.
-fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
-    let directory = store.team(team).team_directory();
+fn fill(root: &Path, team: &TeamName, carried: usize) -> Result<()> {
+    let files = Team::new(root, team.as_str());
+    let directory = files.directory();
     let acked = |number: usize| {
         let mut entry = entry(number);
         entry["read"] = true.into();
@@ -107,7 +109,7 @@ fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
     )?;
     let kept: Vec<Value> = (archived..carried).map(acked).collect();
     fs::write(
-        store.team(team).inbox_directory().join("reader.json"),
+        files.inbox_path("reader"),
         serde_json::to_vec_pretty(&kept)?,
     )?;
     let events = (0..carried).flat_map(|number| {

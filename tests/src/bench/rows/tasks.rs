@@ -13,6 +13,7 @@ use crate::bench::figure::Figure;
 use crate::bench::order::Order;
 use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
+use crate::stage::Team;
 
 const LENGTHS: [usize; 3] = [10, 1_000, 10_000];
 /// Maximum cost ratio in the longest list for operations that need not read the whole list.
@@ -23,6 +24,7 @@ const KINDS: [&str; 5] = ["claim ID", "complete", "show", "claim --next", "list"
 /// A list and the durations of each operation.
 struct List {
     team: TeamName,
+    files: Team,
     length: usize,
     times: [Vec<Duration>; 5],
 }
@@ -35,9 +37,11 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         let mut lists = Vec::new();
         for length in LENGTHS {
             let team = create(directory.path(), &format!("tasks-{length}"), &["worker"])?;
-            fill(&store, &team, length)?;
+            let files = Team::new(directory.path(), team.as_str());
+            fill(&files, length)?;
             lists.push(List {
                 team,
+                files,
                 length,
                 times: Default::default(),
             });
@@ -80,7 +84,7 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     let began = Instant::now();
     store.team(team).task(&id).block_on()?;
     took(2, began);
-    write_task(store, team, number)?;
+    write_task(&list.files, number)?;
     let began = Instant::now();
     let next = store.team(team).claim_next(&by).block_on()?;
     took(3, began);
@@ -93,24 +97,21 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     Ok(())
 }
 
-fn fill(store: &FileStore, team: &TeamName, length: usize) -> Result<()> {
-    let directory = store.team(team).tasks_directory();
+fn fill(files: &Team, length: usize) -> Result<()> {
+    let directory = files.tasks_directory();
     fs::create_dir_all(&directory)?;
     fs::write(directory.join(".highwatermark"), length.to_string())?;
-    (1..=length).try_for_each(|number| write_task(store, team, number))
+    (1..=length).try_for_each(|number| write_task(files, number))
 }
 
 /// Writes a task without an owner, as Claude Code does.
-fn write_task(store: &FileStore, team: &TeamName, number: usize) -> Result<()> {
+fn write_task(files: &Team, number: usize) -> Result<()> {
     let task = json!({
         "id": number.to_string(),
         "subject": format!("Look after part {number} of the work"),
         "description": "Read what is there, change what has to be changed, and say what you did.",
         "status": "pending", "blocks": [], "blockedBy": [],
     });
-    let path = store
-        .team(team)
-        .tasks_directory()
-        .join(format!("{number}.json"));
+    let path = files.tasks_directory().join(format!("{number}.json"));
     Ok(fs::write(path, serde_json::to_vec_pretty(&task)?)?)
 }

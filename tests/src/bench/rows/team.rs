@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use swarm_protocol::{MemberName, SystemClock, TeamName};
 use swarm_store::{Actor, BlockOn as _, FileStore, NewTeam, StoreLimits, TeamStore as _};
 
+use crate::stage::Team;
+
 /// A store below `root` that accepts more messages than are read.
 pub(crate) fn store(root: &Path) -> FileStore {
     FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_limits(StoreLimits {
@@ -62,7 +64,7 @@ pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamNa
             created_by: "bench".to_owned(),
         })
         .block_on()?;
-    let path = store.team(&team).team_directory().join("config.json");
+    let path = Team::new(root, name).directory().join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path)?)?;
     let entries = members.iter().map(|member| {
         json!({

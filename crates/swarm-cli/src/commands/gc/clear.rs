@@ -104,7 +104,7 @@ fn work_trees(app: &App) -> Vec<Find> {
 /// Stops processes of dead members and records their deaths. A team whose records cannot be changed
 /// is judged by its existing records.
 fn record_deaths(app: &App, team: &TeamName) {
-    if let Err(error) = swarm_team::reconcile(&*app.store.team(team)) {
+    if let Err(error) = swarm_team::reconcile(&app.store.team(team)) {
         tracing::warn!(%team, %error, "deaths not recorded");
     }
 }

@@ -72,8 +72,8 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
 fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
-            "swarm: {} is damaged: skipped {} that cannot be read",
-            app.store.team(team).journal_path().display(),
+            "swarm: the journal in {} is damaged: skipped {} that cannot be read",
+            app.store.team(team).location(),
             swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
     }

@@ -47,7 +47,7 @@ impl Earlier {
     /// Returns the conversation of the lead of this team, or with this id or unique id prefix.
     fn named(app: &App, word: &str) -> Result<Self, Failure> {
         if let Ok(team) = TeamName::parse(word)
-            && app.store.team(&team).team_directory().is_dir()
+            && app.store.team(&team).is_stored().block_on()?
         {
             return Ok(Self::Team(team));
         }

@@ -23,7 +23,7 @@ pub(in crate::commands) fn lead_log(root: &Path, cwd: &Path, session: SessionId)
 pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> Result<PathBuf, Failure> {
     let files = app.store.team(team);
     if !name.is_lead() {
-        return Ok(files.member_dir(name).join("output.log"));
+        return Ok(files.local_directory(name).join("output.log"));
     }
     let config = files.config().block_on()?;
     let session = config.lead_session_id.as_deref().unwrap_or_default();

@@ -56,7 +56,7 @@ fn or_name_of_member(app: &App, name: &str, failure: Failure) -> Failure {
 /// Returns the roster of a team that a lead can take over.
 fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
     let team = app.store.team(team);
-    swarm_team::reconcile(&*team)?;
+    swarm_team::reconcile(&team)?;
     let config = team.config().block_on()?;
     refuse_if_led(app, &config)?;
     Ok(config)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Map, Value, json};
@@ -57,7 +58,7 @@ pub(super) struct Status {
 impl Status {
     /// Reconciles the team and reads everything once; of the journal only events after `past`.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
-        let (seen, tasks, unentered) = members_and_tasks(&*app.store.team(team))?;
+        let (seen, tasks, unentered) = members_and_tasks(&app.store.team(team))?;
         let mut requests = app.store.team(team).requests().block_on()?;
         requests.requests.retain(is_open);
         past.read_on(&*app.store, &seen.config)?;
@@ -179,7 +180,7 @@ fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
 /// Reads most files on two threads. A newly recorded death releases tasks, so both parts are then
 /// read again.
 fn members_and_tasks(
-    team: &dyn Team,
+    team: &Arc<dyn Team>,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
     let (seen, tasks) = thread::scope(|scope| {
         let tasks = scope.spawn(|| team.tasks().block_on());

@@ -50,7 +50,9 @@ impl Past {
                 Event::MemberDied { member, reason, .. } => {
                     self.deaths.insert(member, reason);
                 }
-                Event::FileDamaged { file, kept, reason } => {
+                Event::FileDamaged {
+                    file, kept, reason, ..
+                } => {
                     let sentence = format!(
                         "{file} was damaged ({reason}) and recreated; the damaged file is kept as {kept} until you remove it"
                     );
@@ -82,6 +84,7 @@ mod tests {
     fn damaged(file: &str) -> Event {
         Event::FileDamaged {
             file: file.to_owned(),
+            inbox: None,
             kept: "/".to_owned(),
             reason: "test".to_owned(),
         }
@@ -112,7 +115,7 @@ mod tests {
         // The second read finds no new event.
         let journal = std::fs::File::options()
             .write(true)
-            .open(store.team(&team).journal_path())
+            .open(directory.path().join("teams/demo/swarm/journal.jsonl"))
             .unwrap();
         let read = usize::try_from(journal.metadata().unwrap().len()).unwrap();
         journal.write_all_at(&vec![b'x'; read - 1], 0).unwrap();

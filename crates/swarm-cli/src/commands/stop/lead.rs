@@ -80,8 +80,8 @@ fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
             return Err(Failure::new(ErrorKind::Environment, message).with_hint("stop it there"));
         }
         LeadStanding::Foreign { .. } => {
-            let path = files.team_directory();
-            return Err(swarm_store::StoreError::ForeignTeam { path }.into());
+            let location = files.location();
+            return Err(swarm_store::StoreError::ForeignTeam { location }.into());
         }
         LeadStanding::Lost { .. } | LeadStanding::ByHand => None,
     };

@@ -86,7 +86,7 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     }
     let team = args.name.as_deref().map(TeamName::parse).transpose()?;
     match team {
-        Some(team) if app.store.team(&team).team_directory().is_dir() => Ok(Failure::new(
+        Some(team) if app.store.team(&team).is_stored().block_on()? => Ok(Failure::new(
             ErrorKind::Damaged,
             format!("team {team} has a directory but no roster"),
         )),

@@ -74,7 +74,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    let (seen, _not_entered) = swarm_team::reconcile_and_view(&*app.store.team(team))?;
+    let (seen, _not_entered) = swarm_team::reconcile_and_view(&app.store.team(team))?;
     let requests = pending(app, team)?;
     let waiting = who_waits(&requests)
         .into_iter()

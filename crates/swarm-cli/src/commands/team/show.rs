@@ -51,7 +51,7 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
     }
     lines.push(format!(
         "directory {}",
-        app.store.team(&config.name).team_directory().display()
+        app.store.team(&config.name).location()
     ));
     lines.join("\n")
 }

@@ -72,14 +72,10 @@ impl TeamCreate {
             .leadership
             .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
-        let file = self
-            .context
-            .join(&team)
-            .team_directory()
-            .join("config.json");
+        let location = self.context.join(&team).location();
         let mut out = json!({
             "team_name": team,
-            "team_file_path": file,
+            "team_file_path": location,
             "lead_agent_id": AgentId::new(MemberName::lead(), team.clone()),
         });
         if team != name {
