@@ -343,8 +343,18 @@ macro_rules! asynchronous_team {
 
         #[async_trait]
         impl RequestQueue for $team {
-            async fn open_request(&self, request: RequestRecord) -> Result<RequestRecord> {
-                self.run(move |team| team.open_request(&request)).await
+            async fn open_request(
+                &self,
+                request: RequestRecord,
+                notice: Option<Draft>,
+            ) -> Result<RequestRecord> {
+                self.run_blocking(move |team| team.open_request(&request, notice))
+                    .await
+            }
+
+            async fn withdraw_request(&self, id: &RequestId) -> Result<bool> {
+                let id = id.to_owned();
+                self.run(move |team| team.withdraw_request(&id)).await
             }
 
             async fn requests(&self) -> Result<RequestList> {

@@ -368,11 +368,17 @@ pub trait TaskBoard: Send + Sync {
 /// The open requests to a person.
 #[async_trait]
 pub trait RequestQueue: Send + Sync {
-    /// Adds a request to the queue, assigns its number, and returns it.
+    /// Adds a request to the queue, assigns its number, and returns it. The lead gets the `notice` of
+    /// it once. A repetition completes an interrupted call. If the notice cannot be sent, the request
+    /// is withdrawn.
     ///
     /// # Errors
-    /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`].
-    async fn open_request(&self, request: RequestRecord) -> Result<RequestRecord>;
+    /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`] for another request with this ID.
+    async fn open_request(
+        &self,
+        request: RequestRecord,
+        notice: Option<Draft>,
+    ) -> Result<RequestRecord>;
 
     /// Returns the open and answered requests, oldest first.
     async fn requests(&self) -> Result<RequestList>;
@@ -414,6 +420,13 @@ pub trait RequestQueue: Send + Sync {
     /// # Errors
     /// [`StoreError::SigningKey`].
     async fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy>;
+
+    /// Records that a request expired, and removes it from the queue. Returns `false` if it was
+    /// answered before, and then changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::RequestNotFound`].
+    async fn withdraw_request(&self, id: &RequestId) -> Result<bool>;
 
     /// Removes a request from the queue after its answer was read. Does nothing if it is already
     /// removed.

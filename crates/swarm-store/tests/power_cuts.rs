@@ -329,20 +329,23 @@ fn an_answer_survives_a_power_cut_with_its_signature() {
     let files = world.store.team(&world.team);
     let key = files.verify_key().block_on().unwrap();
     let asked = files
-        .open_request(RequestRecord {
-            id: RequestId::new("perm-1-abcdefg"),
-            number: None,
-            from: name("ann"),
-            spawn_id: None,
-            request: RequestKind::Sandbox {
-                host: "crates.io".to_owned(),
+        .open_request(
+            RequestRecord {
+                id: RequestId::new("perm-1-abcdefg"),
+                number: None,
+                from: name("ann"),
+                spawn_id: None,
+                request: RequestKind::Sandbox {
+                    host: "crates.io".to_owned(),
+                },
+                description: "crates.io".to_owned(),
+                why: String::new(),
+                asked_at: UnixMs(1),
+                deadline: None,
+                state: RequestState::Open,
             },
-            description: "crates.io".to_owned(),
-            why: String::new(),
-            asked_at: UnixMs(1),
-            deadline: None,
-            state: RequestState::Open,
-        })
+            None,
+        )
         .block_on();
     let asked = asked.unwrap();
     let by = AnsweredBy::person(1, None);

@@ -189,7 +189,7 @@ fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
     world
         .store
         .team(&team())
-        .open_request(record)
+        .open_request(record, None)
         .block_on()
         .unwrap()
 }

@@ -2,28 +2,56 @@
 
 use swarm_os::LockGuard;
 use swarm_protocol::{
-    Answer, AnsweredBy, Event, Grant, Member, RequestId, RequestKind, RequestRecord, RequestState,
+    Answer, AnsweredBy, Event, Grant, Member, MemberName, RequestId, RequestKind, RequestRecord,
+    RequestState,
 };
 
 use crate::file::record;
 use crate::file::team::{FileTeam, is_surely_there};
-use crate::requests::{Stored, answer_event, checked, not_found, opened, require_open, sort};
-use crate::{AnswerLookup, BrokenFile, RequestList, Result, StoreError, VerifyKey};
+use crate::requests::{
+    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+};
+use crate::{AnswerLookup, BrokenFile, Draft, RequestList, Result, StoreError, VerifyKey};
 
 impl FileTeam {
-    pub(crate) fn open_request(&self, request: &RequestRecord) -> Result<RequestRecord> {
+    pub(crate) fn open_request(
+        &self,
+        request: &RequestRecord,
+        notice: Option<Draft>,
+    ) -> Result<RequestRecord> {
         let path = self.at.request(checked(&request.id)?);
-        self.with_requests_lock(|held| {
+        let opened = self.with_requests_lock(|held| {
             if is_surely_there(&path)? {
-                return Err(StoreError::RequestExists {
-                    id: request.id.clone(),
-                });
+                return repeated(self.request(&request.id)?, request);
             }
             let mut request = request.clone();
             request.number = Some(self.next_request_number(held)?);
             held.replace(&path, &record::pretty(&path, &request)?)?;
             self.record_done([opened(&request)]);
             Ok(request)
+        })?;
+        if let Some(notice) = notice {
+            let (lead, id) = (MemberName::lead(), notice_id(&opened));
+            let sent =
+                self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, notice, id));
+            if let Err(error) = sent {
+                self.withdraw_request(&opened.id)?;
+                return Err(error);
+            }
+        }
+        Ok(opened)
+    }
+
+    pub(crate) fn withdraw_request(&self, id: &RequestId) -> Result<bool> {
+        let path = self.at.request(checked(id)?);
+        self.with_requests_lock(|held| {
+            let mut request = self.request(id)?;
+            if request.state != RequestState::Open {
+                return Ok(false);
+            }
+            self.write_answer(held, &mut request, Answer::Expired, AnsweredBy::system())?;
+            held.remove(&path)?;
+            Ok(true)
         })
     }
 

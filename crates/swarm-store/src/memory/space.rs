@@ -146,7 +146,10 @@ impl Space for MemorySpace {
     }
 
     fn delete(&self, _at_most: Duration) -> Answered<()> {
-        self.shared.teams.lock().remove(&self.team);
+        let deleted = self.shared.teams.lock().remove(&self.team);
+        if let Some(content) = deleted {
+            content.bells.ring_all();
+        }
         Ok(())
     }
 

@@ -3,23 +3,28 @@
 use std::path::PathBuf;
 
 use swarm_protocol::{
-    Answer, AnsweredBy, Event, Grant, Member, RequestId, RequestKind, RequestRecord, RequestState,
+    Answer, AnsweredBy, Event, Grant, Member, MemberName, RequestId, RequestKind, RequestRecord,
+    RequestState,
 };
 
 use super::team::RecordsTeam;
 use super::values;
 use crate::keys::{SigningKey, is_signed_by};
-use crate::requests::{Stored, answer_event, checked, not_found, opened, require_open, sort};
-use crate::{AnswerLookup, Cursor, RequestList, Result, StoreError, VerifyKey};
+use crate::requests::{
+    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+};
+use crate::{AnswerLookup, Cursor, Draft, RequestList, Result, StoreError, VerifyKey};
 
 impl RecordsTeam {
-    pub(super) fn open_request(&self, request: &RequestRecord) -> Result<RequestRecord> {
+    pub(super) fn open_request(
+        &self,
+        request: &RequestRecord,
+        notice: Option<Draft>,
+    ) -> Result<RequestRecord> {
         checked(&request.id)?;
-        self.change(&values::requests(), |queue, events| {
-            if queue.requests.contains_key(&request.id) {
-                return Err(StoreError::RequestExists {
-                    id: request.id.clone(),
-                });
+        let opened = self.change(&values::requests(), |queue, events| {
+            if let Some(found) = queue.requests.get(&request.id) {
+                return repeated(found.clone(), request);
             }
             queue.highest = queue.highest.saturating_add(1);
             let mut request = request.clone();
@@ -27,6 +32,29 @@ impl RecordsTeam {
             events.push(opened(&request));
             queue.requests.insert(request.id.clone(), request.clone());
             Ok(request)
+        })?;
+        if let Some(notice) = notice {
+            let sent = self.deliver_once(&MemberName::lead(), notice, &notice_id(&opened));
+            if let Err(error) = sent {
+                self.withdraw_request(&opened.id)?;
+                return Err(error);
+            }
+        }
+        Ok(opened)
+    }
+
+    pub(super) fn withdraw_request(&self, id: &RequestId) -> Result<bool> {
+        self.request(id)?;
+        self.change(&values::requests(), |queue, events| {
+            let Some(mut request) = queue.requests.get(id).cloned() else {
+                return Ok(false);
+            };
+            if request.state != RequestState::Open {
+                return Ok(false);
+            }
+            events.push(self.answer(&mut request, Answer::Expired, AnsweredBy::system())?);
+            queue.requests.remove(id);
+            Ok(true)
         })
     }
 

@@ -3,5 +3,7 @@
 mod rules;
 mod types;
 
-pub(crate) use rules::{Stored, answer_event, checked, not_found, opened, require_open, sort};
+pub(crate) use rules::{
+    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+};
 pub use types::{AnswerLookup, NOT_ENTERED, RequestList};

@@ -1,7 +1,7 @@
 //! Journal events of requests, and which answers count. No I/O.
 
 use swarm_protocol::{
-    Answer, AnsweredBy, Event, Grant, LEAD_AGENT, RequestId, RequestKind, RequestRecord,
+    Answer, AnsweredBy, Event, Grant, LEAD_AGENT, MessageId, RequestId, RequestKind, RequestRecord,
     RequestState, TeamName, input_digest,
 };
 
@@ -39,6 +39,26 @@ pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: Answere
         updated_digest: updated_digest_of(&request.request, answer),
         by,
     }
+}
+
+/// Returns the existing request that another call has opened before, if this is the same one.
+pub(crate) fn repeated(found: RequestRecord, request: &RequestRecord) -> Result<RequestRecord> {
+    let of = |one: &RequestRecord| {
+        (
+            one.from.clone(),
+            one.spawn_id,
+            one.request.computed_digest(),
+        )
+    };
+    if of(&found) == of(request) {
+        return Ok(found);
+    }
+    Err(StoreError::RequestExists { id: found.id })
+}
+
+/// Returns the ID of the notice of a request.
+pub(crate) fn notice_id(request: &RequestRecord) -> MessageId {
+    MessageId::new(request.id.to_string())
 }
 
 /// Checks that a request can be answered: it is open and, with `shown`, for the call that a person

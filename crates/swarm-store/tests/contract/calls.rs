@@ -94,7 +94,11 @@ impl Scene {
             ),
             (
                 "open_request",
-                Box::pin(async move { team.open_request(request("perm-1-a", 1)).await.map(drop) }),
+                Box::pin(async move {
+                    team.open_request(request("perm-1-a", 1), None)
+                        .await
+                        .map(drop)
+                }),
             ),
             (
                 "reserve",
@@ -179,7 +183,7 @@ pub(crate) fn a_call_with_a_dropped_future_is_completed_once(world: &World) {
 
 pub(crate) fn a_mark_of_a_pause_and_an_answer_wait_like_any_change(world: &World) {
     let scene = Scene::of(world);
-    let open = |id: &str| world.handle().open_request(request(id, 1)).block_on();
+    let open = |id: &str| world.handle().open_request(request(id, 1), None).block_on();
     let asked = open("perm-1-b").unwrap();
     let mark = PauseMark {
         spawn_id: scene.spawn,

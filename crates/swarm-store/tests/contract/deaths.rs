@@ -195,7 +195,7 @@ pub(crate) fn requests_of_the_dead_leave_the_queue(world: &World) {
     request.spawn_id = Some(spawn);
     world
         .handle()
-        .open_request(request.clone())
+        .open_request(request.clone(), None)
         .block_on()
         .unwrap();
     drop(life);

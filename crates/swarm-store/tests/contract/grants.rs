@@ -45,7 +45,7 @@ pub(crate) fn an_approval_without_the_signature_for_its_own_request_is_rejected(
     let key = files.verify_key().block_on().unwrap().unwrap();
     let look = |asked: &RequestRecord| files.look_up_answer(asked, Some(&key)).block_on().unwrap();
     let earlier = files
-        .open_request(request("perm-1-aaaaaaa", 1))
+        .open_request(request("perm-1-aaaaaaa", 1), None)
         .block_on()
         .unwrap();
     let yes = |id: &RequestId, by| {
@@ -59,7 +59,7 @@ pub(crate) fn an_approval_without_the_signature_for_its_own_request_is_rejected(
     assert!(replayed.signature.is_some());
 
     let asked = files
-        .open_request(request("perm-1-bbbbbbb", 1))
+        .open_request(request("perm-1-bbbbbbb", 1), None)
         .block_on()
         .unwrap();
     for (forged, why) in [
@@ -129,7 +129,7 @@ pub(crate) fn the_leads_model_grants_no_further_calls(world: &World) {
     let files = world.handle();
     let key = files.verify_key().block_on().unwrap();
     let asked = files
-        .open_request(request("perm-1-aaaaaaa", 1))
+        .open_request(request("perm-1-aaaaaaa", 1), None)
         .block_on()
         .unwrap();
     let always = Answer::Approved {

@@ -138,6 +138,8 @@ contract! {
     }
     requests {
         exactly_one_of_eight_answers_wins,
+        a_request_and_its_notice_are_one_operation_that_can_be_repeated,
+        a_withdrawn_request_leaves_the_queue_and_an_answered_one_does_not,
         only_the_call_that_was_shown_is_answered,
         the_journal_has_the_request_its_answer_and_who_answered,
         an_id_that_could_leave_the_directory_is_refused,

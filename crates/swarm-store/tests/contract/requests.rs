@@ -7,7 +7,7 @@ use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
     SpawnId, UnixMs, input_digest,
 };
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::{BlockOn as _, Draft, StoreError};
 
 use crate::values::name;
 use crate::world::World;
@@ -38,7 +38,7 @@ pub(crate) fn exactly_one_of_eight_answers_wins(world: &World) {
     let asked = request("perm-1-abcdefg", 1);
     world
         .handle()
-        .open_request(asked.clone())
+        .open_request(asked.clone(), None)
         .block_on()
         .unwrap();
     let outcomes: Vec<_> = thread::scope(|scope| {
@@ -81,10 +81,66 @@ pub(crate) fn exactly_one_of_eight_answers_wins(world: &World) {
     assert_eq!(answered.count(), 1);
 }
 
+pub(crate) fn a_request_and_its_notice_are_one_operation_that_can_be_repeated(world: &World) {
+    world.join("alice");
+    let asked = request("perm-1-a", 1);
+    let open = |asked: RequestRecord| {
+        let notice = Draft::new("alice", "may I run make?");
+        world.handle().open_request(asked, Some(notice)).block_on()
+    };
+    let opened: Vec<_> = thread::scope(|scope| {
+        let calls: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| open(asked.clone()).unwrap()))
+            .collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    assert!(opened.iter().all(|one| *one == opened[0]), "{opened:?}");
+    assert_eq!(opened[0].number, Some(1));
+    let is_opening = |event: &&Event| matches!(event, Event::RequestOpened { .. });
+    assert_eq!(world.events().iter().filter(is_opening).count(), 1);
+    assert_eq!(world.texts("team-lead"), ["may I run make?"]);
+    // Also after the notice was read.
+    let lead = name("team-lead");
+    let id = world.unread("team-lead").remove(0).msg_id.unwrap();
+    world.handle().ack(&lead, &[id]).block_on().unwrap();
+    open(asked.clone()).unwrap();
+    assert!(world.unread("team-lead").is_empty());
+    // Another request does not get the answer of this one.
+    let other = RequestRecord {
+        spawn_id: Some(SpawnId::random()),
+        ..asked
+    };
+    let refused = open(other).unwrap_err();
+    assert!(matches!(refused, StoreError::RequestExists { .. }));
+}
+
+pub(crate) fn a_withdrawn_request_leaves_the_queue_and_an_answered_one_does_not(world: &World) {
+    world.join("alice");
+    let team = world.handle();
+    for (id, is_answered) in [("perm-1-a", false), ("perm-1-b", true)] {
+        let asked = team.open_request(request(id, 1), None).block_on().unwrap();
+        if is_answered {
+            let answer =
+                team.answer_request(&asked.id, None, Answer::once(), AnsweredBy::default());
+            answer.block_on().unwrap();
+        }
+        let withdrawn = team.withdraw_request(&asked.id).block_on().unwrap();
+        assert_eq!(withdrawn, !is_answered);
+    }
+    let left = team.requests().block_on().unwrap().requests;
+    let left: Vec<&str> = left.iter().map(|request| request.id.as_str()).collect();
+    assert_eq!(left, ["perm-1-b"]);
+    let is_answer = |event: &&Event| matches!(event, Event::RequestAnswered { .. });
+    assert_eq!(world.events().iter().filter(is_answer).count(), 2);
+    let gone = RequestId::new("perm-1-a");
+    let refused = team.withdraw_request(&gone).block_on().unwrap_err();
+    assert!(matches!(refused, StoreError::RequestNotFound { .. }));
+}
+
 pub(crate) fn only_the_call_that_was_shown_is_answered(world: &World) {
     world.join("alice");
     let asked = request("perm-1-a", 1);
-    let asked = world.handle().open_request(asked).block_on().unwrap();
+    let asked = world.handle().open_request(asked, None).block_on().unwrap();
     let RequestKind::Permission { tool, digest, .. } = &asked.request else {
         unreachable!()
     };
@@ -127,7 +183,7 @@ pub(crate) fn the_journal_has_the_request_its_answer_and_who_answered(world: &Wo
     input.clone_from(&long);
     world
         .handle()
-        .open_request(asked.clone())
+        .open_request(asked.clone(), None)
         .block_on()
         .unwrap();
     let why = Some("not on Friday".to_owned());
@@ -144,7 +200,7 @@ pub(crate) fn the_journal_has_the_request_its_answer_and_who_answered(world: &Wo
         .unwrap();
     world
         .handle()
-        .open_request(request("perm-2-b", 2))
+        .open_request(request("perm-2-b", 2), None)
         .block_on()
         .unwrap();
     let always = Answer::Approved {
@@ -195,7 +251,7 @@ pub(crate) fn an_id_that_could_leave_the_directory_is_refused(world: &World) {
         for outcome in [
             world
                 .handle()
-                .open_request(request(bad, 1))
+                .open_request(request(bad, 1), None)
                 .block_on()
                 .map(drop),
             world.handle().request(&id).block_on().map(drop),
@@ -216,7 +272,7 @@ pub(crate) fn an_unknown_request_is_not_found_and_the_open_ones_are_named(world:
     world.join("alice");
     world
         .handle()
-        .open_request(request("perm-1-a", 1))
+        .open_request(request("perm-1-a", 1), None)
         .block_on()
         .unwrap();
     let error = world
@@ -235,7 +291,7 @@ pub(crate) fn an_unknown_request_is_not_found_and_the_open_ones_are_named(world:
 
 pub(crate) fn the_queue_is_listed_oldest_first_and_a_number_is_given_once(world: &World) {
     let team = world.handle();
-    let open = |id: &str, at| team.open_request(request(id, at)).block_on();
+    let open = |id: &str, at| team.open_request(request(id, at), None).block_on();
     assert_eq!(open("perm-2-b", 2).unwrap().number, Some(1));
     assert_eq!(open("perm-1-a", 1).unwrap().number, Some(2));
     let ids = || -> Vec<_> {

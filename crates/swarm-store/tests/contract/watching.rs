@@ -46,7 +46,7 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
     };
     let open = || {
         let asked = request("perm-1-a", 1);
-        team.open_request(asked).block_on().unwrap();
+        team.open_request(asked, None).block_on().unwrap();
     };
     let enter = || {
         let by = "a test".to_owned();

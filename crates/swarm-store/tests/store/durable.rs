@@ -105,7 +105,7 @@ fn a_committed_spawn_and_an_answer_are_on_disk() {
     let spawn = reserved.spawn_id().unwrap();
     assert_durable(&world, || world.commit(spawn));
     let asked = files
-        .open_request(asked("perm-1-aaaaaaa", spawn))
+        .open_request(asked("perm-1-aaaaaaa", spawn), None)
         .block_on()
         .unwrap();
     let by = AnsweredBy::person(1, None);

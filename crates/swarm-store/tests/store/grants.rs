@@ -45,7 +45,7 @@ fn only_grants_need_the_private_key() {
     let path = world.file("swarm/keys/signing.key");
     std::fs::remove_file(&path).unwrap();
     let asked = files
-        .open_request(asked("perm-1-aaaaaaa", SpawnId::random()))
+        .open_request(asked("perm-1-aaaaaaa", SpawnId::random()), None)
         .block_on()
         .unwrap();
     let answer = |answer| {

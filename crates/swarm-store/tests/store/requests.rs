@@ -17,7 +17,11 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    let asked = store.team(team).open_request(asked).block_on().unwrap();
+    let asked = store
+        .team(team)
+        .open_request(asked, None)
+        .block_on()
+        .unwrap();
     let journal = world.file("swarm/journal.jsonl");
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();
@@ -44,7 +48,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
 fn a_file_that_is_not_a_request_is_listed_and_affects_no_other() {
     let world = World::with_member("alice");
     let team = world.handle();
-    team.open_request(request("perm-1-a", 1))
+    team.open_request(request("perm-1-a", 1), None)
         .block_on()
         .unwrap();
     let broken = world.file("swarm/requests/perm-0-x.json");
@@ -58,7 +62,12 @@ fn a_file_that_is_not_a_request_is_listed_and_affects_no_other() {
 fn with_a_damaged_mark_the_numbers_on_file_are_taken() {
     let world = World::new();
     let team = world.handle();
-    let number = |id: &str| team.open_request(request(id, 1)).block_on().unwrap().number;
+    let number = |id: &str| {
+        team.open_request(request(id, 1), None)
+            .block_on()
+            .unwrap()
+            .number
+    };
     assert_eq!(number("perm-1-a"), Some(1));
     let mark = world.file("swarm/requests.highwatermark");
     swarm_os::replace_alone(&mark, b"damaged").unwrap();

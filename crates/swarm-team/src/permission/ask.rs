@@ -41,31 +41,25 @@ pub async fn open_request(
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         UnixMs(now.0.saturating_add(timeout))
     });
-    let record = team
-        .open_request(RequestRecord {
-            id: match request.tool.as_str() {
-                PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
-                NETWORK_ACCESS => RequestId::sandbox(now.0),
-                _ => RequestId::permission(now.0),
-            },
-            number: None,
-            from: context.name.clone(),
-            spawn_id: Some(context.spawn_id),
-            request: question::kind(context, team, &request).await?,
-            description: request.description.clone(),
-            why: request.why.clone(),
-            asked_at: now,
-            deadline,
-            state: RequestState::Open,
-        })
-        .await?;
-    if !context.is_lead() {
-        let draft = context.control(&question::frame(&record)).urgent();
-        if let Err(error) = team.send(&MemberName::lead(), draft).await {
-            withdraw(team, &record.id).await?;
-            return Err(error);
-        }
-    }
+    let record = RequestRecord {
+        id: match request.tool.as_str() {
+            PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
+            NETWORK_ACCESS => RequestId::sandbox(now.0),
+            _ => RequestId::permission(now.0),
+        },
+        number: None,
+        from: context.name.clone(),
+        spawn_id: Some(context.spawn_id),
+        request: question::kind(context, team, &request).await?,
+        description: request.description.clone(),
+        why: request.why.clone(),
+        asked_at: now,
+        deadline,
+        state: RequestState::Open,
+    };
+    let notice = || context.control(&question::frame(&record)).urgent();
+    let notice = (!context.is_lead()).then(notice);
+    let record = team.open_request(record, notice).await?;
     Ok(OpenRequest { record, request })
 }
 
@@ -102,13 +96,14 @@ pub async fn wait_for_answer(
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                withdraw(team, id).await?;
+                if !team.withdraw_request(id).await? {
+                    team.close_request(id).await?;
+                }
                 return Ok(PermissionOutcome::unanswered("the turn was interrupted"));
             }
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
-                if record_answer(team, id, Answer::Expired, AnsweredBy::system()).await? {
-                    team.close_request(id).await?;
+                if team.withdraw_request(id).await? {
                     return Ok(PermissionOutcome::unanswered(TIMED_OUT));
                 }
             }
@@ -223,12 +218,6 @@ async fn record_answer(
         Err(StoreError::RequestAnswered { .. }) => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Withdraws a request that is no longer needed.
-async fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
-    record_answer(team, id, Answer::Expired, AnsweredBy::system()).await?;
-    team.close_request(id).await
 }
 
 /// Returns the answer from the mail and marks it as read. A lead's mail is left to its mail

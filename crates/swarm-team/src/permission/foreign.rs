@@ -45,7 +45,7 @@ pub async fn adopt_request(
         deadline: None,
         state: RequestState::Open,
     };
-    match team.open_request(record).await {
+    match team.open_request(record, None).await {
         Ok(record) => Ok(Some(record)),
         Err(StoreError::RequestExists { id }) => team.request(&id).await.map(Some),
         Err(error) => Err(error),

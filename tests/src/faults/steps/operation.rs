@@ -177,7 +177,7 @@ impl Operation {
                 ground.join(OWNER);
                 store
                     .team(team)
-                    .open_request(request())
+                    .open_request(request(), None)
                     .block_on()
                     .expect("a request");
             }
