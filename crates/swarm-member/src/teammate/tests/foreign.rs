@@ -65,7 +65,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
         (request.from.clone(), request.description.as_str()),
         (bob(), "Bash rm -r build")
     );
-    assert_eq!(world.state(), Some(MemberState::WaitingPermission));
+    world.in_state(MemberState::WaitingPermission).await;
     approve(
         &*world.store.team(&world.team),
         &request,
