@@ -6,11 +6,13 @@
     reason = "an unreadable picture fails the test"
 )]
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use swarm_protocol::Color;
-use swarm_ui::picture::{Pane, Window, svg, text};
+use swarm_ui::picture::{Frame, Pane, Window, recording, svg, text};
 
 /// A lead next to two teammates, in tmux's layout with titles on the border above each pane.
 fn team() -> Window {
@@ -133,6 +135,32 @@ fn text_of(svg: &str) -> String {
     }
     assert_eq!((depth, roots), (0, 1));
     text
+}
+
+#[test]
+fn a_recording_shows_one_frame_at_a_time_from_the_first_to_the_last() {
+    let frame = |second, name: &str| Frame {
+        at: Duration::from_secs(second),
+        windows: vec![Window {
+            name: name.to_owned(),
+            ..team()
+        }],
+    };
+    let svg = recording(&[frame(3, "one"), frame(4, "two"), frame(9, "three")]);
+    let text = text_of(&svg);
+    let at = ["one", "two", "three"].map(|name| text.find(name).unwrap());
+    assert!(at.is_sorted());
+    // Ten seconds: six between the frames, and four of the last one.
+    for line in [
+        ".frame { visibility: hidden; animation: 10.00s step-end infinite }",
+        "@keyframes f0 { 0% { visibility: hidden } 0.000% { visibility: visible } 10.000% { visibility: hidden } }",
+        "@keyframes f1 { 0% { visibility: hidden } 10.000% { visibility: visible } 60.000% { visibility: hidden } }",
+        "@keyframes f2 { 0% { visibility: hidden } 60.000% { visibility: visible } 100.000% { visibility: hidden } }",
+    ] {
+        assert!(svg.contains(line), "{line}");
+    }
+    assert_eq!(svg.matches("<g class=\"frame\"").count(), 3);
+    text_of(&recording(&[]));
 }
 
 /// Production `Char` of XML 1.0.

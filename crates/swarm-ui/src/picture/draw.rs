@@ -55,11 +55,11 @@ pub fn svg(windows: &[Window]) -> String {
 /// Renders frames as one SVG document that shows them one after another, again and again. Where the
 /// viewer wants no motion, the last frame is shown.
 pub fn recording(frames: &[Frame]) -> String {
-    let Some(last) = frames.last() else {
+    let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
         return svg(&[]);
     };
-    let duration = (last.at + LAST_FRAME).as_secs_f64();
-    let percent = |at: Duration| at.as_secs_f64() / duration * 100.0;
+    let duration = (last.at.saturating_sub(first.at) + LAST_FRAME).as_secs_f64();
+    let percent = |at: Duration| at.saturating_sub(first.at).as_secs_f64() / duration * 100.0;
     let pictures: Vec<String> = frames.iter().map(|frame| svg(&frame.windows)).collect();
     let size = |name: &str| {
         let sizes = pictures.iter().filter_map(|picture| length(picture, name));

@@ -18,6 +18,9 @@ use super::stage::Stage;
 use crate::app::App;
 use crate::failure::Failure;
 
+/// Minimum duration of a frame.
+const SHORTEST_FRAME: Duration = Duration::from_millis(600);
+
 /// What is left of the demo when it has ended.
 #[derive(Debug, Default)]
 pub(super) struct Impressions {
@@ -122,7 +125,15 @@ impl Audience<'_> {
         let frames = &mut impressions.frames;
         let at = Duration::from_millis(self.app.clock.now().since(self.began));
         match capture(&self.backend, self.team.name()).await {
-            Ok(windows) if is_new(frames, &windows) => frames.push(Frame { at, windows }),
+            Ok(windows) if is_new(frames, &windows) => {
+                // The later of two pictures in quick succession shows both changes.
+                match frames.last_mut() {
+                    Some(last) if at.saturating_sub(last.at) < SHORTEST_FRAME => {
+                        last.windows = windows;
+                    }
+                    _ => frames.push(Frame { at, windows }),
+                }
+            }
             Ok(_) => {}
             Err(failure) => tracing::debug!(message = failure.message, "no picture"),
         }
