@@ -27,7 +27,7 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
     ] {
         assert!(account.contains(part), "{part}: {}", shown.story());
     }
-    let recording = std::fs::read_to_string(world.directory().join("demo.svg")).unwrap();
+    let recording = std::fs::read_to_string(world.project().join("demo.svg")).unwrap();
     assert!(recording.matches("class=\"frame\"").count() > 1);
     assert_eq!(world.processes(), []);
     let panes: Vec<_> = world.own_servers().iter().flat_map(Tmux::panes).collect();
