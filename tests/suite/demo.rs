@@ -1,5 +1,6 @@
 //! The demonstration, as a program without a terminal sees it.
 
+use rustix::process::Signal;
 use swarm_tests::stage::Tmux;
 
 use crate::scene::world;
@@ -21,8 +22,8 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
         "explorer     died",
         "$ swarm spawn explorer",
         "person       answers implementer: approved",
-        "3 teammates and a lead",
-        "3 tasks completed, 1 question answered, 1 teammate killed",
+        "A lead and 3 teammates: ",
+        "3 tasks completed, 1 question answered, 1 teammate killed and continued.",
         "swarm doctor",
     ] {
         assert!(account.contains(part), "{part}: {}", shown.story());
@@ -44,5 +45,35 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
     assert!(
         !world.root().join("teams").exists(),
         "the user's own root is left alone"
+    );
+}
+
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    let world = world();
+    let running = world.start(&["demo", "--no-attach"]);
+    world.wait_until("the team works", || {
+        let processes = world.processes();
+        processes
+            .iter()
+            .any(|(_, line)| line.contains("--agent-id tester"))
+    });
+    running.signal(Signal::HUP);
+    running.wait().assert_code(130);
+    assert_eq!(world.processes(), []);
+    let left = std::fs::read_dir(world.directory().join("tmp")).unwrap();
+    assert_eq!(left.count(), 0, "{}", world.report());
+}
+
+#[test]
+fn a_demo_that_cannot_be_shown_does_not_start() {
+    let world = world();
+    world.swarm(&["demo", "--pace", "200"]).assert_code(2);
+    let nowhere = world.swarm(&["demo", "--no-attach", "--picture", "nowhere/demo.svg"]);
+    nowhere.assert_code(3);
+    assert!(
+        nowhere.stderr.contains("nowhere/demo.svg"),
+        "{}",
+        nowhere.stderr
     );
 }

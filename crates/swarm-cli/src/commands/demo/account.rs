@@ -1,6 +1,8 @@
 //! The account of the demo: one line per journal event, and the totals at the end.
 
-use swarm_protocol::{Event, JournalEntry, TaskState, UnixMs};
+use std::collections::BTreeSet;
+
+use swarm_protocol::{Event, JournalEntry, MemberName, TaskState, UnixMs};
 use swarm_team::speaker;
 use swarm_ui::print::counted;
 
@@ -84,17 +86,22 @@ pub(super) fn is_moment(event: &Event) -> bool {
 /// Totals of what has happened.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    spawns: u64,
+    members: BTreeSet<MemberName>,
+    dead: BTreeSet<MemberName>,
     messages: u64,
     tasks: u64,
     answers: u64,
-    deaths: u64,
+    /// How many died and were started again.
+    continued: u64,
 }
 
 impl Tally {
     pub(super) fn count(&mut self, event: &Event) {
         match event {
-            Event::SpawnCommitted { .. } => self.spawns += 1,
+            Event::SpawnCommitted { member, .. } => {
+                self.members.insert(member.clone());
+                self.continued += u64::from(self.dead.remove(member));
+            }
             Event::Queued { frame: None, .. } => self.messages += 1,
             Event::TaskChanged {
                 from,
@@ -102,28 +109,28 @@ impl Tally {
                 ..
             } if *from != TaskState::Completed => self.tasks += 1,
             Event::RequestAnswered { .. } => self.answers += 1,
-            Event::MemberDied { .. } => self.deaths += 1,
+            Event::MemberDied { member, .. } => drop(self.dead.insert(member.clone())),
             _ => {}
         }
     }
 
-    /// Returns the totals as a sentence.
+    /// Returns the totals as a sentence, without what has not happened.
     pub(super) fn sentence(&self) -> String {
-        let Self {
-            messages,
-            tasks,
-            answers,
-            deaths,
-            ..
-        } = self;
-        let members = self.spawns.saturating_sub(*deaths);
-        format!(
-            "{} and a lead: {}, {}, {}, {} and continued.",
-            counted(members, "teammate"),
-            counted(*messages, "message"),
-            counted(*tasks, "task") + " completed",
-            counted(*answers, "question") + " answered",
-            counted(*deaths, "teammate") + " killed",
-        )
+        let totals = [
+            (self.messages, "message", ""),
+            (self.tasks, "task", " completed"),
+            (self.answers, "question", " answered"),
+            (self.continued, "teammate", " killed and continued"),
+        ];
+        let totals: Vec<String> = totals
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, noun, what)| counted(count, noun) + what)
+            .collect();
+        let members = counted(
+            self.members.len().try_into().unwrap_or(u64::MAX),
+            "teammate",
+        );
+        format!("A lead and {members}: {}.", totals.join(", "))
     }
 }

@@ -1,6 +1,7 @@
 //! Follows the journal of the demo's team: prints it, takes pictures, and turns to the window where
 //! something happens.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,17 +39,19 @@ pub(super) struct Audience<'a> {
     pub(super) began: UnixMs,
     /// Whether events are printed.
     pub(super) prints: bool,
+    /// Whether a request waits for an answer.
+    pub(super) is_asked: bool,
     /// Gets each event.
     pub(super) person: UnboundedSender<JournalEntry>,
 }
 
 impl Audience<'_> {
-    /// Follows the team until the run has written its report.
+    /// Follows the team until the run has written its report, or the tmux server has ended.
     ///
     /// # Errors
     /// If the journal cannot be read.
     pub(super) async fn follow(
-        &self,
+        &mut self,
         stage: &Stage,
         impressions: &mut Impressions,
     ) -> Result<(), Failure> {
@@ -56,9 +59,11 @@ impl Audience<'_> {
         let end = NameFilter::Exact(vec!["report.json".into()]);
         let mut report = watcher.subscribe(stage.directory(), end);
         let mut journal = self.team.watch(&watcher, &Topic::Journal);
+        let mut server_ended = pin!(self.server.ended());
         let mut position = Cursor::default();
+        let mut has_server = true;
         loop {
-            let has_ended = stage.report().exists();
+            let has_ended = stage.report().exists() || !has_server;
             // Before the team exists there is nothing to read.
             if let Ok(news) = self.team.events_from(position).await {
                 position = news.next;
@@ -74,11 +79,12 @@ impl Audience<'_> {
             tokio::select! {
                 () = report.changed() => {}
                 () = journal.changed() => {}
+                () = &mut server_ended => has_server = false,
             }
         }
     }
 
-    async fn take_in(&self, entry: &JournalEntry, impressions: &mut Impressions) {
+    async fn take_in(&mut self, entry: &JournalEntry, impressions: &mut Impressions) {
         impressions.tally.count(&entry.event);
         if self.prints {
             if let Some(line) = line(entry, self.began) {
@@ -92,8 +98,15 @@ impl Audience<'_> {
         }
     }
 
-    /// Selects the window where an event happens. In a large terminal all are in one window.
-    async fn turn_to(&self, event: &Event) {
+    /// Selects the window where an event happens. In a large terminal all are in one window. While
+    /// a question is open, the lead's window stays, where it can be answered.
+    async fn turn_to(&mut self, event: &Event) {
+        match event {
+            Event::RequestOpened { .. } => self.is_asked = true,
+            Event::RequestAnswered { .. } => self.is_asked = false,
+            _ if self.is_asked => return,
+            _ => {}
+        }
         let pane = match event {
             Event::SpawnCommitted { member, .. } => Some(member.as_str()),
             Event::TaskChanged {

@@ -104,7 +104,7 @@ impl Person<'_> {
             let at = time(self.app.clock.now(), began);
             self.app.out.say(&format!("{at}  {PERSON:<12} $ {command}"));
         }
-        self.server.show(&format!("{PERSON}: $ {command}"));
+        self.server.show(&format!("$ {command}"));
     }
 }
 

@@ -14,6 +14,7 @@ use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::{FileStore, TeamStore as _};
 use swarm_ui::picture as drawing;
 use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
 
 use super::audience::{Audience, Impressions};
 use super::person::Person;
@@ -22,7 +23,7 @@ use super::server::DemoServer;
 use super::stage::Stage;
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::runtime;
+use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -46,8 +47,8 @@ pub(crate) struct DemoArgs {
     /// Save the course of the demo as a moving SVG.
     #[arg(long, value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
-    /// Playback speed: 1 for watching, 0 for as fast as possible.
-    #[arg(long, value_name = "FACTOR")]
+    /// Playback speed: 1 for watching, 0 for as fast as possible, at most 100.
+    #[arg(long, value_name = "FACTOR", value_parser = pace)]
     pub(crate) pace: Option<f64>,
 }
 
@@ -70,6 +71,15 @@ Next:
     swarm doctor    reports what is missing on your machine
     swarm           starts a lead in this terminal";
 
+/// Parses a playback speed that the lead accepts.
+fn pace(text: &str) -> Result<f64, String> {
+    let pace = text
+        .parse()
+        .ok()
+        .filter(|pace| (0.0..=100.0).contains(pace));
+    pace.ok_or_else(|| "not a number from 0 to 100".to_owned())
+}
+
 /// Runs the demo.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     require_person(app, "demo")?;
@@ -77,6 +87,16 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     let draws = args.picture.is_some() || args.recording.is_some();
     let attach = terminal && !args.no_attach && !draws && !app.out.json;
     let pace = args.pace.unwrap_or(if attach { 1.0 } else { ACCOUNT_PACE });
+    for path in [&args.picture, &args.recording].into_iter().flatten() {
+        let directory = app.env.cwd.join(path);
+        if !directory.parent().is_some_and(Path::is_dir) {
+            let message = format!(
+                "cannot save {}: its directory does not exist",
+                path.display()
+            );
+            return Err(Failure::new(ErrorKind::NotFound, message));
+        }
+    }
     let stage = Stage::build(app, pace, args.keep)?;
     let (before, passes) = stage.run_test(app)?;
     if passes {
@@ -89,8 +109,15 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     tell(app, &before);
     let server = DemoServer::start(app, &stage, &lead_command(&stage)?)?;
     let runtime = runtime()?;
-    let impressions = runtime.block_on(show(app, &stage, &server, attach, pace))?;
-    let ended = finish(app, &stage, args, &impressions, attach);
+    let cancel = CancellationToken::new();
+    let shown = async {
+        tokio::select! {
+            shown = show(app, &stage, &server, attach, pace) => shown,
+            () = cancel.cancelled() => Err(Failure::new(ErrorKind::Interrupted, "interrupted")),
+        }
+    };
+    let shown = runtime.block_on(called_off_by_signals(cancel.clone(), shown));
+    let ended = shown.and_then(|impressions| finish(app, &stage, args, &impressions, attach));
     drop(server);
     runtime.block_on(stage.end_processes());
     ended
@@ -129,13 +156,14 @@ async fn show(
     let store = FileStore::new(stage.root(), Arc::clone(&app.clock));
     let (tell, events) = unbounded_channel();
     let began = app.clock.now();
-    let audience = Audience {
+    let mut audience = Audience {
         app,
         team: store.team(&TeamName::parse(TEAM)?),
         server,
         backend: server.backend()?,
         began,
         prints: !attach,
+        is_asked: false,
         person: tell,
     };
     let person = Person {
@@ -227,14 +255,14 @@ fn finish(
             }
             Ok(ExitCode::SUCCESS)
         }
-        Some(report) if report.error_kind().is_none() => Err(Failure::new(
-            ErrorKind::AgentFailed,
-            "the team has finished, but the test still fails",
-        )),
-        Some(report) => Err(Failure::new(
-            ErrorKind::AgentFailed,
-            report.outcome.sentence(),
-        )),
+        Some(report) => Err(match report.error_kind() {
+            Some(ErrorKind::Interrupted) => Failure::new(ErrorKind::Interrupted, "interrupted"),
+            Some(kind) => Failure::new(kind, report.outcome.sentence()),
+            None => Failure::new(
+                ErrorKind::AgentFailed,
+                "the team has finished, but the test still fails",
+            ),
+        }),
         None => Err(Failure::new(
             ErrorKind::Interrupted,
             "the demo was closed before it finished",

@@ -1,9 +1,11 @@
 //! The tmux server of the demo, on a socket in its temporary directory.
 
 use std::ffi::OsString;
+use std::future::pending;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use swarm_os::process::Process;
 use swarm_panes::TmuxBackend;
 use swarm_protocol::ErrorKind;
 
@@ -76,7 +78,7 @@ impl DemoServer {
             "bg=default,fg=colour244",
         ])?;
         server.tmux(&["set-option", "-g", "status-right", ""])?;
-        server.tmux(&["set-option", "-g", "status-right-length", "60"])?;
+        server.tmux(&["set-option", "-g", "status-right-length", "40"])?;
         server.tmux(&["set-option", "-g", "mouse", "on"])?;
         Ok(server)
     }
@@ -99,6 +101,17 @@ impl DemoServer {
             .stderr(Stdio::null())
             .status()?;
         Ok(())
+    }
+
+    /// Resolves when the server has ended.
+    pub(super) async fn ended(&self) {
+        let server = self.pid.parse().ok().and_then(Process::running);
+        if let Some(server) = server
+            && let Err(error) = server.ended().await
+        {
+            tracing::debug!(%error, "the end of the tmux server is not noticed");
+            pending().await
+        }
     }
 
     /// Shows a text in the status line.
