@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use swarm_os::process::{Target, kill_now};
+use swarm_os::process::{Target, kill_now, reap_group};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
@@ -34,7 +34,7 @@ pub(crate) async fn output_within(
     let mut group = ProcessGroup(group.and_then(|pid| i32::try_from(pid).ok()));
     match tokio::time::timeout(limit, &mut ended).await {
         Ok(output) => {
-            group.0 = None;
+            reap_group(group.0.take());
             output.map(Some)
         }
         Err(_) => Ok(None),

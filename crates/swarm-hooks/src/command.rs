@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use swarm_os::process::{Target, end_child, kill_now};
+use swarm_os::process::{Target, end_child, kill_now, reap_group};
 use swarm_tools::ProgramLaunch;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
@@ -144,7 +144,10 @@ impl Running {
             };
             tokio::select! {
                 status = self.child.wait() => break match status {
-                    Ok(status) => exit_reason(status),
+                    Ok(status) => {
+                        reap_group(self.group);
+                        exit_reason(status)
+                    }
                     Err(error) => ExitReason::NotStarted(error),
                 },
                 () = &mut time_up => {

@@ -10,13 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
-    waitpgid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::process::Child;
 
 use super::lookup::arguments;
+use super::orphans::Orphans;
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
@@ -153,29 +151,33 @@ pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
 /// Terminates the processes of a target: SIGTERM, and SIGKILL after `grace`, until two scans in a
 /// row find none. Continues when the future is dropped.
 pub async fn end(target: Target, grace: Duration) -> Ended {
-    let work = tokio::task::spawn_blocking(move || end_blocking(&target, grace));
-    work.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "terminating processes failed");
-        Ended::default()
-    })
+    end_found(target, grace).await.0
 }
 
-/// Like [`end`], for a child with its descendants. The child is reaped last, so that its PID is not
-/// reused in the meantime. Then the orphans of its process group are reaped, which become children
-/// of this process if it is a subreaper: a PID namespace exists until its processes are reaped.
+/// Like [`end`], for a child with its descendants. The child is waited for after they have exited,
+/// so that its PID is not reused in the meantime. Then its orphans are reaped, which become
+/// children of this process if it is a subreaper: a PID namespace exists until its processes are
+/// reaped.
 pub async fn end_child(child: &mut Child, target: Target, grace: Duration) -> Ended {
-    let group = target.group.and_then(Pid::from_raw);
-    let ended = end(target, grace).await;
+    let group = target.group;
+    let (ended, found) = end_found(target, grace).await;
     if ended.left > 0 {
         return ended;
     }
     if let Err(error) = child.wait().await {
         tracing::warn!(%error, "could not wait for a terminated process");
     }
-    if let Some(group) = group {
-        while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
-    }
+    Orphans::new(group, found).reap();
     ended
+}
+
+/// Like [`end`]. Also returns the processes that were found.
+async fn end_found(target: Target, grace: Duration) -> (Ended, BTreeSet<Process>) {
+    let work = tokio::task::spawn_blocking(move || end_all(&target, grace));
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "terminating processes failed");
+        (Ended::default(), BTreeSet::new())
+    })
 }
 
 /// Waits until all processes of a target have exited by themselves. Returns `false` if some are
@@ -201,6 +203,11 @@ pub async fn exited_within(target: Target, within: Duration) -> bool {
 
 /// Like [`end`], but blocks the calling thread.
 pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
+    end_all(target, grace).0
+}
+
+/// Terminates the processes of a target. Returns those that were found.
+fn end_all(target: &Target, grace: Duration) -> (Ended, BTreeSet<Process>) {
     let first = find_running(target, &BTreeSet::new());
     let mut seen: BTreeSet<Process> = first.keys().copied().collect();
     signal(target, &first, Signal::TERM);
@@ -230,18 +237,21 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
         signal(target, &found, Signal::KILL);
         wait_for(&found, deadline);
     }
-    Ended {
+    let ended = Ended {
         found: seen.len(),
         killed: killed.len(),
         left,
-    }
+    };
+    (ended, seen)
 }
 
 /// Sends SIGKILL to the processes of a target without waiting, for callers that cannot wait, such
-/// as destructors.
+/// as destructors. The leader of the group is left to its owner; the others are reaped when they
+/// have become children of this process.
 pub fn kill_now(target: &Target) {
     let found = find_running(target, &BTreeSet::new());
     signal(target, &found, Signal::KILL);
+    Orphans::new(target.group, found.into_keys()).reap();
 }
 
 /// Scans for the running processes of a target. Returns each with a pidfd, checked again after it

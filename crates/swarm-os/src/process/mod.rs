@@ -13,6 +13,7 @@ mod ancestry;
 mod end;
 mod inspection;
 mod lookup;
+mod orphans;
 mod scan;
 mod scanner;
 mod stat;
@@ -26,6 +27,7 @@ pub use end::{
 };
 pub use inspection::forbid_inspection;
 pub use lookup::{arguments, pids, program_name, working_directory};
+pub use orphans::reap_group;
 pub use scan::{Marked, all_marked, command_line};
 pub use stat::{Process, ProcessStat};
 pub use surroundings::pid_space;

@@ -56,7 +56,11 @@ impl Running {
             }
         };
         let outcome = tokio::select! {
-            status = self.child.wait() => Outcome::Exited(status.map_err(|error| format!("Cannot wait for the command: {error}."))?),
+            status = self.child.wait() => {
+                let status = status.map_err(|error| format!("Cannot wait for the command: {error}."))?;
+                process::reap_group(self.group);
+                Outcome::Exited(status)
+            }
             () = time_is_up => Outcome::TimedOut(self.end(kill_grace).await),
             () = cancel.cancelled() => Outcome::Interrupted(self.end(kill_grace).await),
         };

@@ -267,9 +267,62 @@ async fn orphans_of_a_terminated_command_are_reaped() {
     );
     let output = timed_out(&scene, &command).await;
     assert!(output.one_line.starts_with("timed out"), "{output:?}");
-    let orphan = String::from_utf8(scene.get("orphan")).unwrap();
-    let orphan = format!("/proc/{}", orphan.trim());
+    let orphan = format!("/proc/{}", pid_in(&scene, "orphan"));
     assert!(!std::path::Path::new(&orphan).exists(), "{orphan}");
+}
+
+/// Reads the pid that a command wrote to a file.
+fn pid_in(scene: &Scene, file: &str) -> String {
+    let pid = String::from_utf8(scene.get(file)).unwrap();
+    pid.trim().to_owned()
+}
+
+/// Waits until a process was reaped: a zombie still has a directory.
+async fn until_reaped(pid: &str) {
+    let directory = std::path::PathBuf::from(format!("/proc/{pid}"));
+    let gone = async {
+        while directory.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
+    assert!(gone.is_ok(), "process {pid} is still there");
+}
+
+#[tokio::test]
+async fn a_background_process_that_ends_after_its_command_is_reaped() {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let scene = marked();
+    let command =
+        "sh -c 'while [ ! -e go ]; do sleep 0.01; done' >/dev/null 2>&1 & echo $! > orphan";
+    scene.ok("Bash", json!({"command": command})).await;
+    let orphan = pid_in(&scene, "orphan");
+    assert!(alive(&scene) > 0, "it outlives the call");
+    scene.put("go", "");
+    until_reaped(&orphan).await;
+}
+
+#[tokio::test]
+async fn the_processes_of_a_dropped_call_are_reaped() {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let scene = marked();
+    let begun = scene.path("begun");
+    let command = format!(
+        "sleep {LONG} & echo $! > orphan; setsid sh -c 'echo $$ > left; touch begun; exec sleep {LONG}'"
+    );
+    let call = scene.call("Bash", json!({"command": command}));
+    let started = async {
+        while !begun.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        output = call => panic!("{output:?}"),
+        () = started => {}
+    }
+    for file in ["orphan", "left"] {
+        until_reaped(&pid_in(&scene, file)).await;
+    }
 }
 
 #[tokio::test]
