@@ -9,6 +9,7 @@ pub mod picture;
 pub mod print;
 mod sanitize;
 mod style;
+mod syntax;
 mod theme;
 mod width;
 

@@ -25,11 +25,16 @@ pub(crate) enum Style {
     Warn,
     /// Requires attention.
     Attention,
+    /// A keyword of source code.
+    Keyword,
+    /// A literal of source code.
+    Literal,
 }
 
 impl Style {
-    /// Returns the parameters of the SGR sequence.
-    fn sgr(self) -> String {
+    /// Returns the parameters of the SGR sequence. Of the palette, which terminals adapt to their
+    /// background, blue is used for names only: in many palettes it is too dark for black.
+    pub(crate) fn sgr(self) -> String {
         match self {
             Style::Dim => "2".to_owned(),
             Style::Bold | Style::Name(None) => "1".to_owned(),
@@ -40,6 +45,9 @@ impl Style {
             Style::Good => "32".to_owned(),
             Style::Bad => "31".to_owned(),
             Style::Warn => "33".to_owned(),
+            // In a difference, red and green have a meaning.
+            Style::Keyword => "35".to_owned(),
+            Style::Literal => "36".to_owned(),
             // Foreground and background are both set, so that it is readable on light and dark
             // backgrounds.
             Style::Attention => "1;38;5;16;48;5;220".to_owned(),

@@ -216,8 +216,9 @@ fn dialog() -> Dialog {
         choices: vec![
             choice('1', "yes, this once"),
             choice('2', "yes, and also until it ends: Bash(cargo publish:*)"),
-            choice('3', "no; with a reason: /deny abcdefg --why TEXT"),
+            choice('3', "no; you can type a reason"),
         ],
+        reason: Some('3'),
     }
 }
 

@@ -9,6 +9,12 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
+/// Prompt of the input line while a reason is typed.
+pub(super) const REASON_PROMPT: &str = "reason > ";
+
+/// The keys that end a reason.
+pub(super) const REASON_KEYS: &str = "Enter: answer, also without a reason; Esc: back";
+
 /// Maximum number of detail lines: the dialog leaves room for the output above it.
 const MOST_DETAILS: usize = 8;
 
@@ -29,6 +35,8 @@ pub struct Dialog {
     pub details: Vec<String>,
     /// The possible answers.
     pub choices: Vec<Choice>,
+    /// Key of the choice that asks for a reason, which may be empty.
+    pub reason: Option<char>,
 }
 
 /// An answer and its key.
@@ -44,6 +52,8 @@ pub struct Choice {
 #[derive(Debug)]
 pub(super) struct OpenDialog {
     pub(super) dialog: Dialog,
+    /// Key of the choice whose reason is being typed.
+    pub(super) explains: Option<char>,
     /// How long keys do not answer it after it appeared.
     unarmed: Duration,
     /// Keys typed before this time do not answer the dialog.
@@ -55,6 +65,7 @@ impl OpenDialog {
         let armed_at = Instant::now() + unarmed;
         Self {
             dialog,
+            explains: None,
             unarmed,
             armed_at,
         }

@@ -9,6 +9,10 @@ use super::panel_action::PanelAction;
 pub enum PaneInput {
     /// A line of text; several lines if they were pasted.
     Line(String),
+    /// A line to send now, although lines are queued; empty for those that are queued.
+    SendNow(String),
+    /// The last queued line should return to the input line.
+    TakeBack,
     /// A prompt that is never a command.
     Prompt {
         /// Its text.
@@ -78,6 +82,8 @@ pub enum PaneInput {
         dialog: String,
         /// Key of the choice; ESC for none.
         key: char,
+        /// The reason; empty if there is none.
+        text: String,
     },
 }
 
@@ -97,6 +103,8 @@ pub fn command_in(line: &str) -> Option<(&str, &str)> {
 pub(crate) enum Key {
     Text(String),
     Enter,
+    /// Ctrl-S, and Ctrl-Enter in terminals that report it.
+    SendNow,
     Backspace,
     Delete,
     Left,

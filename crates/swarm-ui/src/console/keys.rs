@@ -20,6 +20,7 @@ fn of_key(key: KeyEvent) -> Option<Key> {
         (KeyCode::Char(c), KeyModifiers::NONE) => Some(Key::Text(c.to_string())),
         (KeyCode::Char(c), KeyModifiers::CONTROL) => of_control(c),
         (KeyCode::Enter, KeyModifiers::NONE) => Some(Key::Enter),
+        (KeyCode::Enter, KeyModifiers::CONTROL) => Some(Key::SendNow),
         (KeyCode::Enter, KeyModifiers::ALT) => Some(Key::LineEnd),
         (KeyCode::Up, _) => Some(Key::Up),
         (KeyCode::Down, _) => Some(Key::Down),
@@ -64,6 +65,7 @@ fn of_control(c: char) -> Option<Key> {
         'g' => Some(Key::Editor),
         'o' => Some(Key::Expand),
         'r' => Some(Key::Search),
+        's' => Some(Key::SendNow),
         't' => Some(Key::Team),
         'u' => Some(Key::ClearBefore),
         'v' => Some(Key::PasteImage),
@@ -83,6 +85,7 @@ mod tests {
             ('b', Key::Background),
             ('c', Key::Interrupt),
             ('d', Key::EndOfInput),
+            ('s', Key::SendNow),
             ('v', Key::PasteImage),
             ('x', Key::Compact),
         ] {

@@ -84,18 +84,8 @@ impl InputLine {
                 self.remove(self.cursor - 1, self.cursor);
                 self.insert("\n");
             }
-            Key::Enter => {
-                let text = std::mem::take(&mut self.text);
-                self.cursor = 0;
-                if let Some(vim) = &mut self.vim {
-                    vim.begin();
-                }
-                if text.trim().is_empty() {
-                    return None;
-                }
-                self.history.add(&text);
-                return Some(PaneInput::Line(text));
-            }
+            Key::Enter => return self.finish().map(PaneInput::Line),
+            Key::SendNow => return Some(PaneInput::SendNow(self.finish().unwrap_or_default())),
             Key::LineEnd => self.insert("\n"),
             Key::Up => {
                 let before = self.history.previous(&self.text);
@@ -124,6 +114,20 @@ impl InputLine {
             Key::PageUp | Key::PageDown | Key::Team | Key::Resized => {}
         }
         None
+    }
+
+    /// Empties the line. Returns its text unless it is blank.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        let text = std::mem::take(&mut self.text);
+        self.cursor = 0;
+        if let Some(vim) = &mut self.vim {
+            vim.begin();
+        }
+        if text.trim().is_empty() {
+            return None;
+        }
+        self.history.add(&text);
+        Some(text)
     }
 
     /// Handles a key during a search: text narrows the search, Ctrl-R finds an earlier line, Esc

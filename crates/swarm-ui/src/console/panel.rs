@@ -42,6 +42,9 @@ impl Console {
 impl Inner {
     /// Passes a key to the panel; returns it if it is not for the panel.
     pub(super) fn panel_key(&mut self, key: Key) -> Result<Option<PaneInput>, Key> {
+        if self.is_explaining() {
+            return Err(key);
+        }
         let Some(team) = &self.team else {
             return Err(key);
         };

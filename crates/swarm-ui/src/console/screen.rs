@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::alert::Alert;
-use super::dialog::{Dialog, OpenDialog};
+use super::dialog::{Dialog, OpenDialog, REASON_KEYS, REASON_PROMPT};
 use super::editor_mode::EditorMode;
 use super::escape::ESCAPE_TIME;
 use super::frames::Frames;
@@ -61,8 +61,10 @@ pub(super) struct Inner {
     pub(super) dialog: Option<OpenDialog>,
     /// Status lines above the input line.
     pub(super) status: Vec<String>,
+    /// Lines that wait for the end of the turn; `None` if lines never wait.
+    pub(super) queued: Option<Vec<String>>,
     /// Notice about the last key.
-    note: Option<String>,
+    pub(super) note: Option<String>,
     complete: Option<Completer>,
     attach: Option<Attacher>,
     alert: Alert,
@@ -149,6 +151,7 @@ impl Console {
             column: 0,
             dialog: None,
             status: Vec::new(),
+            queued: None,
             note: None,
             complete: None,
             attach: None,
@@ -224,13 +227,14 @@ impl Console {
         inner.is_closed = true;
     }
 
-    /// Clears the input line. Returns whether it contained text.
+    /// Clears the input line, and returns from a reason to its dialog. Returns whether there was a text
+    /// or a reason.
     pub fn clear_line(&self) -> bool {
         let mut inner = self.inner.lock();
-        if inner.is_closed || inner.line.is_empty() {
+        if inner.is_closed || (inner.line.is_empty() && !inner.is_explaining()) {
             return false;
         }
-        inner.repaint(|inner| inner.line.clear());
+        inner.repaint(Inner::drop_reason);
         true
     }
 
@@ -244,6 +248,7 @@ impl Console {
             .filter(|_| !inner.is_closed)
             .map(|dialog| inner.alert.sequence(&dialog.question));
         inner.repaint(|inner| {
+            inner.keep_reason();
             inner.dialog = dialog.map(|dialog| OpenDialog::new(dialog, unarmed));
         });
         if let Some(call) = call {
@@ -380,8 +385,10 @@ impl Inner {
             let (start, words) = complete(text);
             self.line.offer(start, words);
         }
-        // Shell lines, commands and messages to members contain the pasted text itself.
-        let is_prompt = self.addressee.is_none() && !self.line.text().starts_with(['!', '/']);
+        // Shell lines, commands, messages to members and reasons contain the pasted text itself.
+        let is_prompt = self.addressee.is_none()
+            && !self.is_explaining()
+            && !self.line.text().starts_with(['!', '/']);
         let key = match (key, self.attach.as_ref().filter(|_| is_prompt)) {
             (Key::Text(text), Some(attach)) if text.chars().nth(1).is_some() => {
                 Key::Text(attach(&text).unwrap_or(text))
@@ -404,6 +411,13 @@ impl Inner {
     }
 
     fn dialog_or_line_key(&mut self, key: Key) -> Option<PaneInput> {
+        if self.is_explaining() {
+            return self.reason_key(key);
+        }
+        let key = match self.queue_key(key) {
+            Ok(said) => return Some(said),
+            Err(key) => key,
+        };
         let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_empty()) else {
             return self.line.key(key);
         };
@@ -412,14 +426,10 @@ impl Inner {
             Key::Interrupt => Some(DISMISS),
             _ => None,
         };
-        let Some(chosen) = chosen else {
-            return self.line.key(key);
-        };
-        let dialog = self.dialog.take()?.dialog.id;
-        Some(PaneInput::Choice {
-            dialog,
-            key: chosen,
-        })
+        match chosen {
+            Some(chosen) => self.choose(chosen),
+            None => self.line.key(key),
+        }
     }
 
     pub(super) fn columns(&self) -> usize {
@@ -498,6 +508,7 @@ impl Inner {
             frame.push_str("\r\n");
         }
         let prompt = match &self.addressee {
+            _ if self.is_explaining() => REASON_PROMPT.to_owned(),
             Some(addressee) => format!("to {} (Esc: back) > ", addressee.name),
             None => self.prompt.clone(),
         };
@@ -524,9 +535,10 @@ impl Inner {
         self.painted = Some(Painted { above, before });
     }
 
-    /// Returns the lines between the dialog and the input: status, notices, search and completions.
+    /// Returns the lines between the dialog and the input: status, queue, notices, search and completions.
     fn around_line(&self) -> Vec<String> {
         let mut lines = self.status.clone();
+        lines.extend(self.queue_rows());
         if let Some(wanted) = self.line.searched() {
             lines.push(format!(
                 "search: {wanted} (Ctrl-R: earlier, Enter: send, Esc: cancel)"
@@ -552,6 +564,7 @@ impl Inner {
         }
         lines.extend(self.commands());
         lines.extend(self.blocked_dialog());
+        lines.extend(self.is_explaining().then(|| REASON_KEYS.to_owned()));
         lines.extend(self.note.clone());
         lines
     }
@@ -570,7 +583,7 @@ impl Inner {
 
     /// Returns why the keys of the dialog are typed into the input line.
     fn blocked_dialog(&self) -> Option<String> {
-        (self.dialog.is_some() && !self.line.is_empty())
+        (self.dialog.is_some() && !self.line.is_empty() && !self.is_explaining())
             .then(|| "empty the line (Ctrl-C) to answer with a key".to_owned())
     }
 

@@ -165,6 +165,7 @@ fn question() -> Dialog {
         question: "bob asks: Bash touch made".to_owned(),
         details: (1..=10).map(|line| format!("    line {line}")).collect(),
         choices: vec![choice('y', "yes"), choice('n', "no")],
+        reason: None,
     }
 }
 
@@ -199,7 +200,9 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     console.clear_line();
     let answer = console.key(Key::Text("Y".to_owned()));
     let dialog = "perm-1".to_owned();
-    assert_eq!(answer, Some(PaneInput::Choice { dialog, key: 'y' }));
+    let key = 'y';
+    let text = String::new();
+    assert_eq!(answer, Some(PaneInput::Choice { dialog, key, text }));
     assert_eq!(shown(&screen), "some output\nbob > ");
     assert_eq!(copy.text(), "some output\n");
 }
@@ -235,7 +238,9 @@ fn a_long_call_is_wrapped_and_can_be_read_in_full() {
     assert!(console.close_view());
     let dialog = "perm-1".to_owned();
     let answer = console.key(Key::Text("y".to_owned()));
-    assert_eq!(answer, Some(PaneInput::Choice { dialog, key: 'y' }));
+    let key = 'y';
+    let text = String::new();
+    assert_eq!(answer, Some(PaneInput::Choice { dialog, key, text }));
 }
 
 #[test]
@@ -308,6 +313,7 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     let put_off = Some(PaneInput::Choice {
         dialog,
         key: DISMISS,
+        text: String::new(),
     });
     assert_eq!(console.key(Key::Interrupt), put_off);
     assert_eq!(console.key(Key::Interrupt), Some(PaneInput::Interrupt));
@@ -388,7 +394,7 @@ fn any_key() -> impl Strategy<Value = Key> {
         8 => prop::sample::select(vec![
             Key::Enter, Key::Left, Key::Right, Key::Home, Key::End, Key::Up, Key::Down, Key::LineEnd,
             Key::Background, Key::Expand, Key::CycleMode, Key::Complete, Key::EndOfInput, Key::Resized,
-            Key::Interrupt, Key::Editor, Key::Team, Key::PageUp, Key::PageDown,
+            Key::Interrupt, Key::Editor, Key::Team, Key::SendNow, Key::PageUp, Key::PageDown,
         ]),
     ]
 }

@@ -93,6 +93,11 @@ impl SessionStatus {
         self.turn.is_some()
     }
 
+    /// Returns whether the activity changes over time: a turn is running and waits for nobody.
+    pub fn is_timed(&self) -> bool {
+        self.is_working() && !self.waits
+    }
+
     /// Returns the status line.
     pub fn line(&self, now: Instant, theme: Theme) -> String {
         let mut parts = Vec::new();
@@ -112,8 +117,8 @@ impl SessionStatus {
         parts.join(&format!(" {} ", theme.signs().dot))
     }
 
-    /// Returns the current activity and its duration.
-    fn activity(&self, now: Instant, theme: Theme) -> Option<String> {
+    /// Returns the current activity and its duration; `None` between turns.
+    pub fn activity(&self, now: Instant, theme: Theme) -> Option<String> {
         let turn = self.turn?;
         let seconds = |since: Instant| now.saturating_duration_since(since).as_secs();
         let frames = if theme.unicode {
@@ -164,6 +169,16 @@ mod tests {
         let mode = PermissionMode::Plan;
         status.follow(&AgentEvent::ModeChanged { mode }, at(5));
         assert_eq!(line(&status, 16), "◐ Bash 12 s +1 · plan · sonnet · main");
+        let enters = |state| AgentEvent::State {
+            state,
+            detail: None,
+        };
+        status.follow(&enters(MemberState::WaitingPermission), at(17));
+        let activity = status.activity(at(17), Theme::PLAIN);
+        assert_eq!(activity.as_deref(), Some("◓ waiting for an answer"));
+        assert!(status.is_working() && !status.is_timed());
+        status.follow(&enters(MemberState::Working), at(18));
+        assert!(status.is_timed());
         let ended = AgentEvent::TurnEnded {
             text: String::new(),
             usage: Usage {
@@ -176,6 +191,7 @@ mod tests {
         let took = status.follow(&ended, at(20));
         assert_eq!(took, Some(Duration::from_secs(20)));
         assert_eq!(line(&status, 99), "plan · sonnet · 1.5k tokens · main");
+        assert_eq!(status.activity(at(99), Theme::PLAIN), None);
         status.set_spent(2000, Money::dollars(0.25));
         let with_cost = "plan · sonnet · 2.0k tokens · $0.2500 · main";
         assert_eq!(line(&status, 99), with_cost);

@@ -5,6 +5,7 @@ use swarm_protocol::{DetailLine, LineChange};
 use crate::pane::log_canvas::INDENT;
 use crate::sanitize::clean_text;
 use crate::style::{Style, paint};
+use crate::syntax::Syntax;
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
@@ -17,8 +18,13 @@ const CHANGED_LINES: usize = 12;
 /// The key that expands the last folded result.
 const KEY: &str = "Ctrl-O";
 
-/// Returns the lines below a call, and whether some were omitted.
-pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool) {
+/// Returns the lines below a call, and whether some were omitted. `syntax` is that of the changed
+/// file.
+pub(super) fn folded(
+    theme: Theme,
+    detail: &[DetailLine],
+    syntax: Option<Syntax>,
+) -> (Vec<String>, bool) {
     let is_difference = is_difference(detail);
     let most = if is_difference {
         CHANGED_LINES
@@ -28,23 +34,23 @@ pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool)
     let left_out = detail.len().saturating_sub(most);
     // A line that reports one omitted line takes as much room as that line.
     if left_out <= 1 {
-        return (lines(theme, detail), false);
+        return (lines(theme, detail, syntax), false);
     }
     let mark = format!("{} +{left_out} lines ({KEY})", theme.signs().ellipsis);
     let mark = start(theme) + &paint(theme, Style::Dim, &mark);
     let mut shown;
     if is_difference {
-        shown = lines(theme, &detail[..most]);
+        shown = lines(theme, &detail[..most], syntax);
         shown.push(mark);
     } else {
         shown = vec![mark];
-        shown.extend(lines(theme, &detail[left_out..]));
+        shown.extend(lines(theme, &detail[left_out..], syntax));
     }
     (shown, true)
 }
 
 /// Returns all lines, each in as many rows as needed.
-pub(super) fn unfolded(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
+pub(super) fn unfolded(theme: Theme, detail: &[DetailLine], syntax: Option<Syntax>) -> Vec<String> {
     let room = theme.width.map(|_| room(theme, detail).max(1));
     let mut rows = Vec::new();
     for line in detail {
@@ -66,17 +72,18 @@ pub(super) fn unfolded(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
         rows.push(part);
     }
     let width = number_width(detail);
-    rows.iter().map(|line| drawn(theme, width, line)).collect()
+    let drawn = rows.iter().map(|line| drawn(theme, width, line, syntax));
+    drawn.collect()
 }
 
-fn lines(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
+fn lines(theme: Theme, detail: &[DetailLine], syntax: Option<Syntax>) -> Vec<String> {
     let width = number_width(detail);
-    let drawn = detail.iter().map(|line| drawn(theme, width, line));
+    let drawn = detail.iter().map(|line| drawn(theme, width, line, syntax));
     drawn.collect()
 }
 
 /// Returns one line, truncated if too long.
-fn drawn(theme: Theme, width: usize, line: &DetailLine) -> String {
+fn drawn(theme: Theme, width: usize, line: &DetailLine, syntax: Option<Syntax>) -> String {
     let (style, sign) = match line.change {
         None => (Style::Dim, ' '),
         Some(LineChange::Added) => (Style::Good, '+'),
@@ -94,7 +101,24 @@ fn drawn(theme: Theme, width: usize, line: &DetailLine) -> String {
         theme.room(2 * INDENT),
         theme.signs().ellipsis,
     );
-    start(theme) + &paint(theme, style, &text)
+    let syntax = syntax.filter(|_| line.change.is_some());
+    let code_at = if width == 0 { 2 } else { width + 3 };
+    let painted = match (syntax, text.split_at_checked(code_at)) {
+        (Some(syntax), Some((sign, code))) => {
+            paint(theme, style, sign) + &painted_code(theme, style, code, syntax)
+        }
+        _ => paint(theme, style, &text),
+    };
+    start(theme) + &painted
+}
+
+/// Returns code in its syntax colours, and otherwise in `style`. Each line stands alone: those of
+/// both versions are mixed, and most of the file is missing.
+fn painted_code(theme: Theme, style: Style, code: &str, mut syntax: Syntax) -> String {
+    let parts = syntax.line(code).into_iter();
+    parts
+        .map(|(token, part)| paint(theme, token.style().unwrap_or(style), part))
+        .collect()
 }
 
 fn start(theme: Theme) -> String {
@@ -143,15 +167,44 @@ mod tests {
 
     #[test]
     fn the_end_of_an_output_is_shown_and_the_rest_is_counted() {
-        let (lines, is_cut) = folded(THEME, &output(30));
+        let (lines, is_cut) = folded(THEME, &output(30), None);
         assert!(is_cut);
         assert_eq!(lines[0], "    … +25 lines (Ctrl-O)");
         assert_eq!(
             lines[1..],
             [26, 27, 28, 29, 30].map(|n| format!("    line {n}"))
         );
-        let (lines, is_cut) = folded(THEME, &output(6));
+        let (lines, is_cut) = folded(THEME, &output(6), None);
         assert_eq!((lines.len(), is_cut), (6, false));
+    }
+
+    #[test]
+    fn changed_lines_have_syntax_colours_and_others_do_not() {
+        let theme = Theme {
+            color: true,
+            ..THEME
+        };
+        let line = |number, change| DetailLine {
+            number,
+            change,
+            text: "let a = 1;".to_owned(),
+        };
+        let syntax = Syntax::of_file_in("Edit src/a.rs");
+        let added = line(Some(7), Some(LineChange::Added));
+        let (lines, _) = folded(theme, &[line(Some(6), None), added], syntax);
+        assert_eq!(
+            lines,
+            [
+                "    \u{1b}[2m6   let a = 1;\u{1b}[0m",
+                "    \u{1b}[32m7 + \u{1b}[0m\u{1b}[35mlet\u{1b}[0m\u{1b}[32m a = \u{1b}[0m\u{1b}[36m1\u{1b}[0m\u{1b}[32m;\u{1b}[0m",
+            ]
+        );
+        let mut written = line(None, Some(LineChange::Removed));
+        written.text = "- if".to_owned();
+        assert_eq!(
+            unfolded(theme, &[written], syntax),
+            ["    \u{1b}[31m- \u{1b}[0m\u{1b}[35mif\u{1b}[0m"]
+        );
     }
 
     #[test]
@@ -167,7 +220,7 @@ mod tests {
             changed(10, Some(LineChange::Added), "\tnew, and far too long"),
         ];
         assert_eq!(
-            folded(THEME, &lines).0,
+            folded(THEME, &lines, None).0,
             [
                 "     9   fn a() {",
                 "    10 -     old",
@@ -175,13 +228,13 @@ mod tests {
             ]
         );
         assert_eq!(
-            unfolded(THEME, &lines)[2..],
+            unfolded(THEME, &lines, Syntax::of_file_in("Edit a.rs"))[2..],
             ["    10 +     new, and fa", "       + r too long"]
         );
         let many: Vec<_> = (1..=20)
             .map(|n| changed(n, Some(LineChange::Added), "x"))
             .collect();
-        let (lines, _) = folded(THEME, &many);
+        let (lines, _) = folded(THEME, &many, None);
         assert_eq!(lines.len(), 13);
         assert_eq!(lines[12], "    … +8 lines (Ctrl-O)");
     }

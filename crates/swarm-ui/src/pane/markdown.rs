@@ -3,6 +3,8 @@
 use crate::pane::grid::Grid;
 use crate::pane::inline::{CODE, spans};
 use crate::pane::text_wrap::TextWrap;
+use crate::style::Style;
+use crate::syntax::Syntax;
 
 /// SGR parameters of headings and of signs that replace marks.
 const HEADING: &str = "1";
@@ -21,9 +23,17 @@ pub(super) struct Markdown {
     line: Option<Line>,
     /// The last drawn character of the line.
     before: Option<char>,
-    /// The mark that ends the code block.
-    fence: Option<String>,
+    fence: Option<Fence>,
     table: Grid,
+}
+
+/// The start of a code block.
+#[derive(Debug)]
+struct Fence {
+    /// The mark that ends the code block.
+    mark: String,
+    /// The syntax of its language, if that is known.
+    syntax: Option<Syntax>,
 }
 
 /// Kind of a line.
@@ -120,10 +130,7 @@ impl Markdown {
             }
         }
         match self.line {
-            Some(Line::Code) => {
-                let code = std::mem::take(&mut self.rest);
-                out.push_str(&flow.push_styled(&code, CODE));
-            }
+            Some(Line::Code) => self.advance_code(is_whole, flow, out),
             Some(Line::Words(base)) => {
                 let mut parts = Vec::new();
                 let taken = spans(&self.rest, self.before, base, is_whole, &mut parts);
@@ -134,6 +141,24 @@ impl Markdown {
                 }
             }
             None => {}
+        }
+    }
+
+    /// Draws code. In a known language it is drawn line by line, because a word may be part of a
+    /// string.
+    fn advance_code(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) {
+        let syntax = self.fence.as_mut().and_then(|fence| fence.syntax.as_mut());
+        if syntax.is_some() && !is_whole {
+            return;
+        }
+        let code = std::mem::take(&mut self.rest);
+        let Some(syntax) = syntax else {
+            out.push_str(&flow.push_styled(&code, CODE));
+            return;
+        };
+        for (token, part) in syntax.line(&code) {
+            let style = token.style().map_or_else(String::new, Style::sgr);
+            out.push_str(&flow.push_styled(part, &style));
         }
     }
 
@@ -148,11 +173,11 @@ impl Markdown {
         let words = line.trim_start();
         let indent = line.len() - words.len();
         if let Some(fence) = &self.fence {
-            let is_like_end = words.trim_end().chars().all(|c| fence.starts_with(c));
+            let is_like_end = words.trim_end().chars().all(|c| fence.mark.starts_with(c));
             if is_like_end && !is_whole {
                 return Start::Wait;
             }
-            if is_like_end && words.trim_end().len() >= fence.len() {
+            if is_like_end && words.trim_end().len() >= fence.mark.len() {
                 self.fence = None;
                 return Start::Token;
             }
@@ -232,13 +257,16 @@ fn is_undecided(words: &str) -> bool {
     }
 }
 
-/// Returns the mark of a code block.
-fn fence(words: &str) -> Option<String> {
+/// Returns the start of a code block.
+fn fence(words: &str) -> Option<Fence> {
     ["```", "~~~"].into_iter().find_map(|mark| {
         let sign = mark.chars().next()?;
         let length = words.chars().take_while(|c| *c == sign).count();
         let info = &words[length..];
-        (length >= 3 && !info.contains(sign)).then(|| words[..length].to_owned())
+        (length >= 3 && !info.contains(sign)).then(|| Fence {
+            mark: words[..length].to_owned(),
+            syntax: Syntax::of_info(info),
+        })
     })
 }
 
@@ -282,10 +310,26 @@ mod tests {
 
     #[test]
     fn blocks_are_drawn_without_their_marks() {
-        let text = "## A *title*\n\nText with **two words**.\n- one item that is long\n  - `in` it\n12. twelve\n> said\n---\n```rust\nlet a = **b**;\n\n  c\n```\nend";
+        let text = "## A *title*\n\nText with **two words**.\n- one item that is long\n  - `in` it\n12. twelve\n> said\n---\n```text\nlet a = **b**;\n\n  c\n```\nend";
         assert_eq!(
             drawn(&[text], 24),
             "  \\[1mA\\[0m \\[1;3mtitle\\[0m\n\n  Text with \\[1mtwo\\[0m \\[1mwords\\[0m.\n  • one item that is\n    long\n    • \\[36min\\[0m it\n  12. twelve\n  \\[2m│\\[0m said\n  \\[2m──────────────────────\\[0m\n  \\[2m──\\[0m\n  \\[36mlet\\[0m \\[36ma\\[0m \\[36m=\\[0m \\[36m**b**;\\[0m\n\n    \\[36mc\\[0m\n  end\n"
+        );
+    }
+
+    #[test]
+    fn code_in_a_known_language_has_syntax_colours() {
+        let text = "~~~rust\nlet a = \"b  c\"; // d\n/* e\nfn */ fn\n~~~\nfn `let`\n";
+        assert_eq!(
+            drawn(&[text], 40),
+            "  \\[35mlet\\[0m a = \\[36m\"b\\[0m  \\[36mc\"\\[0m; \\[2m//\\[0m \\[2md\\[0m\n  \\[2m/*\\[0m \\[2me\\[0m\n  \\[2mfn\\[0m \\[2m*/\\[0m \\[35mfn\\[0m\n  fn \\[36mlet\\[0m\n"
+        );
+        let mut flow = TextWrap::new(2, Some(60));
+        let mut markdown = Markdown::new(true);
+        assert_eq!(markdown.push("```rust\nlet a = \"fn ", &mut flow), "");
+        assert_eq!(
+            markdown.end(&mut flow),
+            "  \u{1b}[35mlet\u{1b}[0m a = \"\u{1b}[35mfn\u{1b}[0m\n"
         );
     }
 

@@ -20,6 +20,7 @@ use crate::pane::sub_agents::SubAgentLines;
 use crate::print::{short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
+use crate::syntax::Syntax;
 use crate::theme::{Theme, WidthSource};
 use crate::width::columns;
 
@@ -356,10 +357,11 @@ impl<W: Write> PaneView<W> {
         let style = if ok { Style::Dim } else { Style::Bad };
         let line = self.places.shorten(&call.tool, &clean_line(line));
         self.draw_outcome(&call, style, &outcome_words(ok, &line));
+        let syntax = Syntax::of_file_in(&call.line);
         let (lines, is_cut) = if self.folds {
-            folded(self.theme(), detail)
+            folded(self.theme(), detail, syntax)
         } else {
-            (unfolded(self.theme(), detail), false)
+            (unfolded(self.theme(), detail, syntax), false)
         };
         for line in lines {
             self.sheet.line(&line);
@@ -376,7 +378,7 @@ impl<W: Write> PaneView<W> {
         };
         self.sheet.close_line();
         self.draw_call("", &call);
-        for line in unfolded(self.theme(), &detail) {
+        for line in unfolded(self.theme(), &detail, Syntax::of_file_in(&call)) {
             self.sheet.line(&line);
         }
         self.folded = Some((call, detail));

@@ -1,0 +1,181 @@
+//! The reason for an answer to a dialog, typed into the input line.
+
+use super::input::{Key, PaneInput};
+use super::screen::Inner;
+
+impl Inner {
+    /// Returns whether the input line is for a reason.
+    pub(super) fn is_explaining(&self) -> bool {
+        (self.dialog.as_ref()).is_some_and(|open| open.explains.is_some())
+    }
+
+    /// Answers the dialog, or asks for a reason first.
+    pub(super) fn choose(&mut self, key: char) -> Option<PaneInput> {
+        let open = self.dialog.as_mut()?;
+        if open.dialog.reason == Some(key) {
+            open.explains = Some(key);
+            return None;
+        }
+        self.answer_dialog(key, String::new())
+    }
+
+    fn answer_dialog(&mut self, key: char, text: String) -> Option<PaneInput> {
+        let dialog = self.dialog.take()?.dialog.id;
+        Some(PaneInput::Choice { dialog, key, text })
+    }
+
+    /// Handles a key while a reason is typed.
+    pub(super) fn reason_key(&mut self, key: Key) -> Option<PaneInput> {
+        let chosen = self.dialog.as_ref()?.explains?;
+        let said = match key {
+            Key::Enter | Key::SendNow if self.line.is_empty() => {
+                return self.answer_dialog(chosen, String::new());
+            }
+            Key::Compact => return self.line.key(key),
+            Key::SendNow => self.line.key(Key::Enter),
+            key => self.line.key(key),
+        };
+        match said {
+            Some(PaneInput::Line(text)) => self.answer_dialog(chosen, text),
+            Some(PaneInput::Interrupt) => {
+                self.drop_reason();
+                None
+            }
+            said => said,
+        }
+    }
+
+    /// Returns from a reason to the choices.
+    pub(super) fn drop_reason(&mut self) {
+        if let Some(open) = &mut self.dialog {
+            open.explains = None;
+        }
+        self.line.clear();
+    }
+
+    /// Moves a reason into the history, because its dialog is about to be replaced: the text must not
+    /// become a prompt.
+    pub(super) fn keep_reason(&mut self) {
+        if self.is_explaining() && self.line.finish().is_some() {
+            self.note = Some("the request is no longer open; Up returns your reason".to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::console::dialog::{REASON_KEYS, REASON_PROMPT};
+    use std::io;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::console::{Choice, Console, Dialog};
+    use crate::theme::Theme;
+
+    #[derive(Clone, Default)]
+    struct Screen(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Returns a console with a dialog whose key 2 asks for a reason.
+    fn asked() -> (Screen, Console) {
+        let screen = Screen::default();
+        let console = Console::open(
+            Box::new(screen.clone()),
+            Box::new(io::sink()),
+            Theme::PLAIN,
+            Box::new(|| Some(80)),
+            "lead > ",
+        );
+        ask(&console);
+        (screen, console)
+    }
+
+    fn ask(console: &Console) {
+        let choice = |key, label: &str| Choice {
+            key,
+            label: label.to_owned(),
+        };
+        let dialog = Dialog {
+            id: "perm-1".to_owned(),
+            question: "bob asks: Bash make".to_owned(),
+            details: Vec::new(),
+            choices: vec![choice('1', "yes"), choice('2', "no")],
+            reason: Some('2'),
+        };
+        console.ask(Some(dialog), Duration::ZERO);
+    }
+
+    fn press(console: &Console, text: &str) -> Option<PaneInput> {
+        console.key(Key::Text(text.to_owned()))
+    }
+
+    fn denied(text: &str) -> PaneInput {
+        PaneInput::Choice {
+            dialog: "perm-1".to_owned(),
+            key: '2',
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_choice_is_answered_with_the_reason_that_is_typed_next() {
+        let (screen, console) = asked();
+        assert_eq!(press(&console, "2"), None);
+        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        let rows = format!("{REASON_KEYS}\r\n{REASON_PROMPT}");
+        assert!(shown.ends_with(&format!("{rows}\r\u{1b}[9C")), "{shown:?}");
+        assert_eq!(press(&console, "1"), None, "a key is text now");
+        press(&console, " is enough");
+        assert_eq!(console.key(Key::Enter), Some(denied("1 is enough")));
+        assert_eq!(console.text(), "");
+        ask(&console);
+        press(&console, "2");
+        assert_eq!(console.key(Key::Enter), Some(denied("")), "no reason");
+    }
+
+    #[test]
+    fn esc_returns_to_the_choices() {
+        let (_screen, console) = asked();
+        press(&console, "2");
+        press(&console, "because");
+        assert_eq!(console.key(Key::Interrupt), None);
+        assert_eq!(console.text(), "");
+        let yes = Some(PaneInput::Choice {
+            dialog: "perm-1".to_owned(),
+            key: '1',
+            text: String::new(),
+        });
+        assert_eq!(press(&console, "1"), yes);
+        ask(&console);
+        press(&console, "2");
+        assert!(console.clear_line(), "Ctrl-C too");
+        assert_eq!(press(&console, "1"), yes);
+    }
+
+    #[test]
+    fn a_reason_does_not_become_a_prompt_when_its_request_is_answered_elsewhere() {
+        let (screen, console) = asked();
+        press(&console, "2");
+        press(&console, "because");
+        console.ask(None, Duration::ZERO);
+        assert_eq!(console.text(), "");
+        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        assert!(shown.contains("Up returns your reason"), "{shown:?}");
+        assert_eq!(console.key(Key::Enter), None);
+        console.key(Key::Up);
+        assert_eq!(console.text(), "because");
+    }
+}
