@@ -17,7 +17,7 @@ pub use cleanup::{LeftPane, Verdict, left_panes, orphaned_panes, verdict};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
-pub use merger::WorktreeMerger;
+pub use merger::{WorktreeMerger, merge_error};
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
     lead_marks, lead_standing, process_list, reap,

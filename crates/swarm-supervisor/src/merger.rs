@@ -1,6 +1,7 @@
 //! Merges the work of members.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use swarm_os::LockInterrupt;
@@ -44,20 +45,24 @@ impl WorkMerger for WorktreeMerger {
                 prepared.await
             }
         };
-        let candidate = prepared.map_err(|error| refused(&error))?;
+        let candidate = prepared.map_err(|error| merge_error(&error))?;
         Ok(Some(Box::new(QueuedMerge(Some(candidate)))))
+    }
+
+    fn wait_limit(&self) -> Duration {
+        self.0.settings().merge_wait
     }
 
     async fn wait_for_target(
         &self,
         worktree: &Path,
+        within: Duration,
         cancel: &CancellationToken,
     ) -> Result<(), MergeError> {
         let record = self.record(worktree).await?;
-        let within = self.0.settings().merge_wait;
         wait_for_target(&self.0, &record.from, &record.slug, within, cancel)
             .await
-            .map_err(|error| refused(&error))
+            .map_err(|error| merge_error(&error))
     }
 }
 
@@ -65,7 +70,7 @@ impl WorktreeMerger {
     async fn record(&self, worktree: &Path) -> Result<Record, MergeError> {
         let (worktrees, path) = (self.0.clone(), worktree.to_owned());
         let record = blocking(move || worktrees.find(&path)).await;
-        record.map_err(|error| refused(&error))?.ok_or_else(|| {
+        record.map_err(|error| merge_error(&error))?.ok_or_else(|| {
             MergeError::Refused(format!(
                 "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
                 worktree.display()
@@ -105,7 +110,7 @@ impl PreparedMerge for QueuedMerge {
             let files = candidate.check_out()?;
             Ok((candidate, files))
         });
-        let (candidate, files) = checked_out.await.map_err(|error| refused(&error))?;
+        let (candidate, files) = checked_out.await.map_err(|error| merge_error(&error))?;
         self.0 = Some(candidate);
         Ok(files)
     }
@@ -113,14 +118,15 @@ impl PreparedMerge for QueuedMerge {
     async fn apply(mut self: Box<Self>) -> Result<(), MergeError> {
         let candidate = self.take()?;
         let applied = blocking(move || candidate.apply()).await;
-        let merged = applied.map_err(|error| refused(&error))?;
+        let merged = applied.map_err(|error| merge_error(&error))?;
         let (branch, target) = (merged.branch, merged.target);
         tracing::info!(%branch, %target, outcome = merged.outcome.name(), "merged");
         Ok(())
     }
 }
 
-fn refused(error: &WorktreeError) -> MergeError {
+/// Returns the error of a merge that failed.
+pub fn merge_error(error: &WorktreeError) -> MergeError {
     let why = error.to_string();
     match (error, error.awaited()) {
         (WorktreeError::TargetMoved { .. }, _) => MergeError::TargetMoved(why),
@@ -133,7 +139,7 @@ fn refused(error: &WorktreeError) -> MergeError {
 mod tests {
     use std::collections::BTreeMap;
     use std::process::Command;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use swarm_os::{InheritableLock, replace_alone};
     use swarm_protocol::UnixMs;
@@ -248,7 +254,10 @@ mod tests {
     /// Waits as a merge of the scene's worktree does.
     async fn wait_for(scene: &Scene, cancel: &CancellationToken) -> Result<(), MergeError> {
         let merger = WorktreeMerger(scene.worktrees.clone());
-        merger.wait_for_target(&scene.record.path, cancel).await
+        let within = merger.wait_limit();
+        merger
+            .wait_for_target(&scene.record.path, within, cancel)
+            .await
     }
 
     #[tokio::test]

@@ -11,10 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::merged::{OwnerWork, shell_in_merge};
 use crate::task_checks::{CheckPlace, passed_checks};
 use crate::task_hooks::completed_hooks;
-use crate::{CompletionError, MergeError, WorkMerger};
-
-/// Attempts to merge while other programs move the target.
-const MERGE_ATTEMPTS: u32 = 3;
+use crate::{CompletionError, MergeError, MergeRetries, MergeRetry, WorkMerger};
 
 /// Wait for uncommitted changes after which others are told.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
@@ -101,26 +98,24 @@ impl Completion<'_> {
         cancel: &CancellationToken,
         progress: &CompletionProgress<'_>,
     ) -> Result<Vec<CheckRun>, CompletionError> {
-        let mut attempt = 1;
+        let mut retries = MergeRetries::new(merger.wait_limit());
         loop {
-            let mut error = match self.try_merge(merger, work, cancel).await {
+            let error = match self.try_merge(merger, work, cancel).await {
                 Ok(runs) => return Ok(runs),
                 Err(CompletionFailure::Other(error)) => return Err(error),
                 Err(CompletionFailure::Merge(error)) => error,
             };
-            let is_last = attempt == MERGE_ATTEMPTS;
-            attempt += 1;
-            match &error {
-                MergeError::TargetMoved(_) if !is_last => continue,
-                MergeError::TargetChanged { awaited, .. } if !is_last => {
-                    let waiting = merger.wait_for_target(&work.worktree, cancel);
+            let error = match retries.after(&error) {
+                Some(MergeRetry::Immediate) => continue,
+                Some(MergeRetry::AfterWait { awaited, within }) => {
+                    let waiting = merger.wait_for_target(&work.worktree, within, cancel);
                     match self.wait(waiting, work, awaited, progress).await {
                         Ok(()) => continue,
-                        Err(still) => error = still,
+                        Err(still) => still,
                     }
                 }
-                _ => {}
-            }
+                None => error,
+            };
             let why = work.refused(self.team, self.by, &error).await;
             return Err(CompletionError::Merge(why));
         }

@@ -14,7 +14,7 @@ use swarm_store::{
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;
-use crate::send::summary_of;
+use crate::send::system_message;
 
 /// Grace period for the processes of a former spawn to exit.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -74,7 +74,7 @@ pub async fn announce_unblocked(
         let (mut text, receivers) = news_of(task, &members, team);
         text.push_str(&foundations(task, &all));
         for name in receivers.into_iter().filter(|name| *name != by) {
-            result = result.and(team.send(name, system(&text)).await.map(drop));
+            result = result.and(team.send(name, system_message(&text)).await.map(drop));
         }
     }
     result
@@ -121,11 +121,6 @@ fn foundations(task: &Task, all: &[Task]) -> String {
         format!("\nIt builds on #{id} ({subject}), {verified}.{result}")
     };
     completed.map(line).collect()
-}
-
-/// Builds a system message; the first line is its summary.
-fn system(text: &str) -> Draft {
-    Draft::system(text).with_summary(summary_of(text, None))
 }
 
 /// Terminates processes of former spawns: what a dead member's shell left running, and what a dead

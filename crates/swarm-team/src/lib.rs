@@ -12,6 +12,7 @@ mod hello;
 mod incoming;
 mod marked;
 mod member_hooks;
+mod merge_retries;
 mod merged;
 mod order;
 mod peer_questions;
@@ -44,6 +45,7 @@ pub use marked::{
     working_directories,
 };
 pub use member_hooks::member_hooks;
+pub use merge_retries::{MergeRetries, MergeRetry};
 pub use merged::shell_in_merge;
 pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
 pub use peer_session::{

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_protocol::{Member, MemberName, Task, TaskId, TaskStatus};
-use swarm_store::{Actor, Draft, StoreError, Team};
+use swarm_store::{Actor, StoreError, Team};
 use swarm_tools::{Confinement, ToolContext};
 
 use crate::MergeError;
-use crate::send::{error_for_model, summary_of};
+use crate::send::{error_for_model, system_message};
 
 /// Work in a worktree that completing a task merges.
 pub(crate) struct OwnerWork {
@@ -59,8 +59,7 @@ impl OwnerWork {
              committed or stashed there.",
             self.owner
         );
-        let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
-        if let Err(error) = team.send(&lead, message).await {
+        if let Err(error) = team.send(&lead, system_message(&text)).await {
             tracing::warn!(%error, "lead not told that a merge waits");
         }
     }
@@ -85,8 +84,7 @@ impl OwnerWork {
             if &name == by.name() {
                 continue;
             }
-            let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
-            if let Err(error) = team.send(&name, message).await {
+            if let Err(error) = team.send(&name, system_message(&text)).await {
                 let why = error_for_model(&error);
                 return format!("{refused}; {name} was not notified: {why}");
             }

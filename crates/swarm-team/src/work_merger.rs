@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -17,15 +18,18 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
 
+    /// Returns how long merges wait for uncommitted changes.
+    fn wait_limit(&self) -> Duration;
+
     /// Waits until the checkout of a worktree's target has no uncommitted changes, for which its
-    /// merge was refused.
+    /// merge was refused, for at most `within`.
     ///
     /// # Errors
-    /// [`MergeError::TargetChanged`] if it still has some when the limit of this merger has passed,
-    /// or when `cancel` fires.
+    /// [`MergeError::TargetChanged`] if it still has some after that time, or when `cancel` fires.
     async fn wait_for_target(
         &self,
         worktree: &Path,
+        within: Duration,
         cancel: &CancellationToken,
     ) -> Result<(), MergeError>;
 }

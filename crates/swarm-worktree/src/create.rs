@@ -1,12 +1,11 @@
 //! Creates worktrees, or reuses existing ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use swarm_os::{InheritableLock, WORKTREES_DIRECTORY, replace_alone};
 use swarm_protocol::UnixMs;
 use tokio_util::sync::CancellationToken;
 
-use crate::git::fields;
 use crate::heads::look_at;
 use crate::record::short;
 use crate::registration::{self, check};
@@ -222,7 +221,8 @@ impl Creation<'_> {
     /// Handles uncommitted changes of the caller's checkout.
     fn uncommitted(&self, base: &mut Base) -> Result<Vec<String>, WorktreeError> {
         let top = &self.repository.top;
-        let files = changed_files(self.repository, top)?;
+        let files =
+            Checkout::at(self.repository, top)?.changed_files("--untracked-files=normal")?;
         if files.is_empty() {
             return Ok(Vec::new());
         }
@@ -376,23 +376,4 @@ impl Creation<'_> {
             why,
         }
     }
-}
-
-/// Returns the paths of a checkout that differ from its commit, including untracked ones.
-pub(crate) fn changed_files(
-    repository: &Repository,
-    checkout: &Path,
-) -> Result<Vec<String>, WorktreeError> {
-    let checkout = Checkout::at(repository, checkout)?;
-    let out = checkout.git().run(&[
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--untracked-files=normal",
-        checkout.submodules(),
-    ])?;
-    let name =
-        |field: &[u8]| String::from_utf8_lossy(field.get(3..).unwrap_or_default()).into_owned();
-    Ok(fields(&out).map(name).collect())
 }

@@ -11,7 +11,7 @@ use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::uncommitted::TemporaryObjects;
-use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees};
+use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, temporary};
 
 /// A worktree of a pair that conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -89,26 +89,47 @@ impl Worktrees {
             // It has no worktrees of swarm.
             return Ok(Vec::new());
         }
+        temporary::clear(&repository);
         let objects = TemporaryObjects::create(&repository)?;
-        Forecast::begin(&repository, Some(&objects))?.finish()
+        Forecast::begin(&repository, Changes::Read(&objects))?.finish()
     }
 
     /// Like [`Worktrees::forecast`], without reading the files of worktrees: uncommitted changes
-    /// are those of the last forecast, if the branch has not moved since.
+    /// are those of the last forecast, if the branch has not moved since. They are only up to date
+    /// while a lead makes forecasts.
     ///
     /// # Errors
     /// The same errors.
     pub fn known_forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
-        Forecast::begin(&repository, None)?.finish()
+        Forecast::begin(&repository, Changes::Last)?.finish()
     }
+
+    /// Like [`Worktrees::forecast`], of commits only.
+    ///
+    /// # Errors
+    /// The same errors.
+    pub fn committed_forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        Forecast::begin(&repository, Changes::LeftOut)?.finish()
+    }
+}
+
+/// Which uncommitted changes a forecast has.
+#[derive(Debug, Clone, Copy)]
+enum Changes<'a> {
+    /// Those in the worktrees. Their objects are temporary.
+    Read(&'a TemporaryObjects),
+    /// Those of the last forecast.
+    Last,
+    /// None.
+    LeftOut,
 }
 
 /// A forecast that is being made.
 struct Forecast<'a> {
     repository: &'a Repository,
-    /// For objects of uncommitted changes; without, they are not read.
-    objects: Option<&'a TemporaryObjects>,
+    changes: Changes<'a>,
     path: PathBuf,
     before: Stored,
     sides: Vec<Side>,
@@ -132,15 +153,12 @@ impl Side {
 }
 
 impl<'a> Forecast<'a> {
-    fn begin(
-        repository: &'a Repository,
-        objects: Option<&'a TemporaryObjects>,
-    ) -> Result<Self, WorktreeError> {
+    fn begin(repository: &'a Repository, changes: Changes<'a>) -> Result<Self, WorktreeError> {
         let path = repository.own_directory().join("forecast.json");
         let stored = read_optional(&path)?.unwrap_or_default();
         let mut forecast = Self {
             repository,
-            objects,
+            changes,
             path,
             // A damaged file only costs time.
             before: serde_json::from_slice(&stored).unwrap_or_default(),
@@ -173,10 +191,17 @@ impl<'a> Forecast<'a> {
             worktrees: worktrees.collect(),
             pairs,
         };
-        if stored != self.before {
+        if stored != self.before && !self.would_lose_changes() {
             self.store(&stored)?;
         }
         Ok(collisions)
+    }
+
+    /// Returns whether storing this forecast would replace one with uncommitted changes, which
+    /// other teams of the repository may need.
+    fn would_lose_changes(&self) -> bool {
+        let mut before = self.before.worktrees.values();
+        matches!(self.changes, Changes::LeftOut) && before.any(|work| work.tree.is_some())
     }
 
     fn store(&self, stored: &Stored) -> Result<(), WorktreeError> {
@@ -216,11 +241,14 @@ impl<'a> Forecast<'a> {
     /// Returns the tree with the uncommitted changes of a worktree. If it cannot be determined, the
     /// forecast has only its commits.
     fn uncommitted(&self, record: &Record, tip: &str) -> Option<String> {
-        let Some(objects) = self.objects else {
-            let last = self.before.worktrees.get(&record.slug);
-            return last
-                .filter(|last| last.tip == tip)
-                .and_then(|last| last.tree.clone());
+        let objects = match self.changes {
+            Changes::Read(objects) => objects,
+            Changes::Last => {
+                let last = self.before.worktrees.get(&record.slug);
+                let last = last.filter(|last| last.tip == tip);
+                return last.and_then(|last| last.tree.clone());
+            }
+            Changes::LeftOut => return None,
         };
         if !record.path.is_dir() {
             return None;
@@ -233,8 +261,8 @@ impl<'a> Forecast<'a> {
             })
     }
 
-    /// Returns in which files two states conflict. Without objects, unknown uncommitted changes
-    /// are left out.
+    /// Returns in which files two states conflict. Uncommitted changes whose objects no longer
+    /// exist are left out, unless the result is known.
     fn known(&self, work: [&Work; 2]) -> Result<Known, WorktreeError> {
         let find = |work: &[Work; 2]| {
             let mut pairs = self.before.pairs.iter();
@@ -244,7 +272,7 @@ impl<'a> Forecast<'a> {
         if let Some(known) = find(&work) {
             return Ok(known);
         }
-        if let Some(objects) = self.objects {
+        if let Changes::Read(objects) = self.changes {
             let at = objects.git(self.repository);
             let files = self.conflicts(&at, &self.commits(objects, &work)?)?;
             return Ok(Known { work, files });

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::copy::copy;
-use crate::create::changed_files;
 use crate::merge_tree::{Merging, not_merged};
 use crate::registration::check;
 use crate::repository::Repository;
 use crate::target::clean_checkout;
+use crate::view::Checkout;
 use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
 /// Result of a merge.
@@ -151,7 +151,8 @@ impl Merging<'_> {
             );
             return Err(not_merged(self.record, why));
         }
-        let mut files = changed_files(self.repository, path)?;
+        let mut files =
+            Checkout::at(self.repository, path)?.changed_files("--untracked-files=normal")?;
         files.retain(|file| {
             !self
                 .record

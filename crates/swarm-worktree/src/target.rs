@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::{fields, text};
 use crate::heads::look_at;
 use crate::merge_tree::not_merged;
 use crate::registration;
@@ -31,17 +30,7 @@ pub(crate) fn clean_checkout<'a>(
     };
     refuse_forged(repository, record, target, &path)?;
     let checkout = Checkout::at(repository, &path)?;
-    let changed = checkout.git().run(&[
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--untracked-files=no",
-        checkout.submodules(),
-    ])?;
-    let changed: Vec<_> = fields(&changed)
-        .map(|field| text(field.get(3..).unwrap_or_default()))
-        .collect();
+    let changed = checkout.changed_files("--untracked-files=no")?;
     if changed.is_empty() {
         return Ok(Some((path, checkout)));
     }

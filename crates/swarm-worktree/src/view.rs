@@ -51,6 +51,21 @@ impl<'a> Checkout<'a> {
         }
     }
 
+    /// Returns the paths that differ from the commit. `untracked` is git's option for untracked
+    /// files.
+    pub(crate) fn changed_files(&self, untracked: &str) -> Result<Vec<String>, WorktreeError> {
+        let listed = self.git().run(&[
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            untracked,
+            self.submodules(),
+        ])?;
+        let paths = fields(&listed).map(|field| text(field.get(3..).unwrap_or_default()));
+        Ok(paths.collect())
+    }
+
     /// Returns nested repositories that git would enter to find files to add.
     pub(crate) fn inner(&self) -> Result<Vec<String>, WorktreeError> {
         match self {

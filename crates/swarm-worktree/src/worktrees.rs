@@ -19,7 +19,7 @@ use crate::usage::KnownOccupants;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
     Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
-    WorktreeOutcome, WorktreeSettings, recover,
+    WorktreeOutcome, WorktreeSettings, recover, temporary,
 };
 
 /// Creates, lists, merges and removes worktrees.
@@ -362,8 +362,8 @@ impl Worktrees {
         !made.is_empty() || self.by_hook.as_ref().is_some_and(ByHook::makes)
     }
 
-    /// Removes worktrees without work that is not elsewhere too, and incompletely created ones.
-    /// With `dry`, only returns which. Continues after an error.
+    /// Removes worktrees without work that is not elsewhere too, incompletely created ones, and
+    /// temporary directories of dead processes. With `dry`, only returns which. Continues after an error.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository, or its records cannot be read.
@@ -385,6 +385,9 @@ impl Worktrees {
             }
             found => found?,
         };
+        if !dry {
+            temporary::clear(&repository);
+        }
         let (records, _) = Record::all(&repository)?;
         for record in records {
             let listed = describe(&repository, record);

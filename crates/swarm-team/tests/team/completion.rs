@@ -131,6 +131,17 @@ async fn a_completion_waits_for_a_clean_target_and_the_lead_is_told() {
 }
 
 #[tokio::test]
+async fn waits_for_a_clean_target_do_not_use_up_the_attempts() {
+    let scene = scene();
+    scene.pass_checks();
+    scene.merger.refusals.lock().extend((0..5).map(|_| dirty()));
+    let done = scene.complete().await;
+    assert!(!done.is_error, "{}", done.content);
+    let waits = scene.calls().into_iter().filter(|call| call == "wait");
+    assert_eq!(waits.count(), 5);
+}
+
+#[tokio::test]
 async fn a_completion_that_has_waited_in_vain_is_refused() {
     let scene = scene();
     scene.pass_checks();

@@ -43,7 +43,16 @@ impl WorkMerger for RecordedMerger {
         Ok(Some(Box::new(self.clone())))
     }
 
-    async fn wait_for_target(&self, _: &Path, _: &CancellationToken) -> Result<(), MergeError> {
+    fn wait_limit(&self) -> Duration {
+        Duration::from_hours(1)
+    }
+
+    async fn wait_for_target(
+        &self,
+        _: &Path,
+        _: Duration,
+        _: &CancellationToken,
+    ) -> Result<(), MergeError> {
         self.told.lock().push("wait".to_owned());
         tokio::time::pause();
         tokio::time::sleep(Duration::from_mins(5)).await;

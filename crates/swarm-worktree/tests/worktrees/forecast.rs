@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::fixture::{RepositoryFixture, slug};
+use crate::fixture::{NOW, RepositoryFixture, slug};
 
 /// Returns the pairs that conflict, with their files.
 fn forecast(fixture: &RepositoryFixture) -> Vec<String> {
@@ -137,6 +138,61 @@ fn a_known_forecast_does_not_read_the_worktrees() {
     fixture.write(&b, "src/a.txt", "one\nBBB\nthree\n");
     fixture.commit(&b, "b");
     assert_eq!(known(), 1);
+}
+
+#[test]
+fn a_forecast_of_commits_has_no_uncommitted_changes_and_keeps_those_of_the_last_one() {
+    let fixture = RepositoryFixture::new();
+    let [a, b] = ["a", "b"].map(|name| fixture.left(name).record.path);
+    let committed = || {
+        let made = fixture.worktrees().committed_forecast(&fixture.repo());
+        let collisions = made.unwrap();
+        let mut worktrees = collisions.iter().flat_map(|one| &one.worktrees);
+        assert!(worktrees.all(|one| !one.uncommitted));
+        collisions.len()
+    };
+    for (tree, text) in [(&a, "AAA"), (&b, "BBB")] {
+        fixture.write(tree, "src/a.txt", &format!("one\n{text}\nthree\n"));
+    }
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
+    assert_eq!(committed(), 0);
+    let known = fixture.worktrees().known_forecast(&fixture.repo()).unwrap();
+    assert_eq!(known.len(), 1);
+    for tree in [&a, &b] {
+        fixture.commit(tree, "work");
+        fixture.write(tree, "new.txt", "new\n");
+    }
+    assert_eq!(forecast(&fixture), ["a+b: src/a.txt"]);
+    assert_eq!(committed(), 1);
+}
+
+#[test]
+fn objects_of_a_killed_forecast_are_removed_by_the_next_one_and_by_prune() {
+    let fixture = RepositoryFixture::new();
+    fixture.left("a");
+    let own = fixture.repo().join(".git/swarm");
+    let mut child = Command::new("true").spawn().unwrap();
+    let dead = own.join(format!("view-{}-1", child.id()));
+    child.wait().unwrap();
+    let alive = own.join(format!("view-{}-1", std::process::id()));
+    fs::create_dir(&alive).unwrap();
+    let prune = |dry| {
+        drop(
+            fixture
+                .worktrees()
+                .prune(&fixture.repo(), dry, NOW)
+                .unwrap(),
+        );
+    };
+    fs::create_dir_all(dead.join("objects")).unwrap();
+    prune(true);
+    assert!(dead.exists());
+    prune(false);
+    assert!(!dead.exists());
+    fs::create_dir_all(dead.join("objects")).unwrap();
+    assert_eq!(forecast(&fixture), [""; 0]);
+    assert!(!dead.exists());
+    assert!(alive.exists());
 }
 
 #[test]

@@ -69,9 +69,10 @@ impl Status {
         let broken = tasks.broken.iter().chain(&requests.broken).chain(inboxes);
         let broken = broken.map(|broken| StoreError::from(broken.clone()).to_string());
         let damaged = broken.chain(past.set_aside()).collect();
+        let state = state_in(&seen);
         Ok(Self {
-            state: state_in(&seen),
-            collisions: collisions(app, &seen.config),
+            collisions: collisions(app, &seen.config, state),
+            state,
             damaged,
             unentered: unentered.as_ref().map(not_entered),
             config: seen.config,
@@ -162,8 +163,9 @@ impl Status {
 }
 
 /// Returns the forecast conflicts between worktrees, whose files only the lead reads, because that
-/// takes time. A failure is only logged, because a merge finds the conflicts too.
-fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
+/// takes time; without one, uncommitted changes are left out. A failure is only logged, because a
+/// merge finds the conflicts too.
+fn collisions(app: &App, config: &TeamConfig, state: &str) -> Vec<Collision> {
     let mut apart = config
         .members
         .iter()
@@ -171,7 +173,12 @@ fn collisions(app: &App, config: &TeamConfig) -> Vec<Collision> {
     let (Some(one), Some(_)) = (apart.next(), apart.next()) else {
         return Vec::new();
     };
-    worktrees(app).known_forecast(one).unwrap_or_else(|error| {
+    let worktrees = worktrees(app);
+    let made = match state {
+        "led" => worktrees.known_forecast(one),
+        _ => worktrees.committed_forecast(one),
+    };
+    made.unwrap_or_else(|error| {
         tracing::warn!(%error, "no forecast of conflicts");
         Vec::new()
     })

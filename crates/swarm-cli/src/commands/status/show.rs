@@ -70,10 +70,10 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
     }
     if app.out.json {
         app.out.json(&documents)?;
-    } else if texts.is_empty() {
+    } else if texts.is_empty() && app.store.teams().block_on()?.is_empty() {
         app.out
             .say("no teams; create one with `swarm team create NAME`");
-    } else {
+    } else if !texts.is_empty() {
         app.out.drawn(texts.join("\n\n").trim_end())?;
     }
     Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)

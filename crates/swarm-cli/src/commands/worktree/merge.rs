@@ -1,11 +1,11 @@
 //! `swarm worktree merge`.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use serde_json::json;
 use swarm_os::LockInterrupt;
-use swarm_supervisor::wait_for_target;
+use swarm_supervisor::{merge_error, wait_for_target};
+use swarm_team::{MergeError, MergeRetries, MergeRetry};
 use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
 use tokio_util::sync::CancellationToken;
 
@@ -45,9 +45,9 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         None => at_rest(app, &worktrees)?,
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
-    let waits_until = Instant::now() + worktrees.settings().merge_wait;
+    let mut retries = MergeRetries::new(worktrees.settings().merge_wait);
     for slug in slugs {
-        match merged(app, &worktrees, &slug, args.no_checks, waits_until) {
+        match merged(app, &worktrees, &slug, args.no_checks, &mut retries) {
             Ok(merged) => {
                 if !app.out.json {
                     app.out.data(&sentence(&merged))?;
@@ -95,8 +95,8 @@ struct NotMerged {
     failure: Failure,
     /// The files of a conflict.
     conflicts: Option<Vec<String>>,
-    /// The uncommitted changes for which the merge has to wait.
-    awaited: Option<String>,
+    /// Why the merge itself is refused.
+    refusal: Option<Box<MergeError>>,
 }
 
 impl From<WorktreeError> for NotMerged {
@@ -107,7 +107,7 @@ impl From<WorktreeError> for NotMerged {
         };
         Self {
             conflicts,
-            awaited: error.awaited(),
+            refusal: Some(Box::new(merge_error(&error))),
             failure: Failure::from(error),
         }
     }
@@ -118,35 +118,42 @@ impl From<Failure> for NotMerged {
         Self {
             failure,
             conflicts: None,
-            awaited: None,
+            refusal: None,
         }
     }
 }
 
-/// Merges a worktree, if the checks of its owner's open tasks pass. Waits while the checkout of its
-/// target has uncommitted changes.
+/// Merges a worktree, if the checks of its owner's open tasks pass. Attempts it again if its target
+/// moves, and waits while the checkout of the target has uncommitted changes.
 fn merged(
     app: &App,
     worktrees: &Worktrees,
     slug: &Slug,
     no_checks: bool,
-    waits_until: Instant,
+    retries: &mut MergeRetries,
 ) -> Result<Merged, NotMerged> {
+    retries.begin_merge();
     loop {
         let refused = match try_merge(app, worktrees, slug, no_checks) {
             Ok(merged) => return Ok(merged),
             Err(refused) => refused,
         };
-        let within = waits_until.saturating_duration_since(Instant::now());
-        let Some(awaited) = refused.awaited.as_deref().filter(|_| !within.is_zero()) else {
-            return Err(refused);
-        };
-        app.out.say(&format!(
-            "waiting for {awaited}; commit or stash them there"
-        ));
-        let cancel = CancellationToken::new();
-        let waited = wait_for_target(worktrees, &app.env.cwd, slug, within, &cancel);
-        runtime()?.block_on(waited)?;
+        let retry = refused
+            .refusal
+            .as_deref()
+            .and_then(|why| retries.after(why));
+        match retry {
+            Some(MergeRetry::Immediate) => {}
+            Some(MergeRetry::AfterWait { awaited, within }) => {
+                app.out.say(&format!(
+                    "waiting for {awaited}; commit or stash them there"
+                ));
+                let cancel = CancellationToken::new();
+                let waited = wait_for_target(worktrees, &app.env.cwd, slug, within, &cancel);
+                runtime()?.block_on(waited)?;
+            }
+            None => return Err(refused),
+        }
     }
 }
 
