@@ -107,6 +107,15 @@ impl Environment {
         self.get("HOME").map(PathBuf::from)
     }
 
+    /// Returns the path that a setting names, which may begin with `~/`; `None` without a home
+    /// directory then.
+    pub fn path_of(&self, setting: &str) -> Option<PathBuf> {
+        match setting.strip_prefix("~/") {
+            Some(rest) => self.home().map(|home| home.join(rest)),
+            None => Some(self.cwd.join(setting)),
+        }
+    }
+
     /// Returns the config directory.
     pub fn root(&self) -> Result<PathBuf, ConfigError> {
         if let Some(root) = self.get("CLAUDE_CONFIG_DIR") {

@@ -19,6 +19,9 @@ pub enum Provider {
 impl Provider {
     const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Scripted];
 
+    /// The providers whose models run on a server.
+    pub const SERVERS: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+
     /// Returns the prefix in model names.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -80,7 +80,7 @@ settings! {
     /// Maximum output tokens of one response, by model.
     outputs: BTreeMap<String, u64> = "model.outputs", Kind::Sizes, SettableBy::User;
     /// Requests of all agents per minute, by provider.
-    rates: BTreeMap<String, u64> = "model.requests_per_minute", Kind::Sizes, SettableBy::User;
+    rates: BTreeMap<String, u64> = "model.requests_per_minute", Kind::Rates, SettableBy::User;
     /// Prices of models in dollars per million tokens.
     prices: BTreeMap<String, Price> = "model.prices", Kind::Prices, SettableBy::User;
     /// Whether models think before they answer.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
+use swarm_model::Provider;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AnswerInPlace, Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price,
@@ -52,6 +53,8 @@ pub(super) enum Kind {
     Names,
     /// A table of positive integers.
     Sizes,
+    /// A table of positive integers by provider with a server.
+    Rates,
     /// A table of booleans.
     Flags,
     /// A table of prices.
@@ -64,7 +67,10 @@ impl Kind {
     /// Returns whether each entry is a separate setting: a stronger layer adds entries to those of
     /// the weaker ones.
     pub(super) fn is_table(self) -> bool {
-        matches!(self, Self::Names | Self::Sizes | Self::Flags | Self::Prices)
+        matches!(
+            self,
+            Self::Names | Self::Sizes | Self::Rates | Self::Flags | Self::Prices
+        )
     }
 }
 
@@ -92,6 +98,11 @@ impl Kind {
             Self::Sizes => value
                 .as_object()
                 .is_some_and(|all| all.values().all(|n| n.as_u64().is_some_and(|n| n > 0))),
+            Self::Rates => {
+                let is_known = |name: &String| server_names().contains(&name.as_str());
+                let all = value.as_object();
+                Self::Sizes.accepts(value) && all.is_some_and(|all| all.keys().all(is_known))
+            }
             Self::Flags => value
                 .as_object()
                 .is_some_and(|all| all.values().all(Value::is_boolean)),
@@ -121,6 +132,10 @@ impl Kind {
             Self::Texts => "a list of strings".to_owned(),
             Self::Names => "a table of strings".to_owned(),
             Self::Sizes => "a table of whole numbers above 0".to_owned(),
+            Self::Rates => format!(
+                "a table of whole numbers above 0 for {}",
+                server_names().join(" and ")
+            ),
             Self::Flags => "a table of booleans".to_owned(),
             Self::Prices => "a table of prices in dollars per million tokens, each with input, output and optionally cache_read, cache_write, cache_write_1h, as_of".to_owned(),
             Self::Budget => "an amount such as 5$ or 500k-tokens, or empty for none".to_owned(),
@@ -155,7 +170,7 @@ impl Kind {
                 };
                 Value::Object(parts().map(pair).collect::<Option<_>>()?)
             }
-            Self::Sizes => {
+            Self::Sizes | Self::Rates => {
                 let pair = |part: &str| {
                     let (name, number) = part.split_once('=')?;
                     let number = number.trim().parse::<u64>().ok()?;
@@ -196,6 +211,7 @@ impl Kind {
             | Self::Texts
             | Self::Names
             | Self::Sizes
+            | Self::Rates
             | Self::Flags
             | Self::Prices
             | Self::Budget => None,
@@ -278,6 +294,10 @@ impl FromSetting for BTreeMap<String, u64> {
         let entry = |(name, number): (&String, &Value)| Some((name.clone(), number.as_u64()?));
         value.as_object()?.iter().map(entry).collect()
     }
+}
+
+fn server_names() -> [&'static str; 2] {
+    Provider::SERVERS.map(Provider::as_str)
 }
 
 fn flag(text: &str) -> Option<Value> {

@@ -331,6 +331,21 @@ fn all_invalid_values_are_reported_with_the_expected_type() {
 }
 
 #[test]
+fn a_request_limit_of_an_unknown_provider_is_an_error() {
+    let limits = |text: &str| {
+        let text = format!("[model.requests_per_minute]\n{text}\n");
+        Machine::new().file("root/swarm.toml", &text)
+    };
+    let known = limits("anthropic = 50\nopenai = 20").load().unwrap();
+    assert_eq!(known.rates["openai"], 20);
+    for unknown in ["antropic", "\"anthropic/\"", "scripted"] {
+        limits(&format!("{unknown} = 50")).refused(&[
+            "`model.requests_per_minute` must be a table of whole numbers above 0 for anthropic and openai",
+        ]);
+    }
+}
+
+#[test]
 fn other_files_of_a_layer_are_weaker_than_swarm_toml() {
     let given = |layer, value: &str| SettingValue {
         key: "permissions.mode",
