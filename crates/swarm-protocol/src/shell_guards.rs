@@ -27,6 +27,8 @@ pub struct ShellGuards {
     pub write: Vec<PathBuf>,
     /// Files and directories that sandboxed commands cannot read.
     pub hide: Vec<PathBuf>,
+    /// Files with secrets outside the config directory, which file tools cannot read either.
+    pub secrets: Vec<PathBuf>,
     /// Exceptions below hidden directories.
     pub show: Vec<PathBuf>,
     /// Whether sandboxed commands may use Unix sockets.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use tokio::task::coop::unconstrained;
+
 /// Waits for store operations without a runtime, for synchronous callers.
 ///
 /// In a process with an asynchronous runtime it must not be used for operations that take a lock,
@@ -16,7 +18,8 @@ pub trait BlockOn: Future + Sized {
     fn block_on(self) -> Self::Output {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
-        let mut future = pin!(self);
+        // A future that has to yield is woken by the runtime's scheduler, which this thread may be.
+        let mut future = pin!(unconstrained(self));
         loop {
             match future.as_mut().poll(&mut context) {
                 Poll::Ready(output) => return output,

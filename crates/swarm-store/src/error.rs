@@ -34,6 +34,16 @@ pub enum StoreError {
         /// State of the existing team, as a clause.
         state: String,
     },
+    /// A team with this name is on a hub.
+    #[error("team `{team}` exists already: it is on hub {hub}")]
+    TeamOnHub {
+        /// Name of the team.
+        team: TeamName,
+        /// URL of the hub.
+        hub: String,
+        /// Whether this machine takes part in it.
+        is_joined: bool,
+    },
     /// The name maps to the same directory as that of another team.
     #[error(
         "team `{team}` would share its directories with team `{other}`, from which it differs only in case, `_` and `-`"
@@ -361,6 +371,7 @@ impl StoreError {
             | Self::TaskNotFound { .. }
             | Self::RequestNotFound { .. } => ErrorKind::NotFound,
             Self::TeamExists { .. }
+            | Self::TeamOnHub { .. }
             | Self::TeamCollides { .. }
             | Self::TasksInTheWay { .. }
             | Self::TeamBusy { .. }
@@ -379,7 +390,6 @@ impl StoreError {
             | Self::RequestExists { .. }
             | Self::RequestAnswered { .. }
             | Self::RequestChanged { .. }
-            | Self::LeaseLost { .. }
             | Self::ReadByProgram { .. } => ErrorKind::Conflict,
             Self::TeamFull { .. } | Self::InboxFull { .. } | Self::MessageTooLarge { .. } => {
                 ErrorKind::Refused
@@ -390,7 +400,9 @@ impl StoreError {
             Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
                 ErrorKind::Damaged
             }
-            Self::HubUnreachable { .. } | Self::HubRefused { .. } => ErrorKind::Environment,
+            Self::HubUnreachable { .. } | Self::HubRefused { .. } | Self::LeaseLost { .. } => {
+                ErrorKind::Environment
+            }
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => {
                 ErrorKind::TimedOut
             }
@@ -400,6 +412,17 @@ impl StoreError {
 }
 
 impl StoreError {
+    /// Returns whether the team's hub cannot be used, or does not have the team.
+    pub fn is_of_hub(&self) -> bool {
+        matches!(
+            self,
+            Self::HubUnreachable { .. }
+                | Self::HubSilent { .. }
+                | Self::HubRefused { .. }
+                | Self::NotOnHub { .. }
+        )
+    }
+
     /// Returns whether the disk is full: existing files can be read but not changed.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};

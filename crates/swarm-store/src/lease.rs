@@ -30,13 +30,22 @@ impl Lease {
     /// Resolves when the lease is lost although it was kept: another process counts the member as
     /// dead, and every change of this process is refused with [`StoreError::LeaseLost`](crate::StoreError::LeaseLost). A lock on a
     /// file is never lost.
-    pub async fn lost(&self) {
-        if let Some(mut lost) = self.held.lost()
-            && lost.wait_for(|lost| *lost).await.is_ok()
-        {
-            return;
+    /// The future does not keep the lease.
+    pub fn lost(&self) -> impl Future<Output = ()> + Send + use<> {
+        let lost = self.held.lost();
+        async move {
+            if let Some(mut lost) = lost
+                && lost.wait_for(|lost| *lost).await.is_ok()
+            {
+                return;
+            }
+            pending::<()>().await;
         }
-        pending::<()>().await;
+    }
+
+    /// Returns whether the lease is lost, as [`Self::lost`] tells.
+    pub fn is_lost(&self) -> bool {
+        self.held.lost().is_some_and(|lost| *lost.borrow())
     }
 }
 

@@ -74,6 +74,10 @@ macro_rules! asynchronous_team {
                 self.run($team::damage).await
             }
 
+            fn is_remote(&self) -> bool {
+                self.is_remote()
+            }
+
             async fn is_foreign(&self) -> bool {
                 self.run($team::is_foreign).await
             }
@@ -517,6 +521,12 @@ macro_rules! asynchronous_team {
                 self.end_of_lease(name)
             }
 
+            async fn end_lease(&self, name: &MemberName, spawn: &SpawnId) -> Result<()> {
+                let name = name.to_owned();
+                let spawn = *spawn;
+                self.run(move |team| team.end_lease(&name, spawn)).await
+            }
+
             async fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
                 let name = name.to_owned();
                 self.run(move |team| team.life_record(&name)).await
@@ -526,7 +536,12 @@ macro_rules! asynchronous_team {
                 self.local_directory(name)
             }
 
-            async fn names_on_disk(&self) -> Vec<MemberName> {
+            async fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord> {
+                let name = name.to_owned();
+                self.run(move |team| team.life_record_here(&name)).await
+            }
+
+            async fn names_on_disk(&self) -> Result<Vec<MemberName>> {
                 self.run($team::names_on_disk).await
             }
 

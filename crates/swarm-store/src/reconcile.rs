@@ -3,8 +3,8 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{
-    Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig, TeamName,
-    UnixMs,
+    Event, JournalEntry, Member, MemberName, MemberState, PERSON, SpawnId, StateReport, TaskId,
+    TeamConfig, TeamName, UnixMs,
 };
 
 use crate::tasks::Returned;
@@ -37,8 +37,10 @@ pub struct Departure {
     pub member: MemberName,
     /// ID of the spawn.
     pub spawn_id: SpawnId,
-    /// Whether it had reported that it stops.
+    /// Whether it had reported that it stops, or a person had stopped it.
     pub in_order: bool,
+    /// Whether a person had stopped it before it could report that.
+    pub by_person: bool,
     /// Known cause of the death.
     pub reason: String,
     /// Tasks that were released.
@@ -98,16 +100,25 @@ pub(crate) fn finding(
 }
 
 impl Departure {
-    /// Describes the death of a spawn by its last report. No tasks are released yet.
-    pub(crate) fn of(member: &Member, spawn_id: SpawnId, report: Option<&StateReport>) -> Self {
+    /// Describes the death of a spawn by its last report and by the journal, which is only read if
+    /// the report does not announce the end. No tasks are released yet.
+    pub(crate) fn of(
+        member: &Member,
+        spawn_id: SpawnId,
+        report: Option<&StateReport>,
+        journal: impl FnOnce() -> Result<Vec<JournalEntry>>,
+    ) -> Result<Self> {
         let report = report.filter(|report| report.spawn_id == spawn_id);
-        Self {
+        let has_reported = report.is_some_and(has_stopped);
+        let by_person = !has_reported && is_stopped_by_person(&journal()?, &member.name);
+        Ok(Self {
             member: member.name.clone(),
             spawn_id,
-            in_order: report.is_some_and(has_stopped),
+            in_order: has_reported || by_person,
+            by_person,
             reason: death_reason(report),
             released: Vec::new(),
-        }
+        })
     }
 
     /// Returns the owner whose tasks are released.
@@ -124,7 +135,8 @@ impl Departure {
     pub(crate) fn event(&self, released: &[TaskId]) -> Event {
         let (member, spawn_id) = (self.member.clone(), self.spawn_id);
         if self.in_order {
-            let how = "approved".to_owned();
+            let how = if self.by_person { "killed" } else { "approved" };
+            let how = how.to_owned();
             Event::MemberStopped {
                 member,
                 spawn_id,
@@ -150,6 +162,22 @@ impl Departure {
         );
         Draft::system(text).with_summary(died)
     }
+}
+
+/// Returns whether a person was the last to stop the current spawn of a member, by a request that it
+/// has not refused or by `kill`, which is recorded as a request.
+pub fn is_stopped_by_person(events: &[JournalEntry], name: &MemberName) -> bool {
+    let decides = |event: &Event| match event {
+        Event::ShutdownRequested { member, by, .. } if member == name => Some(by == PERSON),
+        Event::ShutdownRejected { member, .. } | Event::SpawnCommitted { member, .. }
+            if member == name =>
+        {
+            Some(false)
+        }
+        _ => None,
+    };
+    let last = events.iter().rev().find_map(|entry| decides(&entry.event));
+    last.unwrap_or_default()
 }
 
 /// Marks the entry of a dead member.

@@ -66,7 +66,8 @@ pub trait Team:
     /// Returns its name.
     fn name(&self) -> &TeamName;
 
-    /// Returns where the team is stored, for people: its directory, for example.
+    /// Returns where the team is stored, for people: its directory, or the URL of its hub followed by
+    /// its name.
     fn location(&self) -> String;
 
     /// Returns what tells the processes of this team from those of a copy of it.
@@ -85,6 +86,9 @@ pub trait Team:
 
     /// Returns the damage of an unusable team; `None` if the team is intact or does not exist.
     async fn damage(&self) -> Option<TeamDamage>;
+
+    /// Returns whether operations wait for a server on another machine.
+    fn is_remote(&self) -> bool;
 
     /// Returns whether another program created the team. It is then read-only: every change fails
     /// with [`StoreError::ForeignTeam`].
@@ -522,6 +526,10 @@ pub trait Presence: Send + Sync {
     /// If the record of the lease is gone or cannot be read.
     fn lease_end(&self, name: &MemberName) -> LeaseEnd;
 
+    /// Ends the lease of a spawn whose process is dead, for a kind that would notice that later. Does
+    /// nothing if another spawn holds it.
+    async fn end_lease(&self, name: &MemberName, spawn: &SpawnId) -> Result<()>;
+
     /// Returns the record of the last holder of a member's lease, if readable. It does not show whether the
     /// process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
@@ -530,8 +538,13 @@ pub trait Presence: Send + Sync {
     /// It exists from the reservation of the member until the team is deleted.
     fn local_directory(&self, name: &MemberName) -> PathBuf;
 
-    /// Returns the names of all members with files, in the roster or not.
-    async fn names_on_disk(&self) -> Vec<MemberName>;
+    /// Returns the record of the last holder of a member's lease on this machine, if readable. No
+    /// server is asked.
+    async fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord>;
+
+    /// Returns the names of all members with files on this machine, in the roster or not. No server is
+    /// asked.
+    async fn names_on_disk(&self) -> Result<Vec<MemberName>>;
 
     /// Takes a member's lease for this process, as described by `record`. The member counts as alive
     /// until the lease is dropped or the process is dead.

@@ -95,19 +95,43 @@ impl StoreError {
                 path.display()
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
-            Self::LeaseLost { name, .. } => {
-                format!("spawn `{name}` again to continue its conversation")
-            }
-            Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
-                "`swarm doctor` checks the hubs of your teams".to_owned()
-            }
-            Self::NotOnHub { team, .. } => {
-                format!("if it was deleted there, remove `teams/{team}` from the config directory")
-            }
+            Self::TeamOnHub { .. }
+            | Self::LeaseLost { .. }
+            | Self::HubUnreachable { .. }
+            | Self::HubRefused { .. }
+            | Self::NotOnHub { .. } => return self.hint_of_hub(),
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
             Self::RequestExists { .. } | Self::RequestAnswered { .. } => return None,
+        })
+    }
+
+    fn hint_of_hub(&self) -> Option<String> {
+        Some(match self {
+            Self::TeamOnHub {
+                team,
+                is_joined: true,
+                ..
+            } => {
+                format!("use it with `--team {team}`, or choose another name")
+            }
+            Self::TeamOnHub { team, hub, .. } => format!(
+                "add this machine to it with `swarm team join {team} --hub {hub}`, or choose another name"
+            ),
+            Self::LeaseLost { team, name } if name.is_lead() => {
+                format!("its members wait for another lead: `swarm resume {team}` continues")
+            }
+            Self::LeaseLost { name, .. } => {
+                format!("spawn `{name}` again to continue its conversation")
+            }
+            Self::NotOnHub { team, .. } => format!(
+                "if it was deleted there, `swarm team delete {team} --force` removes its files here"
+            ),
+            Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
+                "`swarm doctor` checks the hubs of your teams".to_owned()
+            }
+            _ => return None,
         })
     }
 

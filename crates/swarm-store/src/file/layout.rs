@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::{MemberName, RequestId, SpawnId, TaskId, TeamName};
 
+use crate::Result;
+
 /// The paths of one config directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
@@ -141,6 +143,15 @@ impl TeamLayout {
 
     pub(crate) fn members(&self) -> PathBuf {
         self.own().join("members")
+    }
+
+    /// Returns the names of the members that have a directory.
+    pub(crate) fn names_of_members(&self) -> Result<Vec<MemberName>> {
+        let names = swarm_os::names_in(&self.members())?.unwrap_or_default();
+        let names = names.iter();
+        Ok(names
+            .filter_map(|name| MemberName::parse(name.to_str()?).ok())
+            .collect())
     }
 
     pub(crate) fn member(&self, name: &MemberName) -> PathBuf {

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod death_news;
+pub(crate) mod hub_file;
 mod journal;
 mod keys;
 mod layout;

@@ -98,6 +98,15 @@ impl FileTeam {
         ended
     }
 
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the kernel releases the locks of the dead"
+    )]
+    pub(crate) fn end_lease(&self, _name: &MemberName, _spawn: SpawnId) -> Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
         record::read(&self.at.life(name)).ok().flatten()
     }
@@ -106,12 +115,12 @@ impl FileTeam {
         self.at.member(name)
     }
 
-    pub(crate) fn names_on_disk(&self) -> Vec<MemberName> {
-        let names = swarm_os::names_in(&self.at.members());
-        let names = names.ok().flatten().unwrap_or_default().into_iter();
-        names
-            .filter_map(|name| MemberName::parse(name.to_str()?).ok())
-            .collect()
+    pub(crate) fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord> {
+        self.life_record(name)
+    }
+
+    pub(crate) fn names_on_disk(&self) -> Result<Vec<MemberName>> {
+        self.at.names_of_members()
     }
 
     pub(crate) fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease> {

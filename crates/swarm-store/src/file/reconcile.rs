@@ -6,7 +6,7 @@ use swarm_protocol::{Member, MemberName, SpawnId, TaskId, TeamConfig};
 use crate::file::team::FileTeam;
 use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead};
 use crate::roster::position_of;
-use crate::{Departure, ReconcileReport, Result, RolledBack};
+use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
 
 impl FileTeam {
     /// Reconciles some members, with the roster locked. Every step is idempotent: the journal is
@@ -73,7 +73,8 @@ impl FileTeam {
         };
         let member = &config.members[at];
         let report = self.state(&member.name).unwrap_or_default();
-        let mut departure = Departure::of(member, spawn_id, report.as_ref());
+        let journal = || Ok(self.events_from(Cursor::default())?.entries);
+        let mut departure = Departure::of(member, spawn_id, report.as_ref(), journal)?;
         departure.released = self.return_tasks_of_dead(member, &departure)?;
         self.close_requests_of(member)?;
         if departure.in_order {

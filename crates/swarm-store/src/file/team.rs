@@ -8,6 +8,7 @@ use swarm_os::process::Identity;
 use swarm_os::{LockGuard, LockPlan, OsError};
 use swarm_protocol::{MemberName, ROOT_VARIABLE, TeamName, UnixMs};
 
+use crate::file::hub_file;
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
 use crate::reconcile::finding;
@@ -50,11 +51,21 @@ impl FileTeam {
         Some(TeamDamage { why, may_live })
     }
 
+    #[expect(clippy::unused_self, reason = "other kinds may be")]
+    pub(crate) fn is_remote(&self) -> bool {
+        false
+    }
+
     pub(crate) fn is_foreign(&self) -> bool {
         self.exists() && !is_there(&self.at.locks())
     }
 
     pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+        if force && self.hub_damage().is_some() {
+            // The team itself is on the hub.
+            swarm_os::remove_tree(self.at.directory())?;
+            return Ok(None);
+        }
         self.refuse_if_gone(force)?;
         // Prevents a concurrent sweep from removing the half-deleted team.
         let deleted = self
@@ -186,7 +197,17 @@ impl FileTeam {
         }
     }
 
+    /// Returns the damage of `swarm/hub.json`, without which a team on a hub is opened in files.
+    pub(crate) fn hub_damage(&self) -> Option<StoreError> {
+        let read = hub_file::read(&self.store.layout, &self.team);
+        read.err()
+            .filter(|error| matches!(error, StoreError::Damaged { .. }))
+    }
+
     pub(crate) fn not_found(&self) -> StoreError {
+        if let Some(damage) = self.hub_damage() {
+            return damage;
+        }
         StoreError::TeamNotFound {
             team: self.team.clone(),
             known: self.store.team_names().unwrap_or_default(),

@@ -1,6 +1,5 @@
 //! Teams on hubs: what this machine keeps of them, and a store with teams of both kinds.
 
-mod hub_file;
 mod root_store;
 mod store;
 

@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_os::LockInterrupt;
 use swarm_protocol::{TeamConfig, TeamName};
 
-use super::hub_file;
 use super::store::{HubStore, exists};
-use crate::{FileStore, HubReport, HubSettings, Leftover, NewTeam, Result, Team, TeamStore};
+use crate::file::hub_file;
+use crate::{
+    FileStore, HubReport, HubSettings, Leftover, NewTeam, Result, StoreError, Team, TeamStore,
+};
+
+/// How long a hub that may have moved is asked for a team.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// [`TeamStore`] that opens each team where it is: its `swarm/hub.json` names a hub, otherwise it is
 /// in files.
@@ -49,15 +55,39 @@ impl RootStore {
         self.hub(hub)?.create_team(new).await
     }
 
-    /// Connects this machine to a team that exists on a hub.
+    /// Connects this machine to a team that exists on a hub. If it is connected, the settings of the
+    /// hub are replaced.
     ///
     /// # Errors
-    /// [`NotOnHub`](crate::StoreError::NotOnHub); [`TeamExists`](crate::StoreError::TeamExists) if another team has this name here.
+    /// [`StoreError::NotOnHub`]; [`StoreError::TeamExists`] or [`StoreError::TeamOnHub`] if another team
+    /// has this name here.
     pub async fn join_hub(&self, team: &TeamName, hub: HubSettings) -> Result<TeamConfig> {
-        if self.hub_of(team)?.as_ref() != Some(&hub) {
-            self.refuse_if_known(team)?;
+        let joined = self.hub(hub.clone())?;
+        match self.hub_of(team) {
+            Ok(None) => self.files.refuse_collision(team)?,
+            Ok(Some(known)) if known != hub => self.refuse_another(team, &known, &joined).await?,
+            // Joining writes the file again.
+            Ok(Some(_)) | Err(StoreError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
         }
-        self.hub(hub)?.join(team).await
+        joined.join(team).await
+    }
+
+    /// Fails if the known hub has another team of this name. If it does not answer, or not to these
+    /// credentials, it cannot be asked: joining is the way to correct them.
+    async fn refuse_another(
+        &self,
+        team: &TeamName,
+        known: &HubSettings,
+        joined: &HubStore,
+    ) -> Result<()> {
+        let wanted = joined.team(team).config().await?;
+        let there = self.hub(known.clone())?.team(team);
+        let there = there.with_lock_timeout(PATIENCE).config().await;
+        match there {
+            Ok(there) if there.created_at != wanted.created_at => Err(exists(team, known)),
+            _ => Ok(()),
+        }
     }
 
     /// Asks the hub of a team for its state.
@@ -107,7 +137,7 @@ impl TeamStore for RootStore {
         match opened {
             Ok(Some(hub)) => hub.team(name),
             Ok(None) => self.files.team(name),
-            // The roster of a team on a hub is not in files, so the team is damaged there too.
+            // Its operations fail with this error there.
             Err(error) => {
                 tracing::error!(%error, team = %name, "cannot open the hub of a team");
                 self.files.team(name)
@@ -138,9 +168,10 @@ impl TeamStore for RootStore {
     }
 
     async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
-        let (mut teams, mut remains) = self.files.teams_and_remains().await?;
-        let on_hubs = self.on_hubs()?;
-        remains.retain(|name| !on_hubs.contains(name));
+        let (mut teams, remains) = self.files.teams_and_remains().await?;
+        // Teams on hubs have no roster in files.
+        let is_on_hub = |name: &TeamName| hub_file::path(&self.files.layout, name).exists();
+        let (on_hubs, remains): (Vec<_>, Vec<_>) = remains.into_iter().partition(is_on_hub);
         teams.extend(on_hubs);
         teams.sort();
         Ok((teams, remains))

@@ -10,9 +10,8 @@ use parking_lot::Mutex;
 use swarm_os::LockInterrupt;
 use swarm_protocol::{Clock, TeamConfig, TeamName};
 
-use super::hub_file;
 use crate::blocking_pool::on_blocking_pool;
-use crate::file::Layout;
+use crate::file::{Layout, hub_file};
 use crate::nats::{Background, Connection, NatsSpace};
 use crate::observer::Observer;
 use crate::records::{Local, Patience, RecordsTeam};
@@ -190,8 +189,9 @@ impl TeamStore for HubStore {
 
 /// Returns the error of a name that is in use on this machine.
 pub(super) fn exists(team: &TeamName, hub: &HubSettings) -> StoreError {
-    StoreError::TeamExists {
+    StoreError::TeamOnHub {
         team: team.clone(),
-        state: format!("it is on hub {}", hub.url),
+        hub: hub.url.clone(),
+        is_joined: true,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_protocol::{LifeRecord, MemberName, TeamName, sanitized_collision};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, sanitized_collision};
 use tokio::sync::{oneshot, watch};
 
 use super::faults::{Fault, Faults};
@@ -56,8 +56,31 @@ struct LeaseValue {
     is_held: bool,
     /// The last holder.
     record: LifeRecord,
+    /// Whether the last holder has lost it.
+    lost: watch::Sender<bool>,
     /// Those who wait for its release.
     waiting: Vec<oneshot::Sender<Result<()>>>,
+}
+
+impl LeaseValue {
+    fn end(&mut self) {
+        self.is_held = false;
+        for one in std::mem::take(&mut self.waiting) {
+            // The receiver may have been dropped.
+            drop(one.send(Ok(())));
+        }
+    }
+}
+
+impl Content {
+    /// Ends a lease that its holder keeps.
+    pub(super) fn lose_lease(&self, name: &MemberName) {
+        if let Some(lease) = self.leases.lock().get_mut(name) {
+            lease.lost.send_replace(true);
+            lease.end();
+        }
+        self.bells.ring(Key::lease(name).as_str());
+    }
 }
 
 /// Shows the values only, so that teams can be compared.
@@ -113,12 +136,17 @@ impl Space for MemorySpace {
         }
     }
 
+    fn taken(&self, state: String) -> StoreError {
+        let team = self.team.clone();
+        StoreError::TeamExists { team, state }
+    }
+
     fn accepts_writes(&self) -> bool {
         !self.shared.faults.is_held()
     }
 
-    fn create(&self, records: &[(Key, Vec<u8>)], _at_most: Duration) -> Answered<bool> {
-        let stored = records.iter().map(|(key, value)| {
+    fn create(&self, records: &[(Key, WriteId, Vec<u8>)], _at_most: Duration) -> Answered<bool> {
+        let stored = records.iter().map(|(key, _, value)| {
             let first = Record {
                 revision: 1,
                 value: value.clone(),
@@ -230,15 +258,6 @@ impl Space for MemorySpace {
         Ok(self.entries(log, 0, at_most)?.next)
     }
 
-    fn keys(&self, _at_most: Duration) -> Answered<Vec<Key>> {
-        let content = self.content()?;
-        let records = content.records.lock();
-        let leases = content.leases.lock();
-        let mut keys: Vec<Key> = records.keys().cloned().collect();
-        keys.extend(leases.keys().map(Key::lease));
-        Ok(keys)
-    }
-
     fn heard(&self, key: &Key) -> watch::Receiver<()> {
         match self.content() {
             Ok(content) => content.bells.heard(key),
@@ -263,6 +282,8 @@ impl Space for MemorySpace {
         _at_most: Duration,
     ) -> Answered<Taken> {
         let content = self.content()?;
+        let lost = watch::Sender::new(false);
+        let told = lost.subscribe();
         {
             let mut leases = content.leases.lock();
             if let Some(lease) = leases.get(name).filter(|lease| lease.is_held) {
@@ -271,13 +292,17 @@ impl Space for MemorySpace {
             let lease = LeaseValue {
                 is_held: true,
                 record: record.clone(),
+                lost,
                 waiting: Vec::new(),
             };
             leases.insert(name.clone(), lease);
         }
         content.bells.ring(Key::lease(name).as_str());
-        let name = name.clone();
-        Ok(Taken::Held(Box::new(HeldLease { content, name })))
+        Ok(Taken::Held(Box::new(HeldLease {
+            content,
+            name: name.clone(),
+            lost: told,
+        })))
     }
 
     fn lease_end(&self, name: &MemberName) -> LeaseEnd {
@@ -293,6 +318,16 @@ impl Space for MemorySpace {
         }
         ended
     }
+
+    fn end_lease(&self, name: &MemberName, spawn: SpawnId, _at_most: Duration) -> Answered<()> {
+        let content = self.content()?;
+        let is_its = |lease: &LeaseValue| lease.is_held && lease.record.spawn_id == spawn;
+        let is_held = content.leases.lock().get(name).is_some_and(is_its);
+        if is_held {
+            content.lose_lease(name);
+        }
+        Ok(())
+    }
 }
 
 /// Releases the lease when dropped.
@@ -300,20 +335,21 @@ impl Space for MemorySpace {
 struct HeldLease {
     content: Arc<Content>,
     name: MemberName,
+    lost: watch::Receiver<bool>,
 }
 
-impl Held for HeldLease {}
+impl Held for HeldLease {
+    fn lost(&self) -> Option<watch::Receiver<bool>> {
+        Some(self.lost.clone())
+    }
+}
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
-        let mut leases = self.content.leases.lock();
-        let Some(lease) = leases.get_mut(&self.name) else {
-            return;
-        };
-        lease.is_held = false;
-        for one in std::mem::take(&mut lease.waiting) {
-            // The receiver may have been dropped.
-            drop(one.send(Ok(())));
+        // A lost lease may have another holder.
+        let is_lost = *self.lost.borrow();
+        if !is_lost && let Some(lease) = self.content.leases.lock().get_mut(&self.name) {
+            lease.end();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_os::LockInterrupt;
-use swarm_protocol::{Clock, TeamConfig, TeamName};
+use swarm_protocol::{Clock, MemberName, TeamConfig, TeamName};
 
 use super::faults::{Faults, Hold};
 use super::space::{MemorySpace, Shared};
@@ -63,6 +63,15 @@ impl MemoryStore {
     /// lock.
     pub fn hold(&self) -> Hold {
         self.shared.faults.hold()
+    }
+
+    /// Ends the lease of a member although its holder keeps it, as on a hub when it is not renewed in
+    /// time. Writes of the holder are not refused.
+    pub fn lose_lease(&self, team: &TeamName, name: &MemberName) {
+        let content = self.shared.teams.lock().get(team).cloned();
+        if let Some(content) = content {
+            content.lose_lease(name);
+        }
     }
 
     /// Describes all records, so that a test can see whether something was changed.

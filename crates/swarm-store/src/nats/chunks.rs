@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::requests::{Published, Requests};
 use super::subjects;
-use crate::records::{Answered, WriteId};
+use crate::records::{Answered, NoAnswer, WriteId};
 
 const CHUNKS: &str = "Swarm-Chunks";
 const CHUNK_ID: &str = "Swarm-Chunk-Id";
@@ -32,6 +32,23 @@ impl Requests {
                 .publish(subject, Some(expected), id, headers, value)
                 .await;
         }
+        let published = self.put_in_chunks(&subject, expected, id, value, largest);
+        let published = published.await;
+        // Without an answer it may be written.
+        if let Ok(Published::Conflict) | Err(NoAnswer::Failed(_)) = published {
+            self.remove_unused_chunks(&subject, &id.to_string()).await;
+        }
+        published
+    }
+
+    async fn put_in_chunks(
+        &self,
+        subject: &str,
+        expected: u64,
+        id: WriteId,
+        value: Bytes,
+        largest: usize,
+    ) -> Answered<Published> {
         let mut number = 0;
         let mut rest = value;
         while !rest.is_empty() {
@@ -45,12 +62,19 @@ impl Requests {
         let mut headers = HeaderMap::new();
         headers.insert(CHUNKS, number.to_string());
         headers.insert(CHUNK_ID, id.to_string());
-        let published = self.publish(subject, Some(expected), id, headers, Bytes::new());
-        let published = published.await?;
-        if published == Published::Conflict {
-            self.remove_chunks(&id.to_string()).await;
+        let subject = subject.to_owned();
+        self.publish(subject, Some(expected), id, headers, Bytes::new())
+            .await
+    }
+
+    /// Removes the chunks of a value that was not written. An earlier attempt, whose acknowledgement
+    /// was lost, may have written it.
+    async fn remove_unused_chunks(&self, subject: &str, id: &str) {
+        if let Ok(last) = self.last(subject).await
+            && last.as_ref().and_then(chunk_id) != Some(id)
+        {
+            self.remove_chunks(id).await;
         }
-        Ok(published)
     }
 
     /// Returns the value of a message; `None` if its chunks were removed because it was replaced.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use swarm_protocol::MemberName;
+use swarm_protocol::{MemberName, SpawnId};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -34,14 +34,20 @@ pub(super) struct HeldLease {
 }
 
 impl HeldLease {
-    pub(super) fn new(requests: &Arc<Requests>, name: MemberName, taken: Seen) -> Self {
+    /// `since` is an instant before the lease was written.
+    pub(super) fn new(
+        requests: &Arc<Requests>,
+        name: MemberName,
+        taken: Seen,
+        since: Instant,
+    ) -> Self {
         requests.lost.lock().remove(&name);
         let lost = watch::Sender::new(false);
         let renewal = Renewal {
             requests: Arc::clone(requests),
             name: name.clone(),
             last: taken.clone(),
-            since: Instant::now(),
+            since,
         };
         let renewing = requests.hub.spawn(renewal.run(lost.clone()));
         Self {
@@ -80,14 +86,31 @@ impl Drop for HeldLease {
 
 impl Requests {
     async fn release(&self, name: &MemberName, mine: &LeaseRecord) -> Answered<()> {
+        let is_mine = |record: &LeaseRecord| record == mine;
+        self.set_state(name, State::Released, is_mine).await
+    }
+
+    /// Ends a lease that this spawn holds.
+    pub(super) async fn end_lease(&self, name: &MemberName, spawn: SpawnId) -> Answered<()> {
+        let is_its =
+            |record: &LeaseRecord| record.state == State::Held && record.holder.spawn_id == spawn;
+        self.set_state(name, State::Ended, is_its).await
+    }
+
+    async fn set_state(
+        &self,
+        name: &MemberName,
+        state: State,
+        is_meant: impl Fn(&LeaseRecord) -> bool + Send,
+    ) -> Answered<()> {
         loop {
             let Some(mut seen) = self.see_lease(name).await? else {
                 return Ok(());
             };
-            if seen.record != *mine {
+            if !is_meant(&seen.record) {
                 return Ok(());
             }
-            seen.record.state = State::Released;
+            seen.record.state = state;
             let written = self.write_lease(name, seen.revision, &seen.record).await?;
             if written != Published::Conflict {
                 self.announce(&Key::lease(name)).await;

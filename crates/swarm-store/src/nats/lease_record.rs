@@ -128,17 +128,13 @@ impl Requests {
         loop {
             let seen = self.judge_lease(name).await?;
             let seen = seen.map(|(seen, _)| seen);
+            // What an earlier attempt of this call took, whose acknowledgement was lost, is written
+            // again: its term begins with this attempt.
             if let Some(seen) = &seen
                 && seen.record.state == State::Held
+                && seen.record != record
             {
-                // An earlier attempt of this call, whose acknowledgement was lost.
-                let is_mine = seen.record == record;
-                let seen = seen.clone();
-                return Ok(if is_mine {
-                    Ok(seen)
-                } else {
-                    Err(seen.record.holder)
-                });
+                return Ok(Err(seen.record.holder.clone()));
             }
             let revision = seen.map_or(0, |seen| seen.revision);
             let written = self.write_lease(name, revision, &record).await?;

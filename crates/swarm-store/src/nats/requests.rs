@@ -30,7 +30,8 @@ pub(super) struct Requests {
     pub(super) terms: LeaseTerms,
     pub(super) clock: ServerClock,
     pub(super) bells: Bells,
-    /// Entries of logs that are known to be appended.
+    /// Entries of logs that this process has appended lately, which saves a request for each that is
+    /// appended again.
     pub(super) appended: Mutex<HashSet<WriteId>>,
     /// Revision and chunks of the records that were read in chunks. Whoever replaces that revision
     /// removes them.

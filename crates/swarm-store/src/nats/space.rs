@@ -1,11 +1,11 @@
 //! The key space of one team on a hub.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use parking_lot::Mutex;
-use swarm_protocol::{LifeRecord, MemberName, TeamName};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -118,11 +118,24 @@ impl Space for NatsSpace {
         absent(&self.requests.hub, &self.requests.team)
     }
 
+    fn taken(&self, _state: String) -> StoreError {
+        StoreError::TeamOnHub {
+            team: self.requests.team.clone(),
+            hub: self.requests.hub.settings().url.clone(),
+            is_joined: false,
+        }
+    }
+
+    fn address(&self) -> Option<String> {
+        let (hub, team) = (self.requests.hub.settings(), &self.requests.team);
+        Some(format!("{}/{team}", hub.url.trim_end_matches('/')))
+    }
+
     fn require_leases(&self) -> Result<(), StoreError> {
         self.requests.require_leases()
     }
 
-    fn create(&self, records: &[(Key, Vec<u8>)], at_most: Duration) -> Answered<bool> {
+    fn create(&self, records: &[(Key, WriteId, Vec<u8>)], at_most: Duration) -> Answered<bool> {
         let records = records.to_vec();
         self.wait(
             at_most,
@@ -180,10 +193,6 @@ impl Space for NatsSpace {
         )
     }
 
-    fn keys(&self, at_most: Duration) -> Answered<Vec<Key>> {
-        self.wait(at_most, |requests| async move { requests.keys().await })
-    }
-
     fn heard(&self, key: &Key) -> watch::Receiver<()> {
         let heard = self.requests.bells.heard(key);
         self.listen();
@@ -205,6 +214,7 @@ impl Space for NatsSpace {
         at_most: Duration,
     ) -> Answered<Taken> {
         let (member, holder) = (name.clone(), record.clone());
+        let since = Instant::now();
         let taken = self.wait(at_most, |requests| async move {
             requests.acquire(&member, &holder, id).await
         })?;
@@ -213,6 +223,7 @@ impl Space for NatsSpace {
                 &self.requests,
                 name.clone(),
                 taken,
+                since,
             ))),
             Err(holder) => Taken::HeldBy(holder),
         })
@@ -224,5 +235,12 @@ impl Space for NatsSpace {
         let waiting = Arc::clone(&self.requests).tell_end(name.clone(), tell);
         drop(self.requests.hub.spawn(waiting));
         ended
+    }
+
+    fn end_lease(&self, name: &MemberName, spawn: SpawnId, at_most: Duration) -> Answered<()> {
+        let name = name.clone();
+        self.wait(at_most, |requests| async move {
+            requests.end_lease(&name, spawn).await
+        })
     }
 }

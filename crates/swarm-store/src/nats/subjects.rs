@@ -55,11 +55,3 @@ pub(super) fn changed(team: &TeamName) -> String {
 pub(super) fn replies(team: &TeamName) -> String {
     format!("swarm.{team}.reply")
 }
-
-/// Returns the key of a record's or lease's subject.
-pub(super) fn key(team: &TeamName, subject: &str) -> Option<Key> {
-    let key = subject
-        .strip_prefix("swarm.")?
-        .strip_prefix(team.as_str())?;
-    Some(Key::new(key.strip_prefix('.')?))
-}

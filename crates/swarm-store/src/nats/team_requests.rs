@@ -4,22 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::CreateStreamErrorKind;
+use async_nats::jetstream::context::{CreateStreamErrorKind, DeleteStreamErrorKind};
 use async_nats::jetstream::stream::{Config, StorageType};
-use futures::StreamExt as _;
 
 use super::chunks::chunk_id;
 use super::requests::{Published, Requests};
 use super::subjects;
-use crate::records::{Answered, Key, Stored, WriteId};
+use crate::StoreError;
+use crate::records::{Answered, Key, NoAnswer, Stored, WriteId};
 
 /// How long the server recognizes a repeated write. A call repeats a write for a shorter time.
 const RECOGNIZED: Duration = Duration::from_mins(2);
 
+/// Most appended entries that are remembered.
+const REMEMBERED: usize = 4096;
+
 impl Requests {
     /// Creates the stream if there is none, and records in it that do not exist. Returns whether the
     /// last one is new.
-    pub(super) async fn create(&self, records: Vec<(Key, Vec<u8>)>) -> Answered<bool> {
+    pub(super) async fn create(&self, records: Vec<(Key, WriteId, Vec<u8>)>) -> Answered<bool> {
         let config = Config {
             name: subjects::stream(&self.team),
             description: Some(format!("team {} of swarm", self.team)),
@@ -39,9 +42,9 @@ impl Requests {
             }
         }
         let mut is_new = false;
-        for (key, value) in records {
+        for (key, id, value) in records {
             let subject = subjects::of(&self.team, &key);
-            let put = self.put(subject, 0, WriteId::new_v4(), value.into());
+            let put = self.put(subject, 0, id, value.into());
             is_new = put.await? != Published::Conflict;
         }
         Ok(is_new)
@@ -49,16 +52,31 @@ impl Requests {
 
     pub(super) async fn delete(&self) -> Answered<()> {
         let name = subjects::stream(&self.team);
-        let deleted = self.jetstream().await?.delete_stream(name).await;
-        deleted.map(drop).map_err(|error| self.failed(&error))
+        let Err(error) = self.jetstream().await?.delete_stream(name).await else {
+            return Ok(());
+        };
+        match error.kind() {
+            // By an earlier attempt, or by somebody else.
+            DeleteStreamErrorKind::JetStream(error)
+                if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+            {
+                Ok(())
+            }
+            _ => Err(self.failed(&error)),
+        }
     }
 
     pub(super) async fn read(&self, key: &Key) -> Answered<Option<Stored>> {
         let subject = subjects::of(&self.team, key);
+        let mut incomplete = None;
         loop {
             let Some(message) = self.last(&subject).await? else {
                 return Ok(None);
             };
+            // Whoever removes chunks has replaced the value before.
+            if incomplete == Some(message.sequence) {
+                return Err(self.damaged(key));
+            }
             if let Some(value) = self.value(&message).await? {
                 if let Some(id) = chunk_id(&message) {
                     let read = (message.sequence, id.to_owned());
@@ -69,7 +87,15 @@ impl Requests {
                     value: value.to_vec(),
                 }));
             }
+            incomplete = Some(message.sequence);
         }
+    }
+
+    fn damaged(&self, key: &Key) -> NoAnswer {
+        NoAnswer::Failed(StoreError::Damaged {
+            path: format!("{}/{}", subjects::stream(&self.team), key).into(),
+            reason: "parts of its value are missing on the hub".to_owned(),
+        })
     }
 
     pub(super) async fn write(
@@ -99,23 +125,14 @@ impl Requests {
         let subject = subjects::entry(&self.team, &log, id);
         // A conflict means that it was appended before.
         self.put(subject, 0, id, entry.into()).await?;
-        self.appended.lock().insert(id);
+        {
+            let mut appended = self.appended.lock();
+            if appended.len() >= REMEMBERED {
+                appended.clear();
+            }
+            appended.insert(id);
+        }
         self.announce(&log).await;
         Ok(())
-    }
-
-    pub(super) async fn keys(&self) -> Answered<Vec<Key>> {
-        let stream = self.stream().await?;
-        let mut keys = Vec::new();
-        for kind in ["record.>", "lease.*"] {
-            let below = format!("swarm.{}.{kind}", self.team);
-            let found = stream.info_with_subjects(below).await;
-            let mut found = found.map_err(|error| self.failed(&error))?;
-            while let Some(subject) = found.next().await {
-                let (subject, _) = subject.map_err(|error| self.failed(&error))?;
-                keys.extend(subjects::key(&self.team, &subject));
-            }
-        }
-        Ok(keys)
     }
 }

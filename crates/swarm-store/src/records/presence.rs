@@ -1,6 +1,5 @@
 //! Reports and leases of the members of a team in records.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use swarm_os::Liveness;
@@ -9,9 +8,10 @@ use swarm_protocol::{
     TeamConfig,
 };
 
-use super::space::{Key, LeaseState, Taken, WriteId};
+use super::space::{LeaseState, Taken, WriteId};
 use super::team::RecordsTeam;
 use super::values::{self, Reports};
+use crate::file::record;
 use crate::roster::member_of;
 use crate::view::{MemberFacts, life_in, life_of};
 use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
@@ -82,6 +82,11 @@ impl RecordsTeam {
         self.space.lease_end(name)
     }
 
+    pub(super) fn end_lease(&self, name: &MemberName, spawn: SpawnId) -> Result<()> {
+        self.may_write(false)?;
+        self.answered(true, |at_most| self.space.end_lease(name, spawn, at_most))
+    }
+
     pub(super) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
         let found = self.lease_state(name).ok()?;
         found.map(|lease| lease.record)
@@ -91,11 +96,13 @@ impl RecordsTeam {
         self.local.layout.team(&self.team).member(name)
     }
 
-    pub(super) fn names_on_disk(&self) -> Vec<MemberName> {
-        let keys = self.answered(false, |at_most| self.space.keys(at_most));
-        let keys = keys.unwrap_or_default();
-        let names: BTreeSet<MemberName> = keys.iter().filter_map(Key::member).collect();
-        names.into_iter().collect()
+    pub(super) fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord> {
+        let at = self.local.layout.team(&self.team);
+        record::read(&at.life(name)).ok().flatten()
+    }
+
+    pub(super) fn names_on_disk(&self) -> Result<Vec<MemberName>> {
+        self.local.layout.team(&self.team).names_of_members()
     }
 
     pub(super) fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease> {
@@ -105,7 +112,10 @@ impl RecordsTeam {
             self.space.take_lease(name, record, id, at_most)
         })?;
         match taken {
-            Taken::Held(held) => Ok(Lease::new(held)),
+            Taken::Held(held) => {
+                self.write_life_record(name, record)?;
+                Ok(Lease::new(held))
+            }
             Taken::HeldBy(holder) => Err(StoreError::LeaseHeld {
                 team: self.team.clone(),
                 name: name.clone(),
@@ -116,6 +126,15 @@ impl RecordsTeam {
 }
 
 impl RecordsTeam {
+    /// A caller is identified by the records on its machine, so that no server has to be asked.
+    fn write_life_record(&self, name: &MemberName, record: &LifeRecord) -> Result<()> {
+        let at = self.local.layout.team(&self.team);
+        swarm_os::ensure_private_dir(&at.member(name))?;
+        let path = at.life(name);
+        let content = record::line(&path, record)?;
+        Ok(swarm_os::replace_alone(&path, &content)?)
+    }
+
     /// The state of a member's lease, and the record of its holder while it is held.
     pub(super) fn lease_of(&self, name: &MemberName) -> Result<(Liveness, Option<LifeRecord>)> {
         Ok(match self.lease_state(name)? {

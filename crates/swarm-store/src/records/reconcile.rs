@@ -6,7 +6,7 @@ use super::team::RecordsTeam;
 use super::values;
 use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead, stop_news};
 use crate::roster::position_of;
-use crate::{Departure, ReconcileReport, Result, RolledBack};
+use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
 
 impl RecordsTeam {
     pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
@@ -69,7 +69,9 @@ impl RecordsTeam {
             return Ok(None);
         };
         let member = &config.members[at];
-        let mut departure = Departure::of(member, spawn_id, self.state(&member.name)?.as_ref());
+        let report = self.state(&member.name)?;
+        let journal = || Ok(self.events_from(Cursor::default())?.entries);
+        let mut departure = Departure::of(member, spawn_id, report.as_ref(), journal)?;
         let returned = departure.returned(member, &self.team);
         departure.released =
             self.end_spawn(&returned, |released| Some(departure.event(released)))?;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug};
 use std::time::Duration;
 
-use swarm_protocol::{LifeRecord, MemberName};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -28,15 +28,6 @@ impl Key {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// Returns the member that the record or lease belongs to, if it belongs to one.
-    pub(super) fn member(&self) -> Option<MemberName> {
-        let per_member = ["lease.", "record.inbox.", "record.reports."];
-        let name = per_member
-            .iter()
-            .find_map(|before| self.0.strip_prefix(before));
-        MemberName::parse(name?).ok()
     }
 }
 
@@ -113,6 +104,14 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the error for a team that does not exist.
     fn absent(&self) -> StoreError;
 
+    /// Returns the error for a team that exists, whose state is a clause.
+    fn taken(&self, state: String) -> StoreError;
+
+    /// Returns the address of the team on a server that others reach, for people.
+    fn address(&self) -> Option<String> {
+        None
+    }
+
     /// Returns whether writes may begin now; calls wait for that.
     fn accepts_writes(&self) -> bool {
         true
@@ -127,8 +126,8 @@ pub(crate) trait Space: Debug + Send + Sync {
     }
 
     /// Creates the team with records, in this order; the last one makes it exist. Returns `false` if
-    /// it exists already.
-    fn create(&self, records: &[(Key, Vec<u8>)], at_most: Duration) -> Answered<bool>;
+    /// it exists already. The IDs tell a repetition.
+    fn create(&self, records: &[(Key, WriteId, Vec<u8>)], at_most: Duration) -> Answered<bool>;
 
     /// Deletes everything.
     fn delete(&self, at_most: Duration) -> Answered<()>;
@@ -155,9 +154,6 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the position after the last entry.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
-    /// Returns the keys of all records and leases.
-    fn keys(&self, at_most: Duration) -> Answered<Vec<Key>>;
-
     /// Returns what changes when a record, log or lease of this key, or with this prefix of words, is
     /// written. It may also change without that.
     fn heard(&self, key: &Key) -> watch::Receiver<()>;
@@ -176,4 +172,7 @@ pub(crate) trait Space: Debug + Send + Sync {
 
     /// Returns what resolves when a lease is not held.
     fn lease_end(&self, name: &MemberName) -> LeaseEnd;
+
+    /// Ends a lease that this spawn holds.
+    fn end_lease(&self, name: &MemberName, spawn: SpawnId, at_most: Duration) -> Answered<()>;
 }

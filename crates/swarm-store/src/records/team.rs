@@ -69,7 +69,7 @@ impl RecordsTeam {
     /// Creates the team.
     ///
     /// # Errors
-    /// [`StoreError::TeamExists`].
+    /// [`StoreError::TeamExists`] or [`StoreError::TeamOnHub`].
     pub(crate) fn create(&self, new: &NewTeam) -> Result<TeamConfig> {
         let at = self.now();
         let config = new.roster(at);
@@ -85,9 +85,7 @@ impl RecordsTeam {
         let roster = stored(&values::roster(), RosterValue::new(config.clone()), outbox)?;
         let records = [seed, roster];
         if !self.answered(true, |at_most| self.space.create(&records, at_most))? {
-            let state = self.view()?.in_words();
-            let team = self.team.clone();
-            return Err(StoreError::TeamExists { team, state });
+            return Err(self.space.taken(self.view()?.in_words()));
         }
         self.publish_now(&self.fetch(&values::roster())?.1);
         Ok(config)
@@ -243,17 +241,24 @@ impl RecordsTeam {
     }
 }
 
-fn stored<V: Value>(record: &Record<V>, value: V, outbox: Outbox) -> Result<(Key, Vec<u8>)> {
+fn stored<V: Value>(
+    record: &Record<V>,
+    value: V,
+    outbox: Outbox,
+) -> Result<(Key, WriteId, Vec<u8>)> {
     let outbox = outbox.entries;
     let bytes = to_bytes(&record.key, &Versioned { value, outbox })?;
-    Ok((record.key.clone(), bytes))
+    Ok((record.key.clone(), WriteId::new_v4(), bytes))
 }
 
 /// The operations on the whole team.
 impl RecordsTeam {
     pub(super) fn location(&self) -> String {
-        let at = self.local.layout.team(&self.team);
-        at.directory().display().to_string()
+        let local = || {
+            let at = self.local.layout.team(&self.team);
+            at.directory().display().to_string()
+        };
+        self.space.address().unwrap_or_else(local)
     }
 
     /// Members' processes have the config directory of this machine in their environment.
@@ -279,6 +284,10 @@ impl RecordsTeam {
             _ => return None,
         };
         Some(TeamDamage { why, may_live })
+    }
+
+    pub(super) fn is_remote(&self) -> bool {
+        !self.space.is_local()
     }
 
     #[expect(

@@ -4,8 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use swarm_protocol::{
-    Answer, AnsweredBy, ErrorKind, Event, MemberState, SpawnId, StateReport, TaskState, TaskStatus,
-    UnixMs,
+    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, SpawnId, StateReport, TaskState,
+    TaskStatus, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft, ReconcileReport, StoreError};
 
@@ -130,6 +130,53 @@ pub(crate) fn a_member_that_stopped_in_order_did_not_die(world: &World) {
     ));
     let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.swarm().attempt, 0);
+}
+
+pub(crate) fn a_member_that_a_person_stops_did_not_die(world: &World) {
+    let asked = |by: &str| {
+        let event = Event::ShutdownRequested {
+            member: name("alice"),
+            request: RequestId::shutdown(1, &name("alice")),
+            by: by.to_owned(),
+            reason: None,
+        };
+        world.handle().journal(event).block_on().unwrap();
+    };
+    let refused = || {
+        let event = Event::ShutdownRejected {
+            member: name("alice"),
+            reason: "not done".to_owned(),
+        };
+        world.handle().journal(event).block_on().unwrap();
+    };
+    let ways: [(&dyn Fn(), bool); 3] = [
+        (&|| asked("person"), true),
+        (&|| asked("team-lead"), false),
+        (
+            &|| {
+                asked("person");
+                refused();
+            },
+            false,
+        ),
+    ];
+    for (announce, is_stop) in ways {
+        let spawn = world.join("alice");
+        let life = world.live("alice", spawn);
+        announce();
+        drop(life);
+        let report = world.handle().reconcile().block_on().unwrap();
+        assert_eq!(report.died[0].in_order, is_stop);
+        let ends = deaths(world, spawn);
+        match &ends[..] {
+            [Event::MemberStopped { how, .. }] => assert!(is_stop && how == "killed", "{how}"),
+            [Event::MemberDied { .. }] => assert!(!is_stop),
+            other => panic!("{other:?}"),
+        }
+        let (team, alice) = (world.handle(), name("alice"));
+        let removed = team.remove_member(&alice, Some(&spawn));
+        removed.block_on().unwrap();
+    }
 }
 
 pub(crate) fn t4_a_late_owner_is_fenced_off(world: &World) {

@@ -89,6 +89,21 @@ pub(crate) fn a_lease_is_held_by_one_and_free_again_when_it_is_dropped(world: &W
     drop(world.live("alice", spawn));
 }
 
+pub(crate) fn the_holder_of_a_lease_is_on_record_on_its_machine(world: &World) {
+    let spawn = world.join("alice");
+    let _lease = world.live("alice", spawn);
+    let team = world.handle();
+    let _held = world.hold();
+    assert!(
+        team.names_on_disk()
+            .block_on()
+            .unwrap()
+            .contains(&name("alice"))
+    );
+    let record = team.life_record_here(&name("alice")).block_on();
+    assert_eq!(record.unwrap().spawn_id, spawn);
+}
+
 pub(crate) fn a_pause_is_kept_for_its_spawn_and_a_second_one_changes_nothing(world: &World) {
     let spawn = world.join("alice");
     let alice = name("alice");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::coop;
 
 use crate::world::{World, id, name};
 
@@ -58,6 +59,25 @@ fn a_call_without_contention_is_done_at_the_first_poll() {
     let mut call = team.send(&bob, Draft::person("hello"));
     assert!(!is_pending(&mut call));
     assert_eq!(world.unread("bob").len(), 1);
+}
+
+#[test]
+fn a_call_that_blocks_a_task_is_done_even_if_the_task_has_to_yield() {
+    let world = World::with_member("bob");
+    let team = world.handle();
+    let (done, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        runtime().block_on(async {
+            while coop::has_budget_remaining() {
+                coop::consume_budget().await;
+            }
+            let letters = [(name("bob"), Draft::person("hello"))];
+            done.send(team.post_all(&letters).block_on()).unwrap();
+        });
+    });
+    let outcome = outcome.recv_timeout(Duration::from_secs(20));
+    let sent = outcome.expect("it waits for its own thread").unwrap();
+    assert!(sent[0].is_ok());
 }
 
 #[test]

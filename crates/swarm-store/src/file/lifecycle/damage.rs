@@ -25,10 +25,10 @@ impl FileTeam {
         }
         match is_surely_there(&self.at.own()) {
             Ok(false) => None,
-            Ok(true) => Some(StoreError::Damaged {
+            Ok(true) => Some(self.hub_damage().unwrap_or_else(|| StoreError::Damaged {
                 path: self.at.config(),
                 reason: "the roster is missing".to_owned(),
-            }),
+            })),
             // A file in place of a team's directory.
             Err(StoreError::Fs(OsError::Io { source, .. }))
                 if source.kind() == ErrorKind::NotADirectory =>

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use swarm_protocol::TeamName;
 
-use crate::file::{Layout, record};
+use super::{Layout, record};
 use crate::{HubSettings, Result};
 
 /// Returns the path of a team's file.
-pub(super) fn path(layout: &Layout, team: &TeamName) -> PathBuf {
+pub(crate) fn path(layout: &Layout, team: &TeamName) -> PathBuf {
     layout.team(team).own().join("hub.json")
 }
 
@@ -16,12 +16,12 @@ pub(super) fn path(layout: &Layout, team: &TeamName) -> PathBuf {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub(super) fn read(layout: &Layout, team: &TeamName) -> Result<Option<HubSettings>> {
+pub(crate) fn read(layout: &Layout, team: &TeamName) -> Result<Option<HubSettings>> {
     record::read(&path(layout, team))
 }
 
 /// Creates the local directories of a team on a hub.
-pub(super) fn create(layout: &Layout, team: &TeamName, hub: &HubSettings) -> Result<()> {
+pub(crate) fn create(layout: &Layout, team: &TeamName, hub: &HubSettings) -> Result<()> {
     let at = layout.team(team);
     swarm_os::place_private_dir(&layout.teams())?.sync()?;
     swarm_os::ensure_private_dir(&at.members())?;
