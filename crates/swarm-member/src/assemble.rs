@@ -335,8 +335,11 @@ impl MemberSetup {
     fn tool_context(&self, commands: Arc<BackgroundCommands>) -> ToolContext {
         let context = &self.mail.context;
         let team = context.team().map(|team| team.name().clone());
-        let protected =
-            without_unreadable(ProtectedPaths::new(&self.root), self.unreadable.clone());
+        let secrets = self.agent_config.shell.secrets.iter();
+        let protected = secrets.fold(ProtectedPaths::new(&self.root), |protected, secret| {
+            protected.hide(secret)
+        });
+        let protected = without_unreadable(protected, self.unreadable.clone());
         let caller = Caller {
             name: context.name.clone(),
             agent_id: team

@@ -180,6 +180,7 @@ impl Person {
     fn unless_command(&mut self, input: PaneInput) -> Option<PaneInput> {
         match &input {
             PaneInput::Line(line) if self.is_prompt_of_server(line) => {}
+            PaneInput::Line(line) if self.answers_request(line) => self.reporter.notice(COMMANDS),
             PaneInput::Line(line) => {
                 let (name, rest) = match command_in(line) {
                     Some((name, rest)) if !self.is_skill(name) => (name, rest),
@@ -222,6 +223,14 @@ impl Person {
             self.prompts.ask(prompt, &self.reporter);
         }
         is_prompt
+    }
+
+    /// Returns whether a line in a pane is a shell command about requests, which its dialogs name.
+    fn answers_request(&self, line: &str) -> bool {
+        let mut words = line.split_whitespace();
+        !self.mail.context.name.is_lead()
+            && words.next() == Some("swarm")
+            && matches!(words.next(), Some("approve" | "deny" | "requests"))
     }
 
     /// Returns whether a prompt to a lead may start with this command.
@@ -388,6 +397,8 @@ impl Person {
                 | PaneInput::CycleMode
                 | PaneInput::PasteImage
                 | PaneInput::Mode { .. }
+                | PaneInput::SendNow(_)
+                | PaneInput::TakeBack
                 | PaneInput::Context(_)
                 | PaneInput::Prompt { .. }
                 | PaneInput::Rewind { .. }

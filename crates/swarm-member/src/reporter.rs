@@ -70,8 +70,16 @@ impl Reporter {
     /// Writes the report of a state that [`Self::state_later`] has only shown.
     pub(crate) fn catch_up(&self) {
         if let Some(team) = (self.parts.team)() {
-            self.parts.keeper.catch_up(&*team);
+            self.parts.keeper.catch_up(&team);
         }
+    }
+
+    /// Waits until the reported state is written.
+    pub(crate) async fn written(&self) {
+        let keeper = self.parts.keeper.clone();
+        let finished = tokio::task::spawn_blocking(move || keeper.finish());
+        // It fails only if the runtime shuts down.
+        drop(finished.await);
     }
 
     fn show(&self, event: &AgentEvent) {
@@ -122,7 +130,7 @@ impl EventSink for Reporter {
         }
         self.parts
             .keeper
-            .follow(&event, team.as_deref(), self.parts.clock.now());
+            .follow(&event, team.as_ref(), self.parts.clock.now());
     }
 }
 
@@ -158,7 +166,11 @@ impl TurnMail {
 }
 
 /// Draws a member's events as a pane.
-pub struct PaneSink(Mutex<PaneView<Box<dyn Write + Send>>>);
+pub struct PaneSink {
+    view: Mutex<PaneView<Box<dyn Write + Send>>>,
+    /// Its status row, if it has one.
+    status: Option<Arc<dyn EventSink>>,
+}
 
 impl fmt::Debug for PaneSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,13 +181,23 @@ impl fmt::Debug for PaneSink {
 impl PaneSink {
     /// A sink that draws into this pane.
     pub fn new(view: PaneView<Box<dyn Write + Send>>) -> Self {
-        Self(Mutex::new(view))
+        Self {
+            view: Mutex::new(view),
+            status: None,
+        }
+    }
+
+    /// Also passes the events to a status row.
+    pub(crate) fn with_status(self, status: Option<Arc<dyn EventSink>>) -> Self {
+        Self { status, ..self }
     }
 }
 
 impl EventSink for PaneSink {
     fn emit(&self, event: AgentEvent) {
-        let mut view = self.0.lock();
-        view.event(&event);
+        self.view.lock().event(&event);
+        if let Some(status) = &self.status {
+            status.emit(event);
+        }
     }
 }

@@ -175,6 +175,16 @@ pub enum LeadError {
         /// Number of remaining processes.
         left: usize,
     },
+    /// The process of a member is on another machine or in another container.
+    #[error(
+        "{member} runs on {host}: run `swarm kill {member}` there, or `swarm shutdown {member}` here"
+    )]
+    Elsewhere {
+        /// Member that was to be stopped.
+        member: MemberName,
+        /// Host of its process.
+        host: String,
+    },
     /// A team that had lost its lead was taken over.
     #[error("{member} was not stopped: {team} has been taken over in the meantime")]
     TakenOver {
@@ -228,6 +238,7 @@ impl LeadError {
             | LeadError::TypeNotToBeHad { .. }
             | LeadError::AboveCeiling { .. }
             | LeadError::Model { .. }
+            | LeadError::Elsewhere { .. }
             | LeadError::Foreign(_) => ErrorKind::Refused,
             LeadError::Name(_) | LeadError::NoDirectory { .. } => ErrorKind::Usage,
             LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {

@@ -1,14 +1,17 @@
 //! State of a team that lost its lead, and restart of its dead members.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use swarm_os::Liveness;
 use swarm_protocol::{
-    Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState,
-    SpawnId, Task, TaskId, TeamName,
+    Event, JournalEntry, Member, MemberName, MemberState, RequestRecord, RequestState, SpawnId,
+    Task, TaskId, TeamName,
 };
-use swarm_store::{Actor, BlockOn as _, Draft, MemberView, StoreError, TaskChange, TaskList, Team};
+use swarm_store::{
+    Actor, BlockOn as _, Draft, MemberView, StoreError, TaskChange, TaskList, Team,
+    is_stopped_by_person,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};
@@ -49,7 +52,6 @@ pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
     let tasks = team.tasks().block_on()?;
     let events = team.events().block_on()?.entries;
     let lost = lost_tasks(&events);
-    let told = told_by_person(&events);
     let mut requests = team.requests().block_on()?.requests;
     requests.retain(|request| request.state == RequestState::Open);
     let (mut live, mut dead, mut unread) = (Vec::new(), Vec::new(), None);
@@ -62,7 +64,7 @@ pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
             dead.push(DeadMember {
                 tasks: tasks_of(&view.member, team.name(), &tasks, released),
                 stopped_by_person: view.state == MemberState::Stopped
-                    && told.contains(&view.member.name),
+                    && is_stopped_by_person(&events, &view.member.name),
                 member: view.member,
             });
         } else {
@@ -88,23 +90,6 @@ fn lost_tasks(events: &[JournalEntry]) -> BTreeMap<SpawnId, Vec<TaskId>> {
         _ => None,
     });
     deaths.collect()
-}
-
-/// Returns the members whose current spawn was last asked to stop by a person.
-fn told_by_person(events: &[JournalEntry]) -> BTreeSet<MemberName> {
-    let mut told = BTreeSet::new();
-    for entry in events {
-        match &entry.event {
-            Event::ShutdownRequested { member, by, .. } if by == PERSON => {
-                told.insert(member.clone());
-            }
-            Event::ShutdownRequested { member, .. } | Event::SpawnCommitted { member, .. } => {
-                told.remove(member);
-            }
-            _ => {}
-        }
-    }
-    told
 }
 
 fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskId]) -> Vec<Task> {
@@ -298,6 +283,8 @@ fn words_for(tasks: &[Given]) -> Option<Draft> {
 
 #[cfg(test)]
 mod tests {
+    use swarm_protocol::PERSON;
+
     use super::*;
 
     #[test]
@@ -326,10 +313,8 @@ mod tests {
             asked("carol", PERSON),
             started("carol"),
         ];
-        let told: Vec<String> = told_by_person(&events)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(told, ["ann"]);
+        let is_stopped = ["ann", "bob", "carol"]
+            .map(|name| is_stopped_by_person(&events, &MemberName::parse(name).unwrap()));
+        assert_eq!(is_stopped, [true, false, false]);
     }
 }

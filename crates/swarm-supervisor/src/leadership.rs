@@ -48,8 +48,8 @@ struct Held {
     team: TeamName,
     /// Requested name.
     asked: TeamName,
-    // Kept for its lock, which is released on drop.
-    _life: Lease,
+    /// Released on drop.
+    life: Lease,
 }
 
 impl Leadership {
@@ -100,7 +100,7 @@ impl Leadership {
         *held = Some(Held {
             team: name.clone(),
             asked: name.clone(),
-            _life: life,
+            life,
         });
         Ok(name)
     }
@@ -119,9 +119,11 @@ impl Leadership {
         let name = loop {
             let name = numbered(asked, number);
             match self.create(name, description.map(str::to_owned)) {
-                Err(StoreError::TeamExists { .. } | StoreError::TeamCollides { .. })
-                    if number < MOST_NAMESAKES =>
-                {
+                Err(
+                    StoreError::TeamExists { .. }
+                    | StoreError::TeamOnHub { .. }
+                    | StoreError::TeamCollides { .. },
+                ) if number < MOST_NAMESAKES => {
                     number += 1;
                 }
                 created => break created?,
@@ -184,9 +186,32 @@ impl Leadership {
         *held = Some(Held {
             asked: team.clone(),
             team,
-            _life: life,
+            life,
         });
         Ok(())
+    }
+
+    /// Resolves when the lease of the lead is lost: its members park, and changes are refused.
+    pub async fn lost(&self) {
+        let lost = self.held.lock().as_ref().map(|held| held.life.lost());
+        match lost {
+            Some(lost) => lost.await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Checks that the lease of the lead is not lost.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`].
+    pub fn require_lease(&self) -> Result<(), StoreError> {
+        match self.held.lock().as_ref() {
+            Some(held) if held.life.is_lost() => Err(StoreError::LeaseLost {
+                team: held.team.clone(),
+                name: MemberName::lead(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<Lease, StoreError> {

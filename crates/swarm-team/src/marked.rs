@@ -8,7 +8,8 @@ use std::sync::Arc;
 use swarm_os::Liveness;
 use swarm_os::process::{Identity, KnownProcesses, Process, Target, pid_space};
 use swarm_protocol::{LifeKind, MemberName, ROOT_VARIABLE, SANDBOX_HELPER, SPAWN_MARK, SpawnId};
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::process::is_running;
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 /// Identifies processes with the mark of a spawn below a config directory. If the directory is a
 /// copy, processes of the original have the same mark but do not match.
@@ -27,13 +28,16 @@ pub fn processes_of_members<'a>(
 }
 
 /// Returns the processes of spawns of a team if the members' names are unknown.
+///
+/// # Errors
+/// If the members' files cannot be listed.
 pub fn processes_of_spawns(
     team: &Arc<dyn Team>,
     spawns: impl IntoIterator<Item = SpawnId>,
-) -> Target {
-    let mut names = team.names_on_disk().block_on();
+) -> Result<Target, StoreError> {
+    let mut names = team.names_on_disk().block_on()?;
     names.retain(|name| !name.is_lead());
-    living_or_marked(team, names, spawns.into_iter().collect())
+    Ok(living_or_marked(team, names, spawns.into_iter().collect()))
 }
 
 /// Returns the holders of these members' leases for these spawns, and processes with their marks.
@@ -85,23 +89,30 @@ pub struct MemberProcess {
 
 /// Returns the processes of all members of a team in our PID namespace, whether or not they are in
 /// its roster. Excludes the lead and members in its process.
-pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
-    let names = team.names_on_disk().block_on().into_iter();
-    names
+///
+/// # Errors
+/// If the members' files cannot be listed.
+pub fn life_holders(team: &dyn Team) -> Result<Vec<MemberProcess>, StoreError> {
+    let names = team.names_on_disk().block_on()?.into_iter();
+    Ok(names
         .filter(|name| !name.is_lead())
         .filter_map(|name| holder_of(team, name))
         .filter(|(kind, _)| *kind == LifeKind::Process)
         .map(|(_, holder)| holder)
-        .collect()
+        .collect())
 }
 
 /// Returns the process that holds a member's lease, if it runs in our PID namespace. In a copy of the
-/// team's files the lease is not held.
+/// team's files the lease is not held. A member of a remote team is on this machine while its process
+/// is, whatever the server answers.
 fn holder_of(team: &dyn Team, name: MemberName) -> Option<(LifeKind, MemberProcess)> {
-    if team.lease(&name).block_on().ok()? != Liveness::Alive {
+    if !team.is_remote() && team.lease(&name).block_on().ok()? != Liveness::Alive {
         return None;
     }
-    let record = team.life_record(&name).block_on()?;
+    let record = team.life_record_here(&name).block_on()?;
+    if team.is_remote() && is_running(record.pid, &record.proc_start) != Some(true) {
+        return None;
+    }
     let process = Process {
         pid: record.pid.try_into().ok()?,
         start: record.proc_start.parse().ok()?,
@@ -116,8 +127,11 @@ fn holder_of(team: &dyn Team, name: MemberName) -> Option<(LifeKind, MemberProce
 
 /// Returns the processes of the running members and of the lead, with their recorded working
 /// directories, which cannot be read from `/proc`.
-pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
-    let names = team.names_on_disk().block_on().into_iter();
+///
+/// # Errors
+/// If the members' files cannot be listed.
+pub fn working_directories(team: &dyn Team) -> Result<Vec<(MemberProcess, PathBuf)>, StoreError> {
+    let names = team.names_on_disk().block_on()?.into_iter();
     let holders = names.filter_map(|name| holder_of(team, name).map(|(_, holder)| holder));
     let cwd = |holder: &MemberProcess| {
         if holder.name.is_lead() {
@@ -127,8 +141,8 @@ pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
         let hello = team.hello(&holder.name).block_on().ok()??;
         (hello.spawn_id == holder.spawn_id).then_some(hello.cwd)
     };
-    holders
+    Ok(holders
         .filter_map(|holder| Some((cwd(&holder)?, holder)))
         .map(|(cwd, holder)| (holder, cwd))
-        .collect()
+        .collect())
 }

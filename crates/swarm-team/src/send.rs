@@ -194,6 +194,11 @@ pub fn summary_of(text: &str, given: Option<&str>) -> String {
     line.trim().chars().take(SUMMARY_CHARS).collect()
 }
 
+/// Creates a system message with its first line as the summary.
+pub(crate) fn system_message(text: &str) -> Draft {
+    Draft::system(text).with_summary(summary_of(text, None))
+}
+
 /// Sends a text to one member or to all but the sender. A broadcast is a separate message to each;
 /// a failure for one member does not affect the others.
 ///

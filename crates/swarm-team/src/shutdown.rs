@@ -40,8 +40,12 @@ pub async fn request_shutdown(
         timestamp: now.iso(),
         force: ask.force,
     });
-    team.send(member, Draft::control(LEAD_NAME, &frame).urgent())
-        .await?;
+    let letter = (member.clone(), Draft::control(LEAD_NAME, &frame).urgent());
+    // Unlike `post`, this never waits for the disk on the caller's thread: requests to the members
+    // of a team overlap.
+    for posted in team.post_all(&[letter]).await? {
+        posted?;
+    }
     let event = Event::ShutdownRequested {
         member: member.clone(),
         request: request_id.clone(),

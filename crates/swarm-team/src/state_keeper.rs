@@ -1,14 +1,24 @@
 //! Keeps a member's state report in line with what its agent does.
 
-use parking_lot::Mutex;
+use std::mem;
+use std::sync::Arc;
+use std::thread;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs, Usage};
 use swarm_store::{BlockOn as _, Team};
 
-/// The state report of one member, written when it changes in a way that others can see.
+/// The state report of one member, written when it changes in a way that others can see. A thread
+/// writes it, so that a slow store does not delay the member. Reports that were not written yet are
+/// replaced by newer ones.
+#[derive(Debug, Clone)]
+pub struct StateKeeper(Arc<Shared>);
+
 #[derive(Debug)]
-pub struct StateKeeper {
+struct Shared {
     name: MemberName,
     kept: Mutex<Kept>,
+    written: Condvar,
 }
 
 #[derive(Debug)]
@@ -16,6 +26,10 @@ struct Kept {
     report: StateReport,
     /// The written report is older.
     is_ahead: bool,
+    /// Where the report is to be written.
+    wanted: Option<Arc<dyn Team>>,
+    /// Whether a thread is writing what is wanted.
+    is_writing: bool,
 }
 
 impl StateKeeper {
@@ -33,51 +47,101 @@ impl StateKeeper {
             context: None,
             commands: Vec::new(),
         };
-        Self {
+        Self(Arc::new(Shared {
             name,
             kept: Mutex::new(Kept {
                 report,
                 is_ahead: false,
+                wanted: None,
+                is_writing: false,
             }),
-        }
+            written: Condvar::new(),
+        }))
     }
 
     /// Returns the current report.
     pub fn report(&self) -> StateReport {
-        self.kept.lock().report.clone()
+        self.0.kept.lock().report.clone()
     }
 
-    /// Follows an event. Writes the report to the files of `team` if it has visibly changed.
-    pub fn follow(&self, event: &AgentEvent, team: Option<&dyn Team>, now: UnixMs) {
-        let mut kept = self.kept.lock();
-        if follow(&mut kept.report, event, now)
-            && let Some(team) = team
-        {
-            self.write(team, &mut kept);
+    /// Follows an event. Begins to write the report to `team` if it has visibly changed.
+    pub fn follow(&self, event: &AgentEvent, team: Option<&Arc<dyn Team>>, now: UnixMs) {
+        let mut kept = self.0.kept.lock();
+        let has_changed = follow(&mut kept.report, event, now);
+        let Some(team) = team.filter(|_| has_changed) else {
+            return;
+        };
+        if kept.want(team) {
+            drop(kept);
+            self.begin();
         }
     }
 
     /// Follows an event without writing the report, which [`Self::catch_up`] does.
     pub fn follow_later(&self, event: &AgentEvent, now: UnixMs) {
-        let mut kept = self.kept.lock();
-        kept.is_ahead |= follow(&mut kept.report, event, now);
+        let mut kept = self.0.kept.lock();
+        let has_changed = follow(&mut kept.report, event, now);
+        kept.is_ahead |= has_changed;
     }
 
-    /// Writes the report if it has changed.
-    pub fn catch_up(&self, team: &dyn Team) {
-        let mut kept = self.kept.lock();
-        if kept.is_ahead {
-            self.write(team, &mut kept);
+    /// Writes the report if it has changed. Returns once it is written.
+    pub fn catch_up(&self, team: &Arc<dyn Team>) {
+        let mut kept = self.0.kept.lock();
+        if kept.is_ahead && kept.want(team) {
+            drop(kept);
+            self.0.write();
+        } else {
+            self.0.wait(&mut kept);
         }
     }
 
-    fn write(&self, team: &dyn Team, kept: &mut Kept) {
+    /// Returns once everything that was begun is written.
+    pub fn finish(&self) {
+        self.0.wait(&mut self.0.kept.lock());
+    }
+
+    fn begin(&self) {
+        let shared = Arc::clone(&self.0);
+        let thread = thread::Builder::new().name("writes state".to_owned());
+        if let Err(error) = thread.spawn(move || shared.write()) {
+            tracing::debug!(%error, "cannot start a thread for a state report; writing on the caller's thread");
+            self.0.write();
+        }
+    }
+}
+
+impl Kept {
+    /// Returns whether the caller has to write it.
+    fn want(&mut self, team: &Arc<dyn Team>) -> bool {
+        self.wanted = Some(Arc::clone(team));
+        !mem::replace(&mut self.is_writing, true)
+    }
+}
+
+impl Shared {
+    /// Writes the report until nothing newer is wanted.
+    fn write(&self) {
+        while let Some((team, report)) = self.next() {
+            if let Err(error) = team.write_state(&self.name, &report).block_on() {
+                // A failed write only leaves a stale state; liveness and mail do not depend on it.
+                tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
+            }
+        }
+    }
+
+    fn next(&self) -> Option<(Arc<dyn Team>, StateReport)> {
+        let mut kept = self.kept.lock();
+        let Some(team) = kept.wanted.take() else {
+            kept.is_writing = false;
+            self.written.notify_all();
+            return None;
+        };
         kept.is_ahead = false;
-        let report = &kept.report;
-        if let Err(error) = team.write_state(&self.name, report).block_on() {
-            // A failed write only leaves a stale state; liveness and mail do not depend on it.
-            tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
-        }
+        Some((team, kept.report.clone()))
+    }
+
+    fn wait(&self, kept: &mut MutexGuard<'_, Kept>) {
+        self.written.wait_while(kept, |kept| kept.is_writing);
     }
 }
 

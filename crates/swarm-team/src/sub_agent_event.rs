@@ -1,9 +1,9 @@
 //! Events of an agent for its team: ends of sub-agents, compactions, and repeated calls.
 
 use swarm_protocol::{AgentEvent, Event, MemberName, defang};
-use swarm_store::{BlockOn as _, Draft, Team};
+use swarm_store::{BlockOn as _, Team};
 
-use crate::summary_of;
+use crate::send::system_message;
 
 /// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
 /// is only logged.
@@ -74,8 +74,8 @@ pub fn tell_of_repetition(team: &dyn Team, member: &MemberName, event: &AgentEve
         "{who} has made the same call {times} times in a row: {tool} {}. If it is stuck, tell it what to do instead.",
         defang(input)
     );
-    let draft = Draft::system(text.as_str()).with_summary(summary_of(&text, None));
-    if let Err(error) = team.send(&MemberName::lead(), draft).block_on() {
+    let message = system_message(&text);
+    if let Err(error) = team.send(&MemberName::lead(), message).block_on() {
         tracing::warn!(team = %team.name(), %member, %error, "the lead was not told about a repeated call");
     }
 }

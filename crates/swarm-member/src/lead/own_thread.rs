@@ -1,22 +1,20 @@
 //! The thread of a lead.
 
 use std::future::Future;
+use std::io;
 use std::panic::resume_unwind;
 
 use tokio::runtime::Builder;
 
-/// Runs work and the tasks that it starts on one thread. The HTTP client passes an answer piece by
-/// piece between two tasks, and with several threads each piece would wake another one.
+/// Runs work and the tasks that it starts on one thread. Each chunk of a response passes between two
+/// tasks; on several threads each chunk would wake another thread.
+///
+/// # Errors
+/// If the thread's event loop cannot be created.
 pub(super) async fn on_own_thread<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
-) -> T {
-    let runtime = match Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            tracing::warn!(%error, "the lead has no thread of its own");
-            return work.await;
-        }
-    };
+) -> io::Result<T> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let thread = tokio::task::spawn_blocking(move || {
         let done = runtime.block_on(work);
         // Threads that wait for a member to stop end with the process.
@@ -24,7 +22,7 @@ pub(super) async fn on_own_thread<T: Send + 'static>(
         done
     });
     match thread.await {
-        Ok(done) => done,
+        Ok(done) => Ok(done),
         Err(failed) => resume_unwind(failed.into_panic()),
     }
 }

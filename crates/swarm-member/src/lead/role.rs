@@ -42,6 +42,9 @@ enum FinalReport {
     Requested,
 }
 
+/// The lease of the lead was lost during a turn.
+pub(super) struct LeaseLost;
+
 /// The lead's role in the member loop.
 pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
@@ -150,7 +153,7 @@ impl LeadRole {
 impl Role for LeadRole {
     type End = Outcome;
     type Error = LeadError;
-    type TurnEvent = std::convert::Infallible;
+    type TurnEvent = LeaseLost;
 
     /// Only the prompt of a run passes through the hooks.
     fn mail_fires_prompt_hooks(&self) -> bool {
@@ -158,7 +161,11 @@ impl Role for LeadRole {
     }
 
     async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
-        Ok(member.role.cut_short(&member.stop))
+        let cut_short = member.role.cut_short(&member.stop);
+        if cut_short.is_none() {
+            member.role.leadership.require_lease()?;
+        }
+        Ok(cut_short)
     }
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
@@ -222,6 +229,7 @@ impl Role for LeadRole {
         };
         tokio::select! {
             () = waited_enough => {}
+            () = self.leadership.lost() => {}
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
         }
@@ -241,12 +249,16 @@ impl Role for LeadRole {
         self.commands_until = None;
     }
 
-    async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
-        std::future::pending().await
+    async fn turn_event(&mut self, turn: &Turn) -> LeaseLost {
+        if turn.is_cancelled() {
+            return std::future::pending().await;
+        }
+        self.leadership.lost().await;
+        LeaseLost
     }
 
-    async fn on_turn_event(&mut self, _turn: &Turn, event: Self::TurnEvent) {
-        match event {}
+    async fn on_turn_event(&mut self, turn: &Turn, _event: LeaseLost) {
+        turn.signals.cancel.cancel();
     }
 
     /// Frames are handled immediately; messages wait.
@@ -260,6 +272,8 @@ impl Role for LeadRole {
         member: &mut MemberLoop<Self>,
         outcome: TurnOutcome,
     ) -> Result<Option<Outcome>, LeadError> {
+        // Without it nothing can be recorded, and the hub may be out of reach.
+        member.role.leadership.require_lease()?;
         member.update_caller();
         member.journal_turn(&outcome);
         show_unanswered(member.context(), &member.reporter).await;

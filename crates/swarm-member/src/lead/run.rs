@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
-use swarm_protocol::{MemberState, TeamName};
+use swarm_protocol::{MemberName, MemberState, TeamName};
 use swarm_store::TeamStore;
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
@@ -47,7 +47,11 @@ pub async fn run_lead(
         }
         report
     };
-    on_own_thread(lead).await
+    let done = on_own_thread(lead).await;
+    done.map_err(|error| LeadError::Runtime {
+        member: MemberName::lead(),
+        reason: format!("the event loop of its thread: {error}"),
+    })?
 }
 
 async fn run(
@@ -145,9 +149,15 @@ impl MemberLoop<LeadRole> {
             duration_ms: 0,
         };
         let team = report.team.clone();
-        let leaves_team = self.leaves_team(&report.outcome);
+        let is_fenced_off = self.role.leadership.require_lease().is_err();
+        let leaves_team = is_fenced_off || self.leaves_team(&report.outcome);
         let ending = async {
             match team {
+                // Its members have parked, and nothing of the team can be changed.
+                Some(_) if is_fenced_off => {
+                    self.add_cost(&mut report);
+                    Ok(())
+                }
                 Some(team) if leaves_team => self.leave(&team, &mut report).await,
                 Some(team) => self.close(&team, early, &mut report).await,
                 None => {
@@ -200,6 +210,7 @@ impl MemberLoop<LeadRole> {
     /// running members park as soon as its life lock is released, and `swarm resume` finds
     /// everyone.
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
+        self.reporter.written().await;
         let dep = &self.role.parts.spawn_context;
         report.worktrees = left_worktrees(dep, team).await;
         self.add_cost(report);
@@ -243,6 +254,7 @@ impl MemberLoop<LeadRole> {
             }
             None => self.reporter.state(MemberState::Stopped, None),
         }
+        self.reporter.written().await;
         let resigned = role.leadership.resign();
         ended.and(stock)?;
         resigned?;

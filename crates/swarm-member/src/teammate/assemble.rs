@@ -14,7 +14,7 @@ use swarm_permissions::{
     AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
 use swarm_protocol::{DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
-use swarm_store::{BlockOn as _, Topic};
+use swarm_store::{BlockOn as _, Lease, Topic};
 use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -49,6 +49,7 @@ pub(crate) fn assemble(
     mut parts: TeammateParts,
     watcher: &Arc<DirectoryWatcher>,
     servers: &ProcessServers,
+    lease: &Arc<Lease>,
 ) -> Result<Teammate, TeammateError> {
     // A process that was told to stop meanwhile lacks servers because of that.
     if let Some(definition) = &parts.order.definition
@@ -82,6 +83,7 @@ pub(crate) fn assemble(
         &reporter,
         watcher,
         &context,
+        lease,
     );
     if order.runtime.is_some() {
         context.use_agent_program();
@@ -121,11 +123,7 @@ pub(crate) fn assemble(
         limits,
         permission_timeout: order.limits.permission_timeout(),
         unreadable,
-        confine: order.worktree.as_ref().map(|tree| {
-            let confined = Confinement::new(&tree.toplevel);
-            let also = loaded.memory.iter().chain(&order.agent_config.scratchpad);
-            also.fold(confined, |confined, directory| confined.also(directory))
-        }),
+        confine: confinement(&order, loaded.memory.as_deref()),
         transcript: find_transcript(&root, &order.cwd, order.session_id),
         root,
         home,
@@ -154,6 +152,14 @@ pub(crate) fn assemble(
     })
 }
 
+/// Returns where a member in a worktree may write; `memory` is its memory directory.
+fn confinement(order: &SpawnOrder, memory: Option<&Path>) -> Option<Confinement> {
+    let confined = Confinement::new(&order.worktree.as_ref()?.toplevel);
+    let scratchpad = order.agent_config.scratchpad.as_deref();
+    let also = memory.into_iter().chain(scratchpad);
+    Some(also.fold(confined, Confinement::also))
+}
+
 fn role(
     order: &SpawnOrder,
     process: ProcessFacts,
@@ -161,12 +167,14 @@ fn role(
     reporter: &Arc<Reporter>,
     watcher: &Arc<DirectoryWatcher>,
     context: &Arc<MemberContext>,
+    lease: &Arc<Lease>,
 ) -> TeammateRole {
     let team = context.store.team(&order.agent.team);
     let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
     let changes = team.watch(watcher, &Topic::Tasks);
     let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
     TeammateRole {
+        lease: Arc::clone(lease),
         mail: Arc::clone(mail),
         process,
         grace: order.limits.shutdown_grace(),
@@ -346,6 +354,6 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         name: order.agent.name.clone(),
         team: Box::new(move || Some(Arc::clone(&team))),
         keeper,
-        view: Arc::new(PaneSink::new(view)),
+        view: Arc::new(PaneSink::new(view).with_status(parts.status.take())),
     })
 }

@@ -3,6 +3,7 @@
 mod assemble;
 mod error;
 mod lead_watch;
+mod lost_lease;
 mod mail;
 mod parts;
 mod prompt;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use swarm_agent::{AgentRuntime, HostFacts, Isolator, ModelFactory};
+use swarm_agent::{AgentRuntime, EventSink, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport};
@@ -84,6 +84,8 @@ pub struct TeammateParts {
     pub width: WidthSource,
     /// Links in the agent's text, if the pane opens them.
     pub links: Option<Linker>,
+    /// The status row of the pane, which follows the events.
+    pub status: Option<Arc<dyn EventSink>>,
     /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Set when the process is told to stop.

@@ -10,7 +10,7 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{BlockOn as _, Lease, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 
@@ -28,6 +28,7 @@ const KEPT_BUSY: u32 = 8;
 /// The teammate's role in the member loop.
 pub(crate) struct TeammateRole {
     pub(crate) team: Arc<dyn Team>,
+    pub(crate) lease: Arc<Lease>,
     pub(crate) mail: Arc<TeammateMail>,
     pub(crate) process: ProcessFacts,
     /// How long a shutdown request waits for the model.
@@ -61,6 +62,8 @@ pub(crate) enum TurnEvent {
     Lead,
     /// The pause mark may have changed.
     Pause,
+    /// The member's own lease is lost.
+    LeaseLost,
 }
 
 /// Decision of hooks about a teammate that is about to go idle.
@@ -83,6 +86,9 @@ impl Role for TeammateRole {
             // Unread mail stays in the inbox.
             member.role.reports.leaves().await;
             return Ok(Some(Ending::Terminated));
+        }
+        if member.role.lease.is_lost() {
+            return Ok(Some(member.park_without_lease().await));
         }
         let roster = member.roster().await?;
         if !member.is_in(roster.as_ref()) {
@@ -157,6 +163,7 @@ impl Role for TeammateRole {
 
     async fn changed(&mut self) {
         tokio::select! {
+            () = self.lease.lost() => {}
             () = self.pause.changed() => {}
             () = self.lead.changed() => {}
             () = self.reports.changed() => {}
@@ -200,6 +207,7 @@ impl Role for TeammateRole {
         tokio::select! {
             biased;
             at = over => TurnEvent::DeadlineOver(at),
+            () = self.lease.lost(), if !turn.is_cancelled() => TurnEvent::LeaseLost,
             () = self.lead.changed_in_turn() => TurnEvent::Lead,
             () = self.pause.changed() => TurnEvent::Pause,
         }
@@ -217,6 +225,7 @@ impl Role for TeammateRole {
             }
             TurnEvent::Lead => self.look_for_lead(turn),
             TurnEvent::Pause => self.look_for_pause(turn),
+            TurnEvent::LeaseLost => turn.signals.cancel.cancel(),
         }
     }
 
@@ -243,6 +252,10 @@ impl Role for TeammateRole {
         member: &mut MemberLoop<Self>,
         outcome: TurnOutcome,
     ) -> Result<Option<Ending>, TeammateError> {
+        if member.role.lease.is_lost() {
+            // Nothing about the turn can be recorded.
+            return Ok(None);
+        }
         set_active(member.context(), &*member.role.team, false).await;
         member.journal_turn(&outcome);
         member.end_turn(&outcome).await?;
@@ -252,7 +265,9 @@ impl Role for TeammateRole {
 
     fn recovery(error: &TeammateError) -> Recovery<Ending> {
         match error {
-            TeammateError::Store(StoreError::TeamNotFound { .. }) => Recovery::End(Ending::Removed),
+            TeammateError::Store(StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. }) => {
+                Recovery::End(Ending::Removed)
+            }
             _ => Recovery::Retry,
         }
     }
@@ -335,11 +350,13 @@ impl TeammateRole {
 impl MemberLoop<TeammateRole> {
     /// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
     /// unknown.
-    async fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
+    pub(super) async fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
         match team.config().await {
             Ok(config) => Ok(Some(config)),
-            Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
+            Err(error @ (StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. })) => {
+                Err(error)
+            }
             Err(error) => {
                 tracing::warn!(team = %team.name(), member = %self.context().name, %error, "roster not read");
                 Ok(None)
@@ -349,7 +366,7 @@ impl MemberLoop<TeammateRole> {
 
     /// Whether this spawn is still the member of its name. An entry without our mark, removed by
     /// another program, counts.
-    fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
+    pub(super) fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
         let Some(roster) = roster else {
             return true;
         };

@@ -1,7 +1,6 @@
 //! A teammate process from its start to its end.
 
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,7 +62,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, &parts.root, order.spawn_id);
-    let life = take_life(&*store, &order, &process)?;
+    let life = Arc::new(take_life(&*store, &order, &process)?);
     let files = store.team(team);
     let logs = files.local_directory(name);
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
@@ -82,7 +81,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         mut member,
         tool_names,
         definition,
-    } = assemble(parts, &watcher, &servers)?;
+    } = assemble(parts, &watcher, &servers, &life)?;
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
@@ -100,17 +99,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     if is_resumed {
         member.tell_team();
     }
-    let ending = {
-        let mut running = pin!(member.run());
-        tokio::select! {
-            ending = &mut running => ending,
-            () = life.lost() => {
-                // Its tasks are given back already, and nothing that it does is recorded any more.
-                termination.tell("its lease was lost");
-                running.await
-            }
-        }
-    };
+    let ending = member.run().await;
     member.mail.finish_writes().await;
     member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());
@@ -125,6 +114,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         let cause = Some(termination.cause().to_owned());
         member.reporter.state(MemberState::Dead, cause);
     }
+    member.reporter.written().await;
     ending
 }
 

@@ -66,7 +66,7 @@ impl ModelNames {
     /// Returns how many requests all agents together may send to a provider in one minute, if that
     /// is limited.
     pub fn requests_per_minute(&self, provider: &str) -> Option<u64> {
-        longest_fitting(&self.rates, &format!("{provider}/")).copied()
+        self.rates.get(provider).copied()
     }
 
     /// Returns the knowledge cutoff of a model, such as `May 2025`, by its full name, if known.

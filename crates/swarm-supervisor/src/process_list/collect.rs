@@ -102,14 +102,13 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
 /// Returns the members running in this pid namespace, of every team and of partially deleted ones.
 fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, StoreError> {
     let (teams, remains) = store.teams_and_remains().block_on()?;
-    let teams = teams.into_iter().chain(remains);
-    let members = teams.flat_map(|team| {
-        let holders = life_holders(&*store.team(&team)).into_iter();
-        holders.map(move |holder| (team.clone(), holder))
-    });
-    Ok(members
-        .filter(|(_, member)| is_there(member.process))
-        .collect())
+    let mut members = Vec::new();
+    for team in teams.into_iter().chain(remains) {
+        let holders = life_holders(&*store.team(&team))?.into_iter();
+        let running = holders.filter(|holder| is_there(holder.process));
+        members.extend(running.map(|holder| (team.clone(), holder)));
+    }
+    Ok(members)
 }
 
 /// Returns whether the process has this start time, because pids are reused.

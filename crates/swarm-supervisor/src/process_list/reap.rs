@@ -79,7 +79,7 @@ pub(crate) async fn end_marked_of(
         .filter(|process| !matches!(process.standing, ProcessStatus::Elsewhere(_)))
         .filter_map(|process| process.spawn_id)
         .collect();
-    Ok(end_spawns(spawn_context, team, &spawns).await.left)
+    Ok(end_spawns(spawn_context, team, &spawns).await?.left)
 }
 
 /// Returns why a process is to be terminated, and whether it has a roster entry to remove.

@@ -1,6 +1,7 @@
 //! Rosters for the process list.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
@@ -8,6 +9,9 @@ use swarm_store::{BlockOn as _, MemberView, StoreError, Team, TeamStore};
 
 use super::leads::LeadStanding;
 use super::{Orphan, ProcessStatus};
+
+/// How long the process list waits for the server of a team.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Every team in the config directory.
 pub(super) struct Rosters(HashMap<String, Roster>);
@@ -30,7 +34,13 @@ impl Rosters {
     pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
         let mut rosters = HashMap::new();
         for team in store.teams().block_on()? {
-            match read_one(&*store.team(&team)) {
+            let handle = store.team(&team);
+            let handle = if handle.is_remote() {
+                handle.with_lock_timeout(PATIENCE)
+            } else {
+                handle
+            };
+            match read_one(&*handle) {
                 Ok(sound) => {
                     rosters.insert(team.to_string(), Roster::Read(sound));
                 }

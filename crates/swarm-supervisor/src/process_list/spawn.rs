@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use swarm_os::process::{self, Ended};
 use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_store::StoreError;
 use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
 
 use crate::SpawnContext;
@@ -23,13 +24,17 @@ pub(crate) async fn end_member(
 }
 
 /// Terminates several spawns of a team and all their child processes.
+///
+/// # Errors
+/// If the members' files cannot be listed.
 pub(crate) async fn end_spawns(
     spawn_context: &SpawnContext,
     team: &TeamName,
     spawns: &HashSet<SpawnId>,
-) -> Ended {
-    let target = processes_of_spawns(&spawn_context.store.team(team), spawns.iter().copied());
-    process::end(target, spawn_context.kill_grace).await
+) -> Result<Ended, StoreError> {
+    let team = spawn_context.store.team(team);
+    let target = processes_of_spawns(&team, spawns.iter().copied())?;
+    Ok(process::end(target, spawn_context.kill_grace).await)
 }
 
 /// Terminates the child processes of a lead in this config directory.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use swarm_os::Liveness;
+use swarm_os::process::pid_space;
 use swarm_protocol::{LifeKind, Member, MemberName, MemberState, SpawnId, TeamName};
+use swarm_store::process::is_running;
 use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team};
 
 use super::StopOutcome;
@@ -70,13 +72,30 @@ async fn end_task(
     team: &TeamName,
     member: &Member,
     spawn_id: SpawnId,
-) -> Result<(), LeadError> {
+) {
     let ended = member_death(spawn_context, team, &member.name);
     if let Err(error) = close_pane(spawn_context, member, spawn_id).await {
         tracing::warn!(%team, member = %member.name, %error, "task not stopped");
     }
     let in_time = tokio::time::timeout(TASK_END, ended).await;
     tracing::debug!(%team, member = %member.name, in_time = in_time.is_ok(), "waited for a task");
+}
+
+/// Ends the lease of a dead process: a hub would notice its death only when the lease is not renewed.
+async fn end_lease_of_dead(
+    team: &dyn Team,
+    name: &MemberName,
+    spawn_id: SpawnId,
+) -> Result<(), StoreError> {
+    let record = team.life_record(name).await;
+    let is_dead = record.is_some_and(|record| {
+        record.spawn_id == spawn_id
+            && record.pid_space == pid_space()
+            && is_running(record.pid, &record.proc_start) == Some(false)
+    });
+    if is_dead {
+        team.end_lease(name, &spawn_id).await?;
+    }
     Ok(())
 }
 
@@ -102,7 +121,10 @@ pub(super) async fn end_processes(
     if let Some(member) = member
         && is_task(&*files, name).await
     {
-        end_task(spawn_context, team, member, spawn_id).await?;
+        end_task(spawn_context, team, member, spawn_id).await;
+    }
+    if member.is_some() && member_liveness(&*files, name)? == Liveness::Alive {
+        end_lease_of_dead(&*files, name, spawn_id).await?;
     }
     if member.is_some() && member_liveness(&*files, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {

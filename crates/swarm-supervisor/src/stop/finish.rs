@@ -208,9 +208,12 @@ pub(super) async fn end_begun(
     if spawns.is_empty() {
         return;
     }
-    let ended = end_spawns(spawn_context, team, spawns).await;
-    if ended.left > 0 {
-        tracing::error!(%team, left = ended.left, "processes of former spawns are left");
+    match end_spawns(spawn_context, team, spawns).await {
+        Ok(ended) if ended.left == 0 => {}
+        Ok(ended) => {
+            tracing::error!(%team, left = ended.left, "processes of former spawns are left");
+        }
+        Err(error) => tracing::error!(%team, %error, "processes of former spawns not looked for"),
     }
 }
 

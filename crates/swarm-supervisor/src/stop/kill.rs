@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
+use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, TeamName, UnixMs};
+use swarm_store::Team;
 
 use super::cancel_spawn::cancel_spawn;
 use super::escalate::end_processes;
@@ -14,15 +15,54 @@ use crate::{LeadError, SpawnContext};
 /// Terminates a member's processes immediately.
 ///
 /// # Errors
-/// [`LeadError`]: unknown member, a member of another program, or processes that could not be
-/// terminated.
+/// [`LeadError`]: unknown member, a member of another program or machine, or processes that could
+/// not be terminated.
 pub async fn kill(
     spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<StopReport, LeadError> {
     let spawn_id = spawn_of(spawn_context, team, name)?;
+    let files = spawn_context.store.team(team);
+    if member_liveness(&*files, name)? == Liveness::Alive {
+        refuse_elsewhere(&*files, name, spawn_id, &spawn_context.process.host).await?;
+        announce(&*files, name, spawn_context.clock.now()).await;
+    }
     kill_spawn(spawn_context, team, name, spawn_id).await
+}
+
+/// Fails for a member that runs on another machine.
+async fn refuse_elsewhere(
+    team: &dyn Team,
+    name: &MemberName,
+    spawn_id: SpawnId,
+    here: &str,
+) -> Result<(), LeadError> {
+    let record = team.life_record(name).await;
+    let elsewhere = record.filter(|record| {
+        let host = &record.host;
+        record.spawn_id == spawn_id && !host.is_empty() && host != here
+    });
+    elsewhere.map_or(Ok(()), |record| {
+        Err(LeadError::Elsewhere {
+            member: name.clone(),
+            host: record.host,
+        })
+    })
+}
+
+/// Records that a person stops a member, before the signal: otherwise a process that notices the end
+/// first reports an unexpected one. A member is also killed if that cannot be recorded.
+async fn announce(team: &dyn Team, name: &MemberName, now: UnixMs) {
+    let event = Event::ShutdownRequested {
+        member: name.clone(),
+        request: RequestId::shutdown(now.0, name),
+        by: PERSON.to_owned(),
+        reason: Some("killed".to_owned()),
+    };
+    if let Err(error) = team.journal(event).await {
+        tracing::warn!(team = %team.name(), member = %name, %error, "not recorded that a member is killed");
+    }
 }
 
 /// Terminates one spawn of a name; a later spawn is not affected.

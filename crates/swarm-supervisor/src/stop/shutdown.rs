@@ -130,7 +130,11 @@ async fn ask(
     let ended = member_death(spawn_context, team, name);
     tokio::pin!(ended, deadline);
     loop {
-        if let Some(reason) = refusal(spawn_context, team, name, &request)? {
+        // An agent that is not asked cannot refuse. Reading the lead's inbox for each answer of each
+        // member takes long in a large team.
+        if !options.at_once
+            && let Some(reason) = refusal(spawn_context, team, name, &request)?
+        {
             if options.force {
                 return terminate().await;
             }
@@ -147,7 +151,7 @@ async fn ask(
                 }
                 return terminate().await;
             }
-            () = mail.changed() => {}
+            () = mail.changed(), if !options.at_once => {}
             () = &mut deadline => {
                 return terminate().await;
             }

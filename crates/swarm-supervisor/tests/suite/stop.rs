@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::{Liveness, LockOptions};
-use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId, SystemClock};
+use swarm_protocol::{ErrorKind, Event, LifeKind, LifeRecord, MemberState, SpawnId, SystemClock};
 use swarm_store::{BlockOn as _, Draft, FileStore, StoreError};
 use swarm_team::SpawnOrder;
 
@@ -258,6 +258,33 @@ async fn exited_member_is_not_reported_as_killed() {
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
     assert!(!world.has("bob"));
+}
+
+#[tokio::test]
+async fn member_of_another_machine_is_not_killed() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let record = LifeRecord {
+        kind: LifeKind::Process,
+        pid: 1,
+        proc_start: String::new(),
+        spawn_id: spawn,
+        host: "build".to_owned(),
+        pid_space: "build#pid:[1]".to_owned(),
+        confined: false,
+        off_loopback: false,
+    };
+    let files = world.store.team(&team());
+    let life = files.take_life(&name("bob"), &record).await.unwrap();
+    let error = kill(&world.spawn_context, &team(), &name("bob"))
+        .await
+        .unwrap_err();
+    let said = "bob runs on build: run `swarm kill bob` there, or `swarm shutdown bob` here";
+    assert_eq!(error.to_string(), said);
+    assert!(world.has("bob"));
+    let asked = |event: &Event| matches!(event, Event::ShutdownRequested { .. });
+    assert!(!world.journal().iter().any(asked));
+    drop(life);
 }
 
 #[tokio::test]

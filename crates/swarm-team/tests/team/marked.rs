@@ -43,7 +43,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     let path = world.file("swarm/members/bob/life");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     // Computed before the child of an undone spawn has taken its life lock.
-    let target = processes_of_spawns(&store.team(team), [spawn]);
+    let target = processes_of_spawns(&store.team(team), [spawn]).unwrap();
 
     std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
     assert_eq!(
@@ -74,17 +74,18 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         ..record.clone()
     });
     assert_eq!(meant(spawn), [], "the process is that of its lead");
-    assert_eq!(life_holders(&*store.team(team)), []);
+    assert_eq!(life_holders(&*store.team(team)).unwrap(), []);
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(
         processes_of_spawns(&store.team(team), [other])
+            .unwrap()
             .processes
             .now(),
         []
     );
 
-    let holders = life_holders(&*store.team(team));
+    let holders = life_holders(&*store.team(team)).unwrap();
     assert_eq!(
         holders
             .iter()
@@ -94,6 +95,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     );
     assert_eq!(
         processes_of_spawns(&store.team(team), [spawn])
+            .unwrap()
             .processes
             .now(),
         meant(spawn)

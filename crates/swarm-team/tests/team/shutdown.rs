@@ -54,6 +54,38 @@ fn an_approval_names_request_member_pane_and_backend() {
 }
 
 #[test]
+fn a_request_does_not_wait_for_the_disk_on_the_callers_thread() {
+    let world = World::on_files();
+    world.seat_of_new("bob");
+    let (team, bob) = (world.files(), name("bob"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let only_thread = tokio::task::spawn_blocking(move || released.recv().unwrap());
+        let ask = ShutdownAsk {
+            reason: None,
+            by: "person",
+            force: true,
+        };
+        let asking = request_shutdown(&*team, &bob, now(), ask);
+        tokio::pin!(asking);
+        tokio::select! {
+            biased;
+            _ = &mut asking => panic!("it was sent by the caller's thread"),
+            () = std::future::ready(()) => {}
+        }
+        assert!(team.inbox(&bob).await.unwrap().entries.is_empty());
+        release.send(()).unwrap();
+        only_thread.await.unwrap();
+        asking.await.unwrap();
+    });
+    assert_eq!(world.mail("bob").len(), 1);
+}
+
+#[test]
 fn a_later_request_takes_the_place_of_an_earlier_one() {
     let shutdown = PendingShutdown::default();
     assert_eq!(shutdown.open(), None);

@@ -19,7 +19,8 @@ fn the_report_is_written_when_there_is_something_new_to_see() {
     let spawn = world.join("bob");
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
-        keeper.follow(event, Some(&*world.files()), UnixMs(at));
+        keeper.follow(event, Some(&world.files()), UnixMs(at));
+        keeper.finish();
         world.files().state(&name("bob")).block_on().unwrap()
     };
     let delta = AgentEvent::TextDelta {
@@ -61,7 +62,8 @@ fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
     let spawn = world.join("bob");
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
     let follow = |event: &AgentEvent, at: u64| {
-        keeper.follow(event, Some(&*world.files()), UnixMs(at));
+        keeper.follow(event, Some(&world.files()), UnixMs(at));
+        keeper.finish();
         let report = world.files().state(&name("bob")).block_on().unwrap();
         report.map(|report| (report.state, report.since, report.detail))
     };
@@ -95,7 +97,8 @@ fn without_a_team_the_report_is_kept_until_there_is_one() {
     keeper.follow(&state(MemberState::Working), None, UnixMs(2));
     let written = || world.files().state(&name("team-lead")).block_on().unwrap();
     assert_eq!(written(), None);
-    keeper.follow(&state(MemberState::Idle), Some(&*world.files()), UnixMs(3));
+    keeper.follow(&state(MemberState::Idle), Some(&world.files()), UnixMs(3));
+    keeper.finish();
     assert_eq!(written().unwrap().state, MemberState::Idle);
 }
 
@@ -111,16 +114,33 @@ fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
     keeper.follow_later(&state(MemberState::Working), UnixMs(2));
     assert_eq!(written(), None);
     assert_eq!(keeper.report().state, MemberState::Working);
-    keeper.catch_up(&*world.files());
+    keeper.catch_up(&world.files());
     assert_eq!(written(), Some((MemberState::Working, UnixMs(2))));
     keeper.follow_later(&state(MemberState::Idle), UnixMs(3));
-    keeper.follow(
-        &state(MemberState::Parked),
-        Some(&*world.files()),
-        UnixMs(4),
-    );
+    keeper.follow(&state(MemberState::Parked), Some(&world.files()), UnixMs(4));
+    keeper.finish();
     let path = world.file("swarm/members/bob/state.json");
     std::fs::remove_file(&path).unwrap();
-    keeper.catch_up(&*world.files());
+    keeper.catch_up(&world.files());
     assert!(!path.exists(), "there is nothing new to see");
+}
+
+#[test]
+fn a_slow_store_does_not_delay_the_member_and_gets_its_latest_report() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
+    let held = world.memory().hold();
+    for (at, new) in [MemberState::Working, MemberState::Idle]
+        .into_iter()
+        .enumerate()
+    {
+        let at = UnixMs(at as u64 + 2);
+        keeper.follow(&state(new), Some(&world.files()), at);
+    }
+    let written = || world.files().state(&name("bob")).block_on().unwrap();
+    assert_eq!(written(), None, "nothing waited for the store");
+    drop(held);
+    keeper.finish();
+    assert_eq!(written().map(|report| report.since), Some(UnixMs(3)));
 }

@@ -1,5 +1,6 @@
 //! `TeamCreate`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -72,10 +73,11 @@ impl TeamCreate {
             .leadership
             .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
-        let location = self.context.join(&team).location();
+        // A lead creates teams in files only.
+        let directory = self.context.join(&team).location();
         let mut out = json!({
             "team_name": team,
-            "team_file_path": location,
+            "team_file_path": Path::new(&directory).join("config.json"),
             "lead_agent_id": AgentId::new(MemberName::lead(), team.clone()),
         });
         if team != name {

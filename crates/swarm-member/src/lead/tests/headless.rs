@@ -586,6 +586,35 @@ async fn the_result_is_the_final_report_that_is_asked_for_once() {
 }
 
 #[tokio::test]
+async fn a_lead_that_loses_its_lease_stops_its_call_and_leaves_its_members() {
+    let run = Run::with_team();
+    let world = Arc::clone(&run.world);
+    let child = world.clone();
+    let file = world.path().join("started");
+    let command = format!("touch {}; sleep 600", file.display());
+    run.model.on(move |_| {
+        child.join("bob");
+        std::thread::spawn(move || {
+            swarm_testkit::wait_for("the call to run", || file.exists().then_some(()));
+            let memory = child.memory.as_ref().unwrap();
+            memory.lose_lease(&team(), &name("team-lead"));
+        });
+        call("Bash", json!({"command": command}))
+    });
+    let model = Arc::clone(&run.model);
+    let error = run.go().await.unwrap_err();
+    assert!(
+        matches!(error, LeadError::Store(StoreError::LeaseLost { .. })),
+        "{error}"
+    );
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert_eq!(model.asked(), 1);
+    let config = world.store.team(&team()).config().await.unwrap();
+    assert!(config.member(&name("bob")).is_some(), "no one stopped it");
+    assert!(config.lead_process.is_some(), "so members see it as lost");
+}
+
+#[tokio::test]
 async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
     let run = Run::new();
     run.world.create_team();
@@ -599,7 +628,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
     let agent = json!({"name": "bob", "description": "d", "prompt": "p", "team_name": "crew"});
     run.model.on(move |request| {
         let heard = heard(request);
-        assert!(heard.contains("crew-2"), "{heard}");
+        assert!(heard.contains("teams/crew-2/config.json"), "{heard}");
         call("Agent", agent)
     });
     run.model.on(|request| {

@@ -7,6 +7,7 @@ mod crash;
 mod foreign;
 mod hooks;
 mod idle;
+mod lost_lease;
 mod mail;
 mod member_loop;
 mod park;

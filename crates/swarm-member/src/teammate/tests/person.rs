@@ -42,6 +42,26 @@ async fn a_typed_line_is_a_message_of_the_lead_and_esc_at_rest_does_nothing() {
 }
 
 #[tokio::test]
+async fn a_shell_command_that_answers_a_request_is_not_sent_to_the_model() {
+    let world = World::new();
+    let model = FakeModel::saying("hello yourself");
+    let (running, person) = world.run_in_pane(None, &model);
+    world.in_state(MemberState::Idle).await;
+    person.send(line("swarm approve p2 --answer red")).unwrap();
+    person.send(line("hello")).unwrap();
+    world.idle(1).await;
+    let told = heard(&model.requests()[0]);
+    assert!(
+        told.contains("hello") && !told.contains("swarm approve"),
+        "{told}"
+    );
+    let inbox = world.store.team(&world.team).inbox(&bob()).await.unwrap();
+    assert_eq!(inbox.entries.len(), 1);
+    person.send(PaneInput::Shutdown).unwrap();
+    assert_eq!(running.ending().await, Ending::ShutDown);
+}
+
+#[tokio::test]
 async fn d7_a_line_typed_in_a_turn_is_read_between_two_calls() {
     let world = World::new();
     let model = Arc::new(FakeModel::default());

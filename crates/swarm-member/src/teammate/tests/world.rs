@@ -178,6 +178,7 @@ impl World {
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),
             links: None,
+            status: None,
             person,
             terminate: terminate.clone(),
         };
