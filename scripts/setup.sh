@@ -63,10 +63,17 @@ want() {
     install_package "$2" && { has "$1" || [ -x "/usr/sbin/$1" ]; }
 }
 
-install_package() {
+# install_package PACKAGE: without starting its services, which may listen on the ports of yours.
+install_package() (
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
     # The package lists may be outdated; they are fetched only if necessary.
     quiet_apt install "$1" || { quiet_apt update && quiet_apt install "$1"; }
-}
+)
 
 quiet_apt() {
     local verb=$1

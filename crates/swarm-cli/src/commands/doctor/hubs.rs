@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use swarm_config::Environment;
+use swarm_config::{Environment, Settings};
 use swarm_protocol::{SystemClock, TeamName};
-use swarm_store::{BlockOn as _, FileStore, HubReport, HubSettings, RootStore, TeamStore as _};
+use swarm_store::{
+    BlockOn as _, FileStore, HubReport, HubSettings, RootStore, StoreError, TeamStore as _,
+};
 
 use super::finding::Finding;
+use crate::hub_credentials::{credentials_files, exposure};
 
 const NAME: &str = "hub";
 
@@ -16,16 +19,17 @@ const CLOCKS: i64 = 2000;
 /// Oldest version with what teams need.
 const OLDEST: (u64, u64) = (2, 9);
 
-pub(super) fn check(env: &Environment) -> Vec<Finding> {
+pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
     let Ok(root) = env.root() else {
         return Vec::new();
     };
+    let credentials = credentials_files(env, settings, &root);
     let store = RootStore::new(FileStore::new(root, Arc::new(SystemClock)));
     let teams = store.teams().block_on().unwrap_or_default();
-    teams
-        .iter()
-        .filter_map(|team| of_team(&store, team))
-        .collect()
+    let of_teams = teams.iter().filter_map(|team| of_team(&store, team));
+    let exposed = credentials.iter().filter_map(|file| exposure(file));
+    let exposed = exposed.map(|(what, how)| Finding::warning(NAME, what, how));
+    of_teams.chain(exposed).collect()
 }
 
 fn of_team(store: &RootStore, team: &TeamName) -> Option<Finding> {
@@ -38,11 +42,16 @@ fn of_team(store: &RootStore, team: &TeamName) -> Option<Finding> {
     };
     Some(match store.hub_report(team, hub.clone()).block_on() {
         Ok(report) => judged(team, &hub, &report),
-        Err(error) => Finding::missing(
-            NAME,
-            format!("team {team}: {error}"),
-            "check that it runs, its address and its credentials",
-        ),
+        Err(error) => {
+            // The hint of these is this command.
+            let hint = match &error {
+                StoreError::HubUnreachable { .. } | StoreError::HubRefused { .. } => {
+                    "check that it runs, its address and its credentials".to_owned()
+                }
+                error => error.hint().unwrap_or_default(),
+            };
+            Finding::missing(NAME, format!("team {team}: {error}"), hint)
+        }
     })
 }
 

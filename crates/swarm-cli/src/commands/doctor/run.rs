@@ -45,7 +45,7 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.extend(instructions::check(env, settings));
     findings.extend(servers::check(env, settings)?);
     findings.extend(disk::check(env));
-    findings.extend(hubs::check(env));
+    findings.extend(hubs::check(env, settings));
     findings.extend(cleanup::check(env));
     Ok(findings)
 }

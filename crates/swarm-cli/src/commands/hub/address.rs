@@ -1,16 +1,17 @@
 //! Options of commands that use a hub.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use swarm_protocol::ErrorKind;
 use swarm_store::HubSettings;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::hub_credentials::exposure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HubArgs {
-    /// Keep the team on a hub, a server that other machines reach [without URL: setting `hub.url`].
+    /// Hub of the team: a server that all of its machines reach [without URL: setting `hub.url`].
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
     hub: Option<String>,
     /// File with the hub's credentials [default: setting `hub.credentials`].
@@ -63,14 +64,18 @@ impl HubArgs {
             let hint = "write `USER:PASSWORD` to a file and name it with `--credentials`";
             return Err(Failure::new(ErrorKind::Usage, message).with_hint(hint));
         }
-        let file = |given: Option<&PathBuf>, setting: &str| {
-            let setting = Some(Path::new(setting)).filter(|path| !path.as_os_str().is_empty());
-            let path = given.map(PathBuf::as_path).or(setting);
-            path.map(|path| app.env.cwd.join(path))
+        let file = |given: Option<&PathBuf>, setting: &str| match given {
+            Some(path) => Some(app.env.cwd.join(path)),
+            None if setting.is_empty() => None,
+            None => app.env.path_of(setting),
         };
+        let credentials = file(self.credentials.as_ref(), &settings.hub_credentials);
+        if let Some((what, how)) = credentials.as_deref().and_then(exposure) {
+            app.out.warn(&format!("swarm: {what}: {how}"));
+        }
         Ok(HubSettings {
             url: url.to_owned(),
-            credentials: file(self.credentials.as_ref(), &settings.hub_credentials),
+            credentials,
             ca: file(self.ca.as_ref(), &settings.hub_ca),
         })
     }

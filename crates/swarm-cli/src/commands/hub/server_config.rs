@@ -6,6 +6,9 @@ use std::path::Path;
 /// First version that can flush every message to disk before it acknowledges it.
 const SYNCS: (u64, u64) = (2, 10);
 
+/// Name of its log in the directory.
+pub(super) const LOG: &str = "nats.log";
+
 /// Returns the major and minor version in the output of `nats-server --version`.
 pub(super) fn version(said: &str) -> Option<(u64, u64)> {
     let number = said
@@ -24,7 +27,8 @@ pub(super) fn text(
     password: &str,
     version: Option<(u64, u64)>,
 ) -> String {
-    let store = quoted(&directory.join("data").to_string_lossy());
+    let inside = |name: &str| quoted(&directory.join(name).to_string_lossy());
+    let (store, log) = (inside("data"), inside(LOG));
     let sync = if version.is_some_and(|version| version >= SYNCS) {
         ", sync_interval: always"
     } else {
@@ -34,6 +38,7 @@ pub(super) fn text(
         "# Written by `swarm hub start`, which replaces it.\n\
          listen: \"{}\"\n\
          server_name: swarm\n\
+         log_file: {log}\n\
          jetstream {{ store_dir: {store}{sync} }}\n\
          authorization {{ user: swarm, password: \"{password}\" }}\n",
         std::net::SocketAddr::new(address, port),
@@ -65,5 +70,9 @@ mod tests {
             "{newer}"
         );
         assert!(newer.contains("listen: \"127.0.0.1:4222\""), "{newer}");
+        assert!(
+            newer.contains(r#"log_file: "/a \"b\"/nats.log""#),
+            "{newer}"
+        );
     }
 }

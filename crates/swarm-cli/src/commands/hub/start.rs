@@ -1,6 +1,7 @@
 //! `swarm hub start`.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,9 +20,10 @@ const SERVER: &str = "nats-server";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Needs nats-server 2.9 or newer (Debian: `apt install nats-server`). Runs until Ctrl-C; teams are kept in the directory.
+Needs nats-server 2.9 or newer (Debian: `apt install nats-server`). Runs until Ctrl-C; teams and its log are kept in the \
+directory.
 
-The server listens on this machine only unless `--listen` names another address. Connections are not encrypted then: \
+The server listens on this machine only unless `--listen` names another address. Its connections are never encrypted: \
 use your own NATS server with TLS for networks that you do not trust.
 
 Examples:
@@ -29,7 +31,7 @@ Examples:
   swarm hub start --listen 192.0.2.7 --port 4300")]
 pub(crate) struct HubStartArgs {
     /// Port.
-    #[arg(long, default_value_t = 4222)]
+    #[arg(long, default_value_t = 4222, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
@@ -41,6 +43,7 @@ pub(crate) struct HubStartArgs {
 
 pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
     let program = find_server(app)?;
+    require_free(args.listen, args.port)?;
     config_directory::make(&app.root)?;
     let directory = match &args.dir {
         Some(directory) => app.env.cwd.join(directory),
@@ -55,12 +58,11 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
     let config = directory.join("nats.conf");
     let text = server_config::text(args.listen, args.port, &directory, &password, version);
     swarm_os::replace_alone(&config, text.as_bytes()).map_err(StoreError::from)?;
-    let url = format!(
-        "nats://{}",
-        std::net::SocketAddr::new(args.listen, args.port)
-    );
+    let host = rustix::system::uname();
+    let url = url(args.listen, args.port, &host.nodename().to_string_lossy());
+    let log = directory.join(server_config::LOG);
     if app.out.json {
-        let started = json!({ "url": url, "credentials": credentials });
+        let started = json!({ "url": url, "credentials": credentials, "log": log });
         app.out.json(&started)?;
     } else {
         app.out.data(&format!(
@@ -71,11 +73,39 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
             "create a team on it with `swarm team create NAME --hub {url} --credentials {}`",
             credentials.display()
         ));
+        app.out.say(&format!("its log is {}", log.display()));
     }
     // The server takes the place of this process, so that the terminal controls it.
     let error = Command::new(&program).arg("--config").arg(&config).exec();
     let message = format!("cannot run {}: {error}", program.display());
     Err(Failure::new(ErrorKind::Environment, message))
+}
+
+/// Returns the URL that other machines use: with the host's name if the server listens on all
+/// addresses.
+fn url(address: IpAddr, port: u16, host: &str) -> String {
+    if address.is_unspecified() {
+        format!("nats://{host}:{port}")
+    } else {
+        format!("nats://{}", SocketAddr::new(address, port))
+    }
+}
+
+/// Checked before anything is printed, because the server's own message is only in its log.
+fn require_free(address: IpAddr, port: u16) -> Result<(), Failure> {
+    match TcpListener::bind((address, port)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let message = format!("port {port} of {address} is in use");
+            let hint = "stop the program that uses it, or use another `--port`";
+            Err(Failure::new(ErrorKind::Environment, message).with_hint(hint))
+        }
+        Err(error) => {
+            let message = format!("cannot listen on port {port} of {address}: {error}");
+            let hint = "use an address of this machine, and a port above 1023";
+            Err(Failure::new(ErrorKind::Environment, message).with_hint(hint))
+        }
+    }
 }
 
 /// Debian installs servers in directories that are on the search path of root only.
@@ -109,4 +139,33 @@ fn password_in(credentials: &Path) -> Result<String, Failure> {
     let line = format!("swarm:{password}\n");
     swarm_os::replace_alone(credentials, line.as_bytes()).map_err(StoreError::from)?;
     Ok(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_names_the_host_if_the_server_listens_on_all_addresses() {
+        let of = |address: &str| url(address.parse().unwrap(), 4222, "build");
+        assert_eq!(of("0.0.0.0"), "nats://build:4222");
+        assert_eq!(of("::"), "nats://build:4222");
+        assert_eq!(of("192.0.2.7"), "nats://192.0.2.7:4222");
+        assert_eq!(of("::1"), "nats://[::1]:4222");
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let other = TcpListener::bind((here, 0)).unwrap();
+        let port = other.local_addr().unwrap().port();
+        let refused = require_free(here, port).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Environment);
+        assert_eq!(
+            refused.message,
+            format!("port {port} of 127.0.0.1 is in use")
+        );
+        drop(other);
+        assert!(require_free(here, port).is_ok());
+    }
 }

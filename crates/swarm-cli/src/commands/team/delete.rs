@@ -19,7 +19,8 @@ use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Fails while members are running, unless `--force` is given.
+Fails while members are running, unless `--force` is given. A team on a hub is deleted for all machines, and nothing of it \
+is archived.
 
 Examples:
   swarm team delete parser
@@ -44,6 +45,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         },
         named => named?,
     };
+    let is_on_hub = app.hubs.hub_of(&team)?.is_some();
     // Checked before any change: a team is deleted completely or not at all.
     app.store.team(&team).may_delete(args.force).block_on()?;
     app.store.team(&team).adopt().block_on()?;
@@ -67,6 +69,11 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     });
     let panes: Value = left.collect();
     show(app, &team, archive.as_deref(), &stopped, &panes)?;
+    if is_on_hub {
+        app.out.say(&format!(
+            "{team} is deleted for all machines, and nothing of it is archived"
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -86,6 +93,11 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     }
     let team = args.name.as_deref().map(TeamName::parse).transpose()?;
     match team {
+        // A hub that can be reached has to be asked before.
+        Some(team) if app.hubs.hub_of(&team)?.is_some() => match failure.kind {
+            ErrorKind::NotFound => Ok(failure),
+            _ => Err(failure),
+        },
         Some(team) if app.store.team(&team).is_stored().block_on()? => Ok(Failure::new(
             ErrorKind::Damaged,
             format!("team {team} has a directory but no roster"),
@@ -113,12 +125,12 @@ fn delete_damaged(
     let Some(team) = team else {
         return Err(damage);
     };
-    let lease = app
-        .store
-        .team(&team)
-        .lease(&MemberName::lead())
-        .block_on()?;
-    if lease == Liveness::Alive {
+    let lease = app.store.team(&team).lease(&MemberName::lead()).block_on();
+    let is_led = match lease {
+        Err(StoreError::NotOnHub { .. }) => false,
+        lease => lease? == Liveness::Alive,
+    };
+    if is_led {
         return Err(damage.with_hint("its lead is running: stop it first"));
     }
     app.out

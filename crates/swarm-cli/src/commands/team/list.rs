@@ -41,6 +41,8 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
     let (mut teams, remains) = app.store.teams_and_remains().block_on()?;
+    let is_any = !teams.is_empty();
+    app.leave_out_unreachable(&mut teams);
     app.here_first(&mut teams);
     for team in teams {
         match read_team(app, &team) {
@@ -57,7 +59,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     if app.out.json {
         let records: Vec<Value> = lines.iter().map(record).collect::<Result<_, Failure>>()?;
         app.out.json(&records)?;
-    } else if lines.is_empty() && damaged.is_empty() {
+    } else if !is_any && damaged.is_empty() {
         app.out
             .say("no teams; create one with `swarm team create NAME`");
     } else if !lines.is_empty() {

@@ -50,7 +50,7 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
         ));
     }
     lines.push(format!(
-        "directory {}",
+        "stored in {}",
         app.store.team(&config.name).location()
     ));
     lines.join("\n")

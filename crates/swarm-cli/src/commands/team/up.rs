@@ -112,7 +112,7 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, F
     };
     match app.store.create_team(new).block_on() {
         Ok(_) => Ok(true),
-        Err(StoreError::TeamExists { .. }) => Ok(false),
+        Err(StoreError::TeamExists { .. } | StoreError::TeamOnHub { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
