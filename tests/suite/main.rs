@@ -14,6 +14,7 @@ mod demo;
 mod faults;
 mod flow;
 mod hostile;
+mod hub;
 mod interop;
 mod long_runs;
 mod mcp;

@@ -4,7 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use crate::scene::{
-    MODEL, demo_run_args, spawn_args, spawn_over, world, world_over, world_with_team,
+    MODEL, demo_run_args, not_proven, spawn_args, spawn_over, world, world_over, world_with_team,
 };
 
 /// Settings with which a shell may write the team's files; in the sandbox it may not.
@@ -83,15 +83,6 @@ fn an_agent_cannot_hide_in_another_pid_namespace() {
         5,
         "{printed}"
     );
-}
-
-/// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
-#[expect(
-    clippy::print_stderr,
-    reason = "the developer must see that the test was skipped"
-)]
-fn not_proven(why: &str) {
-    eprintln!("NOT PROVEN HERE: {why}");
 }
 
 #[test]

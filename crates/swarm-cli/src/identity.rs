@@ -6,6 +6,8 @@
 //! lead, so the nearest member among the ancestors is used. A member in its lead's process is
 //! identified by the mark in the environment of the processes that it started.
 
+use std::time::Duration;
+
 use swarm_config::Environment;
 use swarm_os::Liveness;
 use swarm_protocol::{
@@ -57,7 +59,7 @@ impl Acting {
     pub(crate) fn find(store: &dyn TeamStore, env: &Environment) -> Result<Self, StoreError> {
         let lineage = Lineage::own(env);
         let (teams, remains) = store.teams_and_remains().block_on()?;
-        let known = lives(store, teams.iter().chain(&remains));
+        let known = lives(store, teams.iter().chain(&remains))?;
         let ancestors = known.iter().filter_map(|life| {
             let distance = lineage.distance(life.record.pid, &life.record.proc_start)?;
             // A task shares its process with the lead and other members; the mark tells them apart.
@@ -135,7 +137,7 @@ impl Acting {
         team: &TeamName,
         what: &str,
     ) -> Result<(), Failure> {
-        let found = elsewhere(store, &lives(store, [team]), true);
+        let found = elsewhere(store, &lives(store, [team])?, true);
         found.map_or(Ok(()), |member| Err(from_elsewhere(what, &member)))
     }
 
@@ -167,39 +169,51 @@ pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
         .with_hint("run it in your own terminal on the host or in the container of the team")
 }
 
-/// The record in a member's life file; the member may be dead.
+/// How long the server of a team may take to tell whether a member is alive.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The record in a member's life file on this machine; the member may be dead.
 struct Life {
     team: TeamName,
     name: MemberName,
     record: LifeRecord,
 }
 
-fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName>) -> Vec<Life> {
-    let of = |team: &'a TeamName| {
-        store
-            .team(team)
-            .names_on_disk()
-            .block_on()
-            .into_iter()
-            .filter_map(|name| {
-                Some(Life {
-                    team: team.clone(),
-                    record: store.team(team).life_record(&name).block_on()?,
-                    name,
-                })
-            })
-    };
-    teams.into_iter().flat_map(of).collect()
+/// Returns the records of members on this machine. No hub is asked: the command may concern another
+/// team.
+fn lives<'a>(
+    store: &dyn TeamStore,
+    teams: impl IntoIterator<Item = &'a TeamName>,
+) -> Result<Vec<Life>, StoreError> {
+    let mut lives = Vec::new();
+    for team in teams {
+        let files = store.team(team);
+        for name in files.names_on_disk().block_on()? {
+            let record = files.life_record_here(&name).block_on();
+            lives.extend(record.map(|record| Life {
+                team: team.clone(),
+                name,
+                record,
+            }));
+        }
+    }
+    Ok(lives)
 }
 
-/// Returns a running member in another pid namespace.
+/// Returns a member in another pid namespace that runs, or may run because its hub does not answer.
 fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option<String> {
     let own = PidSpace::own();
-    let found = lives.iter().find(|life| {
-        let lease = || store.team(&life.team).lease(&life.name).block_on();
-        own.differs(&life.record.pid_space, on_any_host)
-            && lease().is_ok_and(|found| found == Liveness::Alive)
-    })?;
+    let may_run = |life: &Life| {
+        let team = store.team(&life.team).with_lock_timeout(PATIENCE);
+        match team.lease(&life.name).block_on() {
+            Ok(found) => found == Liveness::Alive,
+            Err(StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. }) => false,
+            Err(_) => true,
+        }
+    };
+    let found = lives
+        .iter()
+        .find(|life| own.differs(&life.record.pid_space, on_any_host) && may_run(life))?;
     Some(format!("{} of the team {}", found.name, found.team))
 }
 
@@ -213,10 +227,13 @@ fn in_words(mark: &Mark) -> String {
     )
 }
 
-/// Returns a lead of another program among the ancestors; such a lead has no life lock.
+/// Returns a lead of another program among the ancestors; such a lead has no life lock. It leads no
+/// remote team.
 fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) -> Option<String> {
-    teams.iter().find_map(|team| {
-        let lead = store.team(team).config().block_on().ok()?.lead_process?;
+    let files = teams.iter().map(|team| (team, store.team(team)));
+    let mut files = files.filter(|(_, files)| !files.is_remote());
+    files.find_map(|(team, files)| {
+        let lead = files.config().block_on().ok()?.lead_process?;
         lineage.distance(lead.pid, &lead.proc_start)?;
         Some(format!(
             "the lead of the team {team} started it (process {})",

@@ -22,7 +22,12 @@ impl Occupants for OfStore {
         let teams = teams.iter().chain(&remains);
         teams
             .flat_map(|team| {
-                let working = working_directories(&*self.0.team(team)).into_iter();
+                let working = working_directories(&*self.0.team(team));
+                let working = working.unwrap_or_else(|error| {
+                    tracing::error!(%team, %error, "members in worktrees not looked for");
+                    Vec::new()
+                });
+                let working = working.into_iter();
                 working.filter_map(|working| occupant(team, working))
             })
             .collect()

@@ -13,6 +13,7 @@ use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 use crate::app::App;
 use crate::config_directory;
 use crate::failure::Failure;
+use crate::hub_credentials::credentials_files;
 
 /// Entries of the config directory that sandboxed commands can read.
 const SHOWN: [&str; 8] = [
@@ -60,20 +61,18 @@ pub(crate) fn guards_here(env: &Environment, settings: &Settings, root: &Path) -
 
 /// Returns the restrictions as the settings have them, without a backend.
 fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellGuards {
-    let home = env.home();
-    let path = |text: &String| match (text.strip_prefix("~/"), &home) {
-        (Some(rest), Some(home)) => Some(home.join(rest)),
-        (Some(_), None) => None,
-        (None, _) => Some(env.cwd.join(text)),
-    };
+    let path = |text: &String| env.path_of(text);
     let paths = |texts: &[String]| texts.iter().filter_map(path).collect::<Vec<PathBuf>>();
+    let secrets = credentials_files(env, settings, root);
     let mut hide = paths(&settings.sandbox_hide);
     hide.push(root.to_owned());
+    hide.extend(secrets.iter().cloned());
     ShellGuards {
         sandbox: settings.sandbox,
         required: settings.sandbox_required,
         write: paths(&settings.sandbox_write),
         hide,
+        secrets,
         show: SHOWN.iter().map(|name| root.join(name)).collect(),
         unix_sockets: settings.sandbox_unix_sockets,
         network: settings.sandbox_network,

@@ -152,6 +152,7 @@ impl OrderedTeammate {
             person: None,
             width: Box::new(|| None),
             links: None,
+            status: None,
             terminate,
         }
     }

@@ -38,22 +38,21 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
     // Orphaned processes of the member's shell become children of this process instead of init, so
     // that they can be found.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let name = args.agent_id.name.clone();
     let ordered = OrderedTeammate::take(args, &env)?;
     // A single thread, because a member mostly waits and threads cost memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let color = ordered.order.color_output;
         let log = ordered.output_file();
         let questions = ordered.questions(&env);
-        let terminal = Terminal::open(&env, &name, color, &log, questions).await;
-        let is_linked = terminal.person.is_some() && color;
+        let terminal = Terminal::open(&env, &ordered.order, &log, questions).await;
+        let is_linked = terminal.person.is_some() && ordered.order.color_output;
         let links = linker(&env, &ordered.order.cwd).filter(|_| is_linked);
         let keyboard = terminal.keyboard;
         let mut parts = ordered.parts(terminal.screen, terminate()?);
         parts.person = terminal.person;
+        parts.status = terminal.status;
         parts.width = Box::new(|| terminal_width(std::io::stdout()));
         parts.links = links;
         let ended = Box::pin(swarm_member::run(parts)).await;

@@ -3,20 +3,24 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
+use swarm_agent::EventSink;
 use swarm_config::Environment;
-use swarm_protocol::{MemberName, PaneId};
-use swarm_ui::{Alert, Console, NonBlockingWriter, PaneInput, Theme, read_keys};
+use swarm_protocol::PaneId;
+use swarm_team::SpawnOrder;
+use swarm_ui::{Alert, Console, NonBlockingWriter, PaneInput, SessionStatus, Theme, read_keys};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::commands::PaneQuestions;
+use crate::commands::{InputHistory, PaneQuestions};
 use crate::escape_time::escape_time;
 use crate::output::{terminal_height, terminal_width};
+use crate::pane_status::PaneStatus;
 
 /// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -58,6 +62,8 @@ impl Drop for Keyboard {
 pub(crate) struct Terminal {
     pub(crate) screen: Box<dyn Write + Send>,
     pub(crate) person: Option<UnboundedReceiver<PaneInput>>,
+    /// The row above the input line.
+    pub(crate) status: Option<Arc<dyn EventSink>>,
     /// Kept while the teammate runs; `None` without an input line.
     pub(crate) keyboard: Option<Keyboard>,
 }
@@ -68,16 +74,16 @@ impl Terminal {
         Self {
             screen: Box::new(io::stdout()),
             person: None,
+            status: None,
             keyboard: None,
         }
     }
 
-    /// Takes over the terminal if stdin and stdout are a terminal. `log` is the output file, `questions`
-    /// are the requests that are answered here.
+    /// Takes over the terminal if stdin and stdout are a terminal. `log` is the output file, in the
+    /// member's directory, `questions` are the requests that are answered here.
     pub(crate) async fn open(
         env: &Environment,
-        name: &MemberName,
-        color: bool,
+        order: &SpawnOrder,
         log: &Path,
         questions: Option<PaneQuestions>,
     ) -> Self {
@@ -99,10 +105,11 @@ impl Terminal {
             }
         };
         let theme = Theme {
-            color,
+            color: order.color_output,
             width: None,
             unicode: true,
         };
+        let history = log.parent().map(InputHistory::of_member);
         let log = own_log(env, log).await;
         let copy = log.as_ref().and_then(|log| log.try_clone().ok());
         let console = Console::open(
@@ -110,7 +117,7 @@ impl Terminal {
             copy.map_or_else(|| Box::new(io::sink()) as _, |copy| Box::new(copy) as _),
             theme,
             Box::new(|| terminal_width(io::stdout())),
-            &format!("{name} > "),
+            &format!("{} > ", order.agent.name),
         );
         console.limit_frames();
         console.set_escape_time(escape_time(env));
@@ -120,12 +127,26 @@ impl Terminal {
             bell: false,
             ..Alert::default()
         });
-        let answer = questions.map(|questions| questions.show_on(&console));
+        if let Some(history) = &history {
+            console.remember(history.lines());
+        }
+        let session = SessionStatus::new(order.model.clone(), order.mode, None);
+        let status = Arc::new(PaneStatus::new(console.clone(), theme, session));
+        tokio::spawn(Arc::clone(&status).follow());
+        let mut requests = questions.map(|questions| questions.show_on(&console, &status));
         let (tell, person) = unbounded_channel();
-        let reading = read_keys(console.clone(), move |input| match (input, &answer) {
-            (PaneInput::Choice { dialog, key }, Some(answer)) => answer(&dialog, key),
-            // A stopped member no longer receives.
-            (input, _) => drop(tell.send(input)),
+        let reading = read_keys(console.clone(), move |input| {
+            if let (PaneInput::Line(line), Some(history)) = (&input, &history) {
+                history.add(line);
+            }
+            let input = match &mut requests {
+                Some(take) => take(input),
+                None => Some(input),
+            };
+            if let Some(input) = input {
+                // A stopped member no longer receives.
+                tell.send(input).ok();
+            }
         });
         if let Err(error) = reading {
             tracing::warn!(%error, "keyboard input is not read");
@@ -133,6 +154,7 @@ impl Terminal {
         Self {
             screen: Box::new(console.writer()),
             person: Some(person),
+            status: Some(status),
             keyboard: Some(Keyboard {
                 before,
                 console,

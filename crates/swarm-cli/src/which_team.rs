@@ -154,8 +154,25 @@ impl App {
             return Err(Failure::usage("`--all` and `--team` exclude each other"));
         }
         let mut teams = self.store.teams().block_on()?;
+        self.leave_out_unreachable(&mut teams);
         self.here_first(&mut teams);
         Ok(teams)
+    }
+
+    /// Leaves the teams out of a listing whose hub cannot be used, and prints a warning for each.
+    pub(crate) fn leave_out_unreachable(&self, teams: &mut Vec<TeamName>) {
+        teams.retain(|team| {
+            if !matches!(self.hubs.hub_of(team), Ok(Some(_))) {
+                return true;
+            }
+            let config = self.store.team(team).config().block_on();
+            let trouble = config.err().filter(StoreError::is_of_hub);
+            if let Some(error) = &trouble {
+                let why = with_causes(error);
+                self.out.remark(&format!("left out: team `{team}`: {why}"));
+            }
+            trouble.is_none()
+        });
     }
 
     /// Sorts teams: those that work in this directory first, then by name.

@@ -1,6 +1,7 @@
 //! Damaged teams next to intact ones.
 
 use std::fs::{self, File};
+use std::net::TcpListener;
 
 use swarm_tests::fake_api::{FakeApi, Script};
 use swarm_tests::stage::World;
@@ -126,4 +127,71 @@ fn a_damaged_team_is_reported_and_a_foreign_one_does_not_count() {
     }
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     world.swarm(&["status"]).assert_code(3);
+}
+
+#[test]
+fn commands_on_a_team_do_not_connect_to_the_hub_of_another_one() {
+    let world = world();
+    // It accepts connections and says nothing.
+    let hub = TcpListener::bind("127.0.0.1:0").unwrap();
+    hub.set_nonblocking(true).unwrap();
+    let url = format!("nats://{}", hub.local_addr().unwrap());
+    let own = world.team("far").directory().join("swarm");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("hub.json"), format!(r#"{{"url": "{url}"}}"#)).unwrap();
+    world.swarm(&["team", "create", "here"]).ok();
+    for command in [
+        &["task", "create", "work", "--team", "here"][..],
+        &["task", "list", "--team", "here"],
+        &["requests", "--team", "here"],
+    ] {
+        let done = world.swarm(command);
+        done.ok();
+        let asked = hub.accept();
+        assert!(asked.is_err(), "{}", done.story());
+    }
+    world
+        .swarm(&["approve", "p1", "--team", "here"])
+        .assert_code(3);
+    assert!(hub.accept().is_err(), "the caller is known without the hub");
+}
+
+#[test]
+fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
+    const HUB: &str = "nats://127.0.0.1:1";
+    let world = world();
+    world.swarm(&["team", "create", "here"]).ok();
+    let own = world.team("far").directory().join("swarm");
+    fs::create_dir_all(&own).unwrap();
+    let file = own.join("hub.json");
+    fs::write(&file, format!(r#"{{"url": "{HUB}"}}"#)).unwrap();
+    for command in [
+        &["team", "list"][..],
+        &["status", "--all"],
+        &["requests", "--all"],
+        &["gc", "--dry-run"],
+    ] {
+        let done = world.swarm(command);
+        let said = &done.ok().stderr;
+        assert!(
+            said.contains("far") && said.contains(HUB),
+            "{}",
+            done.story()
+        );
+    }
+    let list = world.swarm(&["team", "list", "--json"]);
+    assert_eq!(list.json()[0]["name"], "here");
+    assert!(list.stderr.contains(HUB), "{}", list.story());
+    world.swarm(&["team", "show", "far"]).assert_code(7);
+
+    fs::write(&file, r#"{"url""#).unwrap();
+    let list = world.swarm(&["team", "list"]);
+    list.assert_code(8);
+    assert!(
+        list.stderr.contains("far/swarm/hub.json is damaged"),
+        "{}",
+        list.story()
+    );
+    world.swarm(&["team", "delete", "far", "--force"]).ok();
+    assert!(!world.team("far").directory().exists());
 }

@@ -319,9 +319,10 @@ fn a_call_is_edited_in_the_persons_editor_and_answered_only_if_that_succeeds() {
     for (editor, words) in [
         ("", "no editor is set"),
         ("false", "the editor `false` failed"),
-        ("no-such-editor --wait", "`no-such-editor` cannot be run"),
+        ("no-such-editor --wait", "`no-such-editor --wait` failed"),
         ("sed -i s/}/]/", "the input is not JSON"),
-        ("sed -i 1,$d", "the input is not JSON"),
+        ("sed -i '1,$d'", "the text is empty: nothing was answered"),
+        ("true", "nothing was changed: nothing was answered"),
     ] {
         let failed = edit_with(&world, &[("EDITOR", editor)]);
         failed.assert_code(2);
@@ -359,6 +360,16 @@ fn an_edited_plan_replaces_the_submitted_one() {
     let world = world_over(&api);
     spawn_bob(&world, "plan");
     waiting_as(&world, "waiting-plan");
+    // `:wq` in an editor that ends the last line, and an emptied text.
+    for editor in ["true", "sed -i '$a\\'", "sed -i '1,$d'"] {
+        let unanswered = edit_with(&world, &[("EDITOR", editor)]);
+        unanswered.assert_code(2);
+        assert!(
+            unanswered.stderr.contains("nothing was answered"),
+            "{editor}: {}",
+            unanswered.story()
+        );
+    }
     let approved = edit_with(&world, &[("EDITOR", "sed -i s/one/two/")]);
     assert!(approved.ok().stdout.contains("plan as you changed it"));
     wait_for_state(&world, "bob", "idle");

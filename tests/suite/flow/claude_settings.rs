@@ -87,8 +87,17 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
     run.world.commit_project();
     run.world
         .write("project/.claude/settings.json", &line("theirs"));
+    let answers_with = |key: &str, shown: &str| {
+        run.shows("2: start without them");
+        run.world.wait_until("the lead after the answer", || {
+            run.press("C-u");
+            run.press(key);
+            run.inside.tmux().screen(&run.pane).contains(shown)
+        });
+        run.press("C-u");
+    };
     run.swarm("lead --mode default; echo code $?");
-    run.shows("mine \"display_name\":\"claude-sonnet-4-6\"");
+    answers_with("2", "mine \"display_name\":\"claude-sonnet-4-6\"");
     run.press("C-d");
     run.shows("code 0");
     run.line("clear");
@@ -96,6 +105,13 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
     run.shows("theirs \"display_name\"");
     run.press("C-d");
     run.shows("code 0");
+    run.line("clear");
+    run.swarm("lead --mode default; echo code $?");
+    answers_with("1", "theirs \"display_name\"");
+    run.press("C-d");
+    run.shows("code 0");
+    let trusted = run.world.swarm(&["trust", "--list", "--json"]).json();
+    assert_eq!(trusted.as_array().map(Vec::len), Some(1), "{trusted}");
     let touched = |text: &str| run.world.directory().join("out").join(text).exists();
     let sandboxed = !working_backends(&run.world.program("swarm")).is_empty();
     assert_eq!((touched("mine"), touched("theirs")), (true, !sandboxed));

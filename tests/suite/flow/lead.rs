@@ -1,7 +1,7 @@
 //! A person leads a team in a terminal: `swarm lead`.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 
 use super::typing::RunInPane;
 use crate::pains::guards::kernel_has_none;
@@ -65,6 +65,69 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
 }
 
 #[test]
+fn prompts_typed_during_a_turn_wait_for_its_end_and_survive_the_end_of_the_lead() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let run = RunInPane::shell("sh", move |ask: &Ask| {
+        let reply = Reply::text("understood");
+        if ask.news_has("begin") || ask.news_has("publish it") {
+            reply.held_by(&held, 1)
+        } else {
+            reply
+        }
+    });
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("begin");
+    let asked = |text: &str| {
+        (run.api).wait_for("the prompt", "team-lead", |ask| ask.news_has(text));
+    };
+    asked("begin");
+    run.line("check the notes");
+    run.shows("queued: check the notes");
+    run.line("delete the notes");
+    run.shows("queued: delete the notes (Up: edit, Ctrl-S: send now)");
+    run.press("Up");
+    run.ends_in("team-lead > delete the notes");
+    run.press("C-u");
+    run.keys("publish it");
+    run.press("C-s");
+    run.shows("you: publish it (read between two calls)");
+    gate.open();
+    asked("publish it");
+    asked("check the notes");
+    run.shows("understood");
+    let asks = run.api.requests();
+    assert!(!asks.iter().any(|ask| ask.ask.has_seen("delete the notes")));
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn a_queued_prompt_is_a_draft_after_the_end_of_the_lead() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let run = RunInPane::shell("sh", move |_: &Ask| {
+        Reply::text("understood").held_by(&held, 1)
+    });
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("begin");
+    (run.api).wait_for("the prompt", "team-lead", |ask| ask.news_has("begin"));
+    run.line("check the notes");
+    run.shows("queued: check the notes");
+    run.press("C-d");
+    run.shows("code 0");
+    gate.open();
+    run.line("clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.ends_in("team-lead > check the notes");
+    run.press("C-u");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
 fn a_call_is_changed_in_the_persons_editor_before_it_is_allowed() {
     let run = RunInPane::shell("sh", brain);
     run.line(OUTSIDE);
@@ -89,6 +152,28 @@ fn a_call_is_changed_in_the_persons_editor_before_it_is_allowed() {
 }
 
 #[test]
+fn an_editor_that_is_suspended_and_resumed_keeps_the_terminal() {
+    let run = RunInPane::shell("bash --norc --noprofile -i", brain);
+    let editor = "echo editor-$((1+1)); kill -TSTP 0; echo back-$((2+2)); read line; echo \"$line\" > \"$1\"";
+    run.world.write("project/editor.sh", editor);
+    run.line("export EDITOR='sh editor.sh'; clear");
+    run.swarm("lead --mode default");
+    run.shows("team-lead >");
+    run.press("C-g");
+    run.shows("editor-2");
+    run.shows("Stopped");
+    run.line("clear; fg; echo ended $?");
+    run.shows("back-4");
+    let screen = run.inside.tmux().screen(&run.pane);
+    assert!(!screen.contains("team-lead >"), "{screen}");
+    run.line("typed in the editor");
+    run.ends_in("team-lead > typed in the editor");
+    run.press("C-u");
+    run.press("C-d");
+    run.shows("ended 0");
+}
+
+#[test]
 fn a_terminal_without_cursor_control_gets_whole_lines() {
     let run = RunInPane::shell("sh", brain);
     run.line(OUTSIDE);
@@ -99,6 +184,8 @@ fn a_terminal_without_cursor_control_gets_whole_lines() {
     run.shows("understood");
     run.line("/rewind");
     run.shows("/rewind is available only in a terminal with a screen");
+    run.line("/help");
+    run.shows("/quit ");
     run.line("make it");
     run.shows("team-lead asks: Bash touch made");
     run.shows("type a number and Enter to answer");
@@ -108,9 +195,13 @@ fn a_terminal_without_cursor_control_gets_whole_lines() {
         made.exists()
     });
     let text = run.inside.tmux().whole_text(&run.pane);
-    assert!(!text.contains("team-lead >"), "{text}");
+    for other in ["team-lead >", "Shift-Tab", "Esc"] {
+        assert!(!text.contains(other), "{other}: {text}");
+    }
     run.press("C-d");
     run.shows("code 0");
+    run.swarm("run hello --mode default; echo code $?");
+    run.shows("type a line to the lead; /help lists commands, Ctrl-D stops the run");
 }
 
 #[test]

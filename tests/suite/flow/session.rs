@@ -115,9 +115,10 @@ fn a_session_with_three_teammates_all_dialogs_a_resize_and_a_killed_lead() {
     // A call that is denied.
     run.line("/send bob \"Touch your file\"");
     run.answer("bob asks: Bash touch by-bob", "3", || {
-        let open = run.world.swarm(&["requests", "--json"]).json();
-        open.as_array().is_some_and(Vec::is_empty)
+        run.inside.tmux().screen(&run.pane).contains("reason >")
     });
+    run.line("not that file");
+    (run.api).wait_for("the reason", "bob", |ask| ask.has_seen("not that file"));
     wait_for_state(&run.world, "bob", "idle");
     assert!(!file("by-bob").exists());
 
@@ -208,6 +209,8 @@ fn edits_and_interrupts(run: &RunInPane) {
     run.press("Enter");
     run.api
         .wait_for("both lines", "team-lead", |ask| ask.news_has("one\ntwo"));
+    run.line("/plan /plan count the files");
+    run.shows_now("takes a task, not another `/plan`");
     run.line("/plan");
     run.shows_now("permission mode: plan");
     run.line("/mode bypassPermissions");

@@ -10,7 +10,13 @@ use crate::scene::{MODEL, wait_for_state, world, world_over};
 /// Bob in a pane of the user's tmux, idle after his first turn; and that pane.
 fn bob_in_a_pane(world: &World) -> (InsideTmux, String) {
     let inside = InsideTmux::start(world, 200, 50);
-    let arguments = [
+    let pane = spawn_bob(world, &inside, &[]);
+    (inside, pane)
+}
+
+/// Spawns Bob, waits until he is idle, and returns his pane.
+fn spawn_bob(world: &World, inside: &InsideTmux, more: &[&str]) -> String {
+    let fixed = [
         "spawn",
         "bob",
         "--model",
@@ -20,10 +26,11 @@ fn bob_in_a_pane(world: &World) -> (InsideTmux, String) {
         "--prompt",
         "hello",
     ];
+    let arguments = [&fixed[..], more].concat();
     world.start_with(&arguments, inside.variables()).wait().ok();
     wait_for_state(world, "bob", "idle");
     let pane = world.team("demo").member("bob").expect("bob")["tmuxPaneId"].clone();
-    (inside, pane.as_str().expect("a pane").to_owned())
+    pane.as_str().expect("a pane").to_owned()
 }
 
 fn type_in(inside: &InsideTmux, pane: &str, text: &str) {
@@ -147,6 +154,34 @@ fn esc_and_ctrl_c_interrupt_a_long_call_and_notify_the_lead() {
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
+#[test]
+fn a_pane_shows_how_long_a_call_takes_and_recalls_lines_of_an_earlier_process() {
+    let api = FakeApi::start(brain);
+    let world = world_over(&api);
+    let (inside, pane) = bob_in_a_pane(&world);
+    type_in(&inside, &pane, "work for long");
+    press(&inside, &pane, "Enter");
+    world.wait_until("the row counts seconds", || {
+        let screen = inside.tmux().screen(&pane);
+        let mut rows = screen.lines().map(str::trim_end);
+        rows.any(|row| row.contains(" Bash ") && row.ends_with(" s") && !row.ends_with(" 0 s"))
+    });
+    press(&inside, &pane, "Escape");
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["shutdown", "bob", "--force"]).ok();
+    let directory = world.team("demo").member_directory("bob");
+    let log = std::fs::read_to_string(directory.join("output.log")).expect("bob's output");
+    assert!(
+        log.contains("sleep 600") && !log.contains("Bash 1 s"),
+        "{log}"
+    );
+    let pane = spawn_bob(&world, &inside, &["--fresh"]);
+    inside.tmux().wait_for_text(&pane, "bob >");
+    press(&inside, &pane, "Up");
+    inside.tmux().wait_for_text(&pane, "bob > work for long");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
 /// Bob in a pane of the user's tmux, who asks before he makes a file, with these variables of the
 /// spawner.
 fn bob_asks_in_a_pane(world: &World, variables: &[(String, String)]) -> (InsideTmux, String) {
@@ -182,7 +217,15 @@ fn a_key_in_a_teammates_own_pane_answers_its_request() {
         .wait_for_text(&pane, "bob asks: Bash touch made");
     inside
         .tmux()
-        .wait_for_text(&pane, "3: no; with a reason: swarm deny ");
+        .wait_for_text(&pane, "3: no; you can type a reason");
+    press(&inside, &pane, "Escape");
+    inside
+        .tmux()
+        .wait_for_text(&pane, "1 request postponed; Esc shows it");
+    let is_shown = || inside.tmux().screen(&pane).contains("1: yes, this once");
+    assert!(!is_shown());
+    press(&inside, &pane, "Escape");
+    world.wait_until("the request is shown again", is_shown);
     let made = world.project().join("made");
     world.wait_until("the call that was allowed by a key", || {
         press(&inside, &pane, "C-u");

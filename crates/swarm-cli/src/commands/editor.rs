@@ -1,6 +1,10 @@
 //! Editing of texts in the person's editor.
 
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::process::Command;
+
+use swarm_config::Environment;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -20,38 +24,50 @@ pub(super) struct EditorDraft<'a> {
 impl EditorDraft<'_> {
     /// Opens the text in the person's editor and returns the result.
     pub(super) fn edit(&self, app: &App) -> Result<String, Failure> {
-        let named = ["VISUAL", "EDITOR"]
-            .into_iter()
-            .find_map(|name| app.env.get(name));
-        let words = named
-            .and_then(shlex::split)
-            .filter(|words| !words.is_empty());
-        let Some((program, arguments)) = words.as_deref().and_then(<[String]>::split_first) else {
-            let hint = format!("set EDITOR, or {}", self.without);
-            return Err(Failure::usage("no editor is set").with_hint(hint));
-        };
         let directory = app.root.join("swarm");
         swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
         let path = directory.join(format!("{}-{}", std::process::id(), self.name));
         swarm_os::replace_alone(&path, self.text.as_bytes()).map_err(anyhow::Error::from)?;
-        let ended = Command::new(program).args(arguments).arg(&path).status();
+        let ended = edit_file(&app.env, &path);
         let left = swarm_os::read_optional(&path);
         std::fs::remove_file(&path)?;
-        let undone = self.undone;
-        match ended {
-            Ok(status) if status.success() => {}
-            Ok(status) => {
-                return Err(Failure::usage(format!(
-                    "the editor `{program}` failed ({status}): {undone}"
-                )));
-            }
-            Err(error) => {
-                return Err(Failure::usage(format!(
-                    "the editor `{program}` cannot be run: {error}"
-                )));
-            }
-        }
+        ended.map_err(|failure| Failure {
+            message: format!("{}: {}", failure.message, self.undone),
+            hint: failure
+                .hint
+                .map(|hint| format!("{hint}, or {}", self.without)),
+            ..failure
+        })?;
         let left = left.map_err(anyhow::Error::from)?.unwrap_or_default();
         String::from_utf8(left).map_err(|_| Failure::usage("the edited text is not UTF-8"))
     }
+}
+
+/// Opens a file in the person's editor and waits until it is closed: `VISUAL`, `EDITOR`, or `vi` in a
+/// terminal.
+///
+/// # Errors
+/// Returns an error if the editor fails, or if none is set outside a terminal.
+pub(super) fn edit_file(env: &Environment, file: &Path) -> Result<(), Failure> {
+    let mut named = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .filter_map(|name| env.get(name));
+    let editor = match named.find(|editor| !editor.trim().is_empty()) {
+        Some(editor) => editor,
+        None if io::stdin().is_terminal() => "vi",
+        None => return Err(Failure::usage("no editor is set").with_hint("set EDITOR")),
+    };
+    // A shell runs it, as in git, because it may contain arguments: `code --wait`.
+    let status = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file)
+        .status()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "the editor `{editor}` failed ({status})"
+    )))
 }

@@ -53,7 +53,7 @@ pub(crate) use command::Args;
 pub(crate) use completions::answer as answer_shell;
 
 pub(crate) use acting::CommandActor;
-pub(crate) use lead::PaneQuestions;
+pub(crate) use lead::{InputHistory, PaneQuestions};
 pub(crate) use runtime::runtime;
 pub(crate) use typed_command::TypedCommands;
 

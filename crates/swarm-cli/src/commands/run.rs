@@ -186,6 +186,10 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     };
     let hint = if is_taken {
         "choose another name".to_owned()
+    } else if app.store.team(team).is_remote() {
+        format!(
+            "let a lead carry on in it with `swarm resume {team} PROMPT`, or choose another name"
+        )
     } else {
         format!(
             "let a lead carry on in it with `swarm resume {team} PROMPT`, choose another name, or delete it with \

@@ -31,6 +31,9 @@ const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
 const SCRATCHPAD: &str = "scratchpad";
 /// The append-only log in a scratchpad.
 const DECISIONS: &str = "decisions.md";
+/// Files and directories of the state directory with secrets: the API's credentials, and the password
+/// and the data of a hub that runs on this machine.
+const SECRETS: [&str; 2] = [".credentials.json", "swarm/hub"];
 /// Files of a process that expose its secrets.
 const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 
@@ -57,7 +60,7 @@ impl ProtectedPaths {
         roots.extend(resolve(root).filter(|real| real != root));
         let hidden = roots
             .iter()
-            .map(|root| root.join(".credentials.json"))
+            .flat_map(|root| SECRETS.map(|secret| root.join(secret)))
             .collect();
         Self {
             roots,
@@ -409,6 +412,8 @@ mod tests {
             "/proc/self/mem",
             "/k/id_rsa",
             "/r/.credentials.json",
+            "/r/swarm/hub/credentials",
+            "/r/swarm/hub/nats.conf",
         ] {
             assert!(protected.read_refusal(Path::new(path)).is_some(), "{path}");
             assert!(protected.write_refusal(Path::new(path)).is_some(), "{path}");
@@ -417,6 +422,7 @@ mod tests {
             "/run/spawn2",
             "/proc/cpuinfo",
             "/r/teams/t/config.json",
+            "/r/swarm/bin",
             "/repo/.git/config",
         ] {
             assert_eq!(protected.read_refusal(Path::new(path)), None, "{path}");

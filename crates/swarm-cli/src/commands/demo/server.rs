@@ -110,7 +110,7 @@ impl DemoServer {
             && let Err(error) = server.ended().await
         {
             tracing::debug!(%error, "the end of the tmux server is not noticed");
-            pending().await
+            pending::<()>().await;
         }
     }
 

@@ -115,7 +115,8 @@ async fn in_terminal(
     };
     let report = Box::pin(lead(parts, hooks, prompt)).await;
     if let (Some(typist), Some(console)) = (typist, terminal.console()) {
-        typist.commands.keep_draft(&console.text());
+        let unsent = typist.queue.unsent(&console.text());
+        typist.commands.keep_draft(&unsent);
     }
     report
 }

@@ -1,9 +1,12 @@
-//! Input history of leads, shared by the sessions in a directory.
+//! Input history of leads, shared by the sessions in a directory, and of teammates.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+/// Name of the file.
+const FILE: &str = "input-history.jsonl";
 
 /// Number of bytes read from the end of the file.
 const READ: u64 = 1024 * 1024;
@@ -14,27 +17,38 @@ const LONGEST: usize = 16 * 1024;
 /// A typed line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
-    project: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<PathBuf>,
     text: String,
 }
 
-/// The lines of one directory, in a file that all directories share.
+/// The lines typed to leads in one directory, in a file that all directories share, or those typed
+/// to a teammate.
 #[derive(Debug, Clone)]
-pub(super) struct InputHistory {
+pub(crate) struct InputHistory {
     file: PathBuf,
-    project: PathBuf,
+    /// Directory of a lead.
+    project: Option<PathBuf>,
 }
 
 impl InputHistory {
     pub(super) fn new(root: &Path, project: &Path) -> Self {
         Self {
-            file: root.join("swarm").join("input-history.jsonl"),
-            project: project.to_owned(),
+            file: root.join("swarm").join(FILE),
+            project: Some(project.to_owned()),
+        }
+    }
+
+    /// Returns the history of a teammate, in its member directory.
+    pub(crate) fn of_member(directory: &Path) -> Self {
+        Self {
+            file: directory.join(FILE),
+            project: None,
         }
     }
 
     /// Returns the last lines, oldest first. Skips lines that cannot be read.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let bytes = swarm_os::read_ending(&self.file, READ).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
@@ -44,7 +58,7 @@ impl InputHistory {
     }
 
     /// Appends a line. Errors are only logged.
-    pub(super) fn add(&self, text: &str) {
+    pub(crate) fn add(&self, text: &str) {
         if text.len() > LONGEST {
             return;
         }
@@ -85,5 +99,16 @@ mod tests {
         here.add("second");
         assert_eq!(here.lines(), ["first\nof two", "second"]);
         assert_eq!(there.lines(), ["elsewhere"]);
+    }
+
+    #[test]
+    fn a_member_has_a_history_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let [alice, bob] = ["alice", "bob"].map(|name| root.path().join(name));
+        InputHistory::of_member(&alice).add("to alice");
+        InputHistory::of_member(&bob).add("to bob");
+        assert_eq!(InputHistory::of_member(&bob).lines(), ["to bob"]);
+        let written = std::fs::read_to_string(bob.join(FILE)).unwrap();
+        assert_eq!(written, "{\"text\":\"to bob\"}\n");
     }
 }

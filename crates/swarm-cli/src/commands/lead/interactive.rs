@@ -15,6 +15,7 @@ use super::parts::Ready;
 use super::report::summary;
 use super::session_picker::{elsewhere, pick_session};
 use super::sessions::{Earlier, open_session};
+use super::trust_question::ask_for_trust;
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::resume::{ResumeArgs, carry_on};
@@ -50,6 +51,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     require_terminal(app)?;
     acting.require_trust("lead", args.lead.trust)?;
     forbid_inspection();
+    ask_for_trust(app, &acting)?;
     let mut earlier = match args.resume.as_deref() {
         Some("") => match picked(app)? {
             Some(session) => Some(Earlier::of(app, &session)),

@@ -2,13 +2,14 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use swarm_config::Environment;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{AgentId, AnswerInPlace, AnsweredBy, RequestRecord, TeamName};
 use swarm_store::{BlockOn as _, TeamStore};
-use swarm_ui::{Console, ConsoleWriter};
+use swarm_ui::{Console, ConsoleWriter, PaneInput};
 use tokio::runtime::Handle;
 
 use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
@@ -16,6 +17,13 @@ use super::terminal_actor::TerminalActor;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
+use crate::pane_status::PaneStatus;
+
+/// The key that postpones a request.
+const ESC: char = '\u{1b}';
+
+/// A second Esc within this time interrupts the turn, also while requests are postponed.
+const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
 /// The requests of a teammate, before its pane is open.
 pub(crate) struct PaneQuestions {
@@ -43,15 +51,21 @@ impl PaneQuestions {
         })
     }
 
-    /// Shows the requests on a console from now on. Returns what takes the answer to a dialog: its id
-    /// and the key. Must be called within a runtime.
-    pub(crate) fn show_on(self, console: &Console) -> impl Fn(&str, char) + Send + use<> {
+    /// Shows the requests on a console from now on, and in its status rows how many are postponed.
+    /// Returns what takes the input about requests, and returns other input. Must be called within a
+    /// runtime.
+    pub(crate) fn show_on(
+        self,
+        console: &Console,
+        status: &Arc<PaneStatus>,
+    ) -> impl FnMut(PaneInput) -> Option<PaneInput> + Send + use<> {
         let questions = Questions {
             store: Arc::clone(&self.store),
             watcher: Arc::new(DirectoryWatcher::in_runtime(&Handle::current())),
             host: Arc::new(PaneHost {
                 console: console.clone(),
                 writer: Mutex::new(console.writer()),
+                status: Arc::clone(status),
                 pane: self,
             }),
             look: Arc::default(),
@@ -60,11 +74,12 @@ impl PaneQuestions {
         };
         questions.look.notify_one();
         tokio::spawn(questions.clone().follow());
-        move |dialog, key| questions.answer(dialog, key)
+        let mut keys = RequestKeys::new(questions, DOUBLE_ESC);
+        move |input| keys.take(input)
     }
 
     /// Answers a request, if only a person can have pressed the key.
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) -> Result<(), Failure> {
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) -> Result<(), Failure> {
         let (team, verb) = (&self.agent.team, answer.verb());
         self.actor.now(Some(team)).require_no_agent(verb)?;
         Acting::require_space_of(&*self.store, team, verb)?;
@@ -80,15 +95,56 @@ impl PaneQuestions {
                 swarm_team::answer(&*team, request, answers, by).block_on()?
             }
             KeyAnswer::Edit => return Err(Failure::usage("a pane has no editor")),
-            KeyAnswer::Deny => swarm_team::deny(&*team, request, None, by).block_on()?,
+            KeyAnswer::Deny => {
+                let why = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
+                swarm_team::deny(&*team, request, why, by).block_on()?
+            }
         };
         Ok(())
+    }
+}
+
+/// The keys that answer requests and show postponed ones again.
+struct RequestKeys {
+    questions: Questions,
+    /// A second Esc within this time interrupts the turn.
+    double_esc: Duration,
+    /// When Esc showed postponed requests.
+    shown_at: Option<Instant>,
+}
+
+impl RequestKeys {
+    fn new(questions: Questions, double_esc: Duration) -> Self {
+        Self {
+            questions,
+            double_esc,
+            shown_at: None,
+        }
+    }
+
+    /// Returns the input unless it is about requests. Esc shows postponed requests before it
+    /// interrupts.
+    fn take(&mut self, input: PaneInput) -> Option<PaneInput> {
+        match input {
+            PaneInput::Choice { dialog, key, text } => {
+                self.questions.answer(&dialog, key, &text);
+                let shown_at = self.shown_at.take().filter(|_| key == ESC);
+                let is_second = shown_at.is_some_and(|at| at.elapsed() < self.double_esc);
+                is_second.then_some(PaneInput::Interrupt)
+            }
+            PaneInput::Interrupt if self.questions.show_postponed() => {
+                self.shown_at = Some(Instant::now());
+                None
+            }
+            input => Some(input),
+        }
     }
 }
 
 /// Shows a teammate's requests in its pane.
 struct PaneHost {
     pane: PaneQuestions,
+    status: Arc<PaneStatus>,
     console: Console,
     writer: Mutex<ConsoleWriter>,
 }
@@ -102,8 +158,8 @@ impl QuestionHost for PaneHost {
         request.from == self.pane.agent.name
     }
 
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
-        if let Err(failure) = self.pane.answer(request, answer) {
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) {
+        if let Err(failure) = self.pane.answer(request, answer, why) {
             let text = swarm_ui::clean_text(&failure_text(&failure));
             let mut writer = self.writer.lock();
             // A console accepts all output.
@@ -113,17 +169,110 @@ impl QuestionHost for PaneHost {
         }
     }
 
-    fn ask(&self, request: Option<DialogRequest>) {
+    fn ask(&self, request: Option<DialogRequest>) -> bool {
         // The pane shows the commands that answer it elsewhere in any case.
         let is_person = || self.pane.actor.now(Some(&self.pane.agent.team)) == Acting::Person;
         let dialog = request.filter(|_| is_person());
+        let is_shown = dialog.is_some();
         self.console
             .ask(dialog.map(|request| request.dialog), UNARMED);
+        is_shown
     }
 
     fn command_prefix(&self) -> &'static str {
-        "swarm "
+        ", in a shell: swarm "
     }
 
-    fn waiting(&self, _open: usize, _postponed: usize) {}
+    fn waiting(&self, _open: usize, postponed: usize) {
+        self.status.set_postponed(postponed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use swarm_protocol::{MemberName, RequestId, RequestKind, RequestState, SystemClock, UnixMs};
+    use swarm_store::MemoryStore;
+
+    use super::*;
+
+    /// A pane that may show requests, or not.
+    #[derive(Default)]
+    struct Host {
+        may_show: AtomicBool,
+    }
+
+    impl QuestionHost for Host {
+        fn team(&self) -> Option<TeamName> {
+            None
+        }
+
+        fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer, _why: &str) {}
+
+        fn ask(&self, request: Option<DialogRequest>) -> bool {
+            request.is_some() && self.may_show.load(Ordering::Relaxed)
+        }
+
+        fn waiting(&self, _open: usize, _postponed: usize) {}
+    }
+
+    fn questions(host: &Arc<Host>) -> Questions {
+        Questions {
+            store: Arc::new(MemoryStore::new("/none".into(), Arc::new(SystemClock))),
+            watcher: Arc::new(DirectoryWatcher::new()),
+            host: Arc::clone(host) as Arc<dyn QuestionHost>,
+            look: Arc::default(),
+            put_off: Arc::default(),
+            shown: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn a_request_that_could_not_be_shown_is_offered_again() {
+        let request = RequestRecord {
+            id: RequestId::new("perm-1-abcdefg"),
+            number: Some(3),
+            from: MemberName::parse("bob").unwrap(),
+            spawn_id: None,
+            request: RequestKind::Sandbox {
+                host: "crates.io".to_owned(),
+            },
+            description: String::new(),
+            why: String::new(),
+            asked_at: UnixMs(1000),
+            deadline: None,
+            state: RequestState::Open,
+        };
+        let host = Arc::new(Host::default());
+        let questions = questions(&host);
+        questions.show(Some(request.clone()));
+        assert!(questions.shown.lock().is_none());
+        host.may_show.store(true, Ordering::Relaxed);
+        questions.show(Some(request));
+        assert!(questions.shown.lock().is_some());
+        questions.answer("perm-1-abcdefg", ESC, "");
+        assert!(questions.shown.lock().is_none(), "Esc may show it again");
+    }
+
+    #[test]
+    fn esc_shows_a_postponed_request_before_it_interrupts() {
+        let dismissed = || PaneInput::Choice {
+            dialog: "perm-1-abcdefg".to_owned(),
+            key: ESC,
+            text: String::new(),
+        };
+        let interrupt = Some(PaneInput::Interrupt);
+        let questions = questions(&Arc::default());
+        let mut keys = RequestKeys::new(questions, Duration::MAX);
+        assert_eq!(
+            keys.take(PaneInput::Interrupt),
+            interrupt,
+            "none is postponed"
+        );
+        assert_eq!(keys.take(dismissed()), None);
+        assert_eq!(keys.take(PaneInput::Interrupt), None, "it is shown again");
+        assert_eq!(keys.take(dismissed()), interrupt, "the second Esc");
+        assert_eq!(keys.take(dismissed()), None);
+    }
 }

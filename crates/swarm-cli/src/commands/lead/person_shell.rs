@@ -11,6 +11,8 @@ use swarm_os::process::{self, Target};
 use uuid::Uuid;
 
 use super::draft::Draft;
+use crate::commands::editor::edit_file;
+use crate::failure::Failure;
 
 /// Number of bytes kept from the end of a command's output.
 const LONGEST: usize = 30_000;
@@ -127,32 +129,10 @@ fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
 ///
 /// # Errors
 /// Returns an error if the editor fails or the text cannot be read.
-pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> anyhow::Result<String> {
+pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> Result<String, Failure> {
     let file = draft.write(text)?;
     edit_file(env, file)?;
     Ok(std::fs::read_to_string(file)?.trim_end().to_owned())
-}
-
-/// Opens a file in the person's editor and waits until it is closed.
-///
-/// # Errors
-/// Returns an error if the editor fails.
-pub(super) fn edit_file(env: &Environment, file: &Path) -> anyhow::Result<()> {
-    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| env.get(name));
-    let editor = named
-        .filter(|editor| !editor.trim().is_empty())
-        .unwrap_or("vi");
-    // EDITOR may contain arguments, as in `code --wait`.
-    let status = Command::new("sh")
-        .arg("-c")
-        .arg(format!("{editor} \"$1\""))
-        .arg("sh")
-        .arg(file)
-        .status()?;
-    if !status.success() {
-        anyhow::bail!("{editor} exited with {status}");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

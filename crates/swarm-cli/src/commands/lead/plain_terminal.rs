@@ -1,16 +1,21 @@
 //! A lead's terminal without a screen: whole lines are read and printed, as screen readers and
 //! terminals without cursor control need it.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_ui::{Dialog, PaneInput};
+use swarm_ui::{Alert, Dialog, PaneInput};
 
 use crate::output::say;
 
-/// The question of a terminal without a screen.
+/// A terminal without a screen.
 #[derive(Debug, Default)]
-pub(super) struct PlainTerminal(Mutex<Option<Asked>>);
+pub(super) struct PlainTerminal {
+    /// The open question.
+    asked: Mutex<Option<Asked>>,
+    alert: Mutex<Alert>,
+}
 
 #[derive(Debug)]
 struct Asked {
@@ -22,16 +27,30 @@ struct Asked {
 impl PlainTerminal {
     /// Sets the question, which replaces the one before; `None` withdraws it.
     pub(super) fn ask(&self, dialog: Option<Dialog>, unarmed: Duration) {
-        *self.0.lock() = dialog.map(|dialog| Asked {
+        *self.asked.lock() = dialog.map(|dialog| Asked {
             dialog,
             armed_at: Instant::now() + unarmed,
         });
     }
 
+    /// Sets how the person is notified.
+    pub(super) fn set_alert(&self, alert: Alert) {
+        *self.alert.lock() = alert;
+    }
+
+    /// Notifies the person on the terminal `out`.
+    pub(super) fn call(&self, why: &str, out: &mut dyn Write) {
+        let sequence = self.alert.lock().sequence(why);
+        // A terminal that cannot be written to must not stop the lead.
+        out.write_all(sequence.as_bytes())
+            .and_then(|()| out.flush())
+            .ok();
+    }
+
     /// Returns the meaning of a line: the answer to the question, or a line for the lead. `None` if the
     /// line may have been typed before the question appeared.
     pub(super) fn input(&self, line: &str) -> Option<PaneInput> {
-        let mut asked = self.0.lock();
+        let mut asked = self.asked.lock();
         let (Some(key), Some(open)) = (number(line), asked.as_ref()) else {
             return Some(PaneInput::Line(line.to_owned()));
         };
@@ -44,7 +63,8 @@ impl PlainTerminal {
             return None;
         }
         let dialog = asked.take()?.dialog.id;
-        Some(PaneInput::Choice { dialog, key })
+        let text = String::new();
+        Some(PaneInput::Choice { dialog, key, text })
     }
 }
 
@@ -82,6 +102,7 @@ mod tests {
             question: "bob asks: Bash touch made".to_owned(),
             details: vec!["  why: no rule covers it".to_owned()],
             choices: vec![choice('1', "yes, this once"), choice('2', "no")],
+            reason: None,
         }
     }
 
@@ -98,6 +119,7 @@ mod tests {
         let answer = PaneInput::Choice {
             dialog: "perm-1".to_owned(),
             key: '1',
+            text: String::new(),
         };
         assert_eq!(terminal.input(" 1 "), Some(answer));
         assert_eq!(terminal.input("1"), line("1"), "it was answered");
@@ -105,6 +127,19 @@ mod tests {
         assert_eq!(terminal.input("1"), None, "it may have been typed before");
         terminal.ask(None, Duration::ZERO);
         assert_eq!(terminal.input("1"), line("1"), "it was withdrawn");
+    }
+
+    #[test]
+    fn the_person_is_notified_as_the_settings_say() {
+        let terminal = PlainTerminal::default();
+        let mut out = Vec::new();
+        terminal.call("bob asks", &mut out);
+        terminal.set_alert(Alert {
+            bell: false,
+            ..Alert::default()
+        });
+        terminal.call("bob asks", &mut out);
+        assert_eq!(out, b"\x07");
     }
 
     #[test]

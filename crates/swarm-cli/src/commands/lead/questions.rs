@@ -44,20 +44,26 @@ pub(super) trait QuestionHost: Send + Sync {
         true
     }
 
-    /// Answers a request, and shows the outcome.
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer);
+    /// Answers a request, and shows the outcome. `why` is the reason of a denial, or empty.
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str);
 
-    /// Shows a request instead of the one before; `None` removes that one.
-    fn ask(&self, request: Option<DialogRequest>);
+    /// Shows a request instead of the one before; `None` removes that one. Returns whether the request
+    /// is shown; otherwise it is offered again at the next change.
+    fn ask(&self, request: Option<DialogRequest>) -> bool;
 
-    /// What precedes the name of a command that a person types here.
+    /// What separates the name of a command that a person types from its purpose.
     fn command_prefix(&self) -> &'static str {
-        "/"
+        ": /"
     }
 
     /// Whether a call can be changed in the person's editor here.
     fn can_edit(&self) -> bool {
         false
+    }
+
+    /// Whether a reason can be typed after the key that denies a request.
+    fn takes_reasons(&self) -> bool {
+        true
     }
 
     /// Whether a request whose answer was refused is shown again; otherwise it is postponed.
@@ -102,10 +108,16 @@ impl KeyAnswer {
         }
     }
 
-    /// Returns the command, without `swarm`.
-    pub(super) fn command(self, request: &RequestRecord) -> String {
+    /// Returns the command, without `swarm`. `why` is the reason of a denial, or empty.
+    pub(super) fn command(self, request: &RequestRecord, why: &str) -> String {
         let (verb, id) = (self.verb(), &request.id);
         match self {
+            Self::Deny if !why.trim().is_empty() => {
+                let why = format!("--why={}", why.trim().replace('\0', " "));
+                // Only a NUL character cannot be quoted.
+                let why = shlex::try_quote(&why).unwrap_or_default();
+                format!("{verb} {id} {why}")
+            }
             Self::Approve | Self::Deny => format!("{verb} {id}"),
             Self::ApproveAlways => format!("{verb} {id} --always"),
             Self::Option(number) => format!("{verb} {id} --answer {number}"),
@@ -151,7 +163,7 @@ impl Questions {
     }
 
     /// Shows a request unless it is already shown; `None` closes the dialog.
-    fn show(&self, request: Option<RequestRecord>) {
+    pub(super) fn show(&self, request: Option<RequestRecord>) {
         let mut shown = self.shown.lock();
         let id = shown.as_ref().map(|shown| &shown.request.id);
         if id == request.as_ref().map(|request| &request.id) {
@@ -170,28 +182,33 @@ impl Questions {
             answers: asked.answers.clone(),
         });
         drop(shown);
-        self.host.ask(asked);
+        if !self.host.ask(asked) {
+            *self.shown.lock() = None;
+        }
     }
 
     /// Returns the oldest pending request that was not dismissed.
     async fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let mut open = self.store.team(team).requests().await?.requests;
         open.retain(|request| is_open(request) && self.host.shows(request));
-        let put_off = self.put_off.lock();
+        let mut put_off = self.put_off.lock();
+        put_off.retain(|id| open.iter().any(|request| request.id == *id));
         let all = open.len();
         open.retain(|request| !put_off.contains(&request.id));
         self.host.waiting(all, all - open.len());
         Ok(open.into_iter().min_by_key(|request| request.asked_at))
     }
 
-    /// Shows the postponed requests again.
-    pub(super) fn show_postponed(&self) {
-        self.put_off.lock().clear();
+    /// Shows the postponed requests again. Returns whether there were any.
+    pub(super) fn show_postponed(&self) -> bool {
+        let postponed = std::mem::take(&mut *self.put_off.lock());
         self.look.notify_one();
+        !postponed.is_empty()
     }
 
-    /// Answers the request with this id according to the pressed key.
-    pub(super) fn answer(&self, id: &str, key: char) {
+    /// Answers the request with this id according to the pressed key, with a reason unless that is
+    /// empty.
+    pub(super) fn answer(&self, id: &str, key: char, why: &str) {
         let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
         let is_it = |shown: &ShownRequest| shown.request.id.as_str() == id;
         let answer = at.and_then(|at| {
@@ -200,22 +217,25 @@ impl Questions {
             let answer = shown.answers.get(at as usize)?;
             Some((shown.request.clone(), *answer))
         });
-        match answer {
-            Some((request, answer)) => {
-                self.host.answer(&request, answer);
-                if self.host.asks_again() {
-                    // The dialog is closed, but the answer may have been refused.
-                    let mut shown = self.shown.lock();
-                    *shown = shown.take().filter(|shown| !is_it(shown));
-                } else {
-                    self.put_off.lock().insert(RequestId::new(id));
-                }
-            }
-            None => {
+        if let Some((request, answer)) = answer {
+            self.host.answer(&request, answer, why);
+            if self.host.asks_again() {
+                // The answer may have been refused.
+                self.closed(id);
+            } else {
                 self.put_off.lock().insert(RequestId::new(id));
             }
+        } else {
+            self.put_off.lock().insert(RequestId::new(id));
+            self.closed(id);
         }
         self.look.notify_one();
+    }
+
+    /// Records that a key has closed the dialog of a request, so that it can be shown again.
+    fn closed(&self, id: &str) {
+        let mut shown = self.shown.lock();
+        *shown = shown.take().filter(|shown| shown.request.id.as_str() != id);
     }
 }
 
@@ -238,7 +258,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         Some([asked]) if !asked.several => {
             what.clone_from(&asked.question);
             details = vec![format!(
-                "  in your own words: {prefix}approve {id} --answer TEXT"
+                "  in your own words{prefix}approve {id} --answer TEXT"
             )];
             let options = asked.options.iter().take(MOST_OPTIONS).enumerate();
             answers.extend(options.map(|(at, (label, about))| {
@@ -251,7 +271,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         }
         Some(asked) => {
             let each = " --answer TEXT".repeat(asked.len());
-            details.push(format!("  answer: {prefix}approve {id}{each}"));
+            details.push(format!("  answer{prefix}approve {id}{each}"));
         }
         None => {
             let yes = match &request.request {
@@ -265,7 +285,11 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
             }));
         }
     }
-    let no = format!("no; with a reason: {prefix}deny {id} --why TEXT");
+    let no = if host.takes_reasons() {
+        "no; you can type a reason".to_owned()
+    } else {
+        format!("no; with a reason{prefix}deny {id} --why TEXT")
+    };
     answers.push((no, KeyAnswer::Deny));
     let is_host = matches!(request.request, RequestKind::Sandbox { .. });
     if asked.is_none() && !is_host && host.can_edit() {
@@ -274,7 +298,11 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     }
     let (labels, answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     let choices = labels.into_iter().zip('1'..='9');
+    let deny = answers.iter().position(|answer| *answer == KeyAnswer::Deny);
     let dialog = Dialog {
+        reason: deny
+            .filter(|_| host.takes_reasons())
+            .and_then(|at| ('1'..='9').nth(at)),
         id: request.id.to_string(),
         question: format!("{} asks: {what}", request.from),
         details,
@@ -323,6 +351,9 @@ mod tests {
 
     use super::*;
 
+    /// As in a pane.
+    const PREFIX: &str = ", in a shell: swarm ";
+
     fn request(tool: &str, input: Value, suggestions: Vec<Value>) -> RequestRecord {
         RequestRecord {
             id: RequestId::new("perm-1-abcdefg"),
@@ -354,12 +385,14 @@ mod tests {
             None
         }
 
-        fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer) {}
+        fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer, _why: &str) {}
 
-        fn ask(&self, _request: Option<DialogRequest>) {}
+        fn ask(&self, _request: Option<DialogRequest>) -> bool {
+            true
+        }
 
         fn command_prefix(&self) -> &'static str {
-            if self.is_pane { "swarm " } else { "/" }
+            if self.is_pane { PREFIX } else { ": /" }
         }
 
         fn can_edit(&self) -> bool {
@@ -393,11 +426,15 @@ mod tests {
             [
                 "1 yes, this once",
                 "2 yes, and for the rest of its session: Bash(touch:*)",
-                "3 no; with a reason: /deny p3 --why TEXT",
+                "3 no; you can type a reason",
                 "4 change it in your editor, then allow it",
             ]
         );
-        let commands = answers.into_iter().map(|answer| answer.command(&asked));
+        assert_eq!(shown.reason, Some('3'));
+        let why = "it's not -\nneeded";
+        let denied = shlex::split(&KeyAnswer::Deny.command(&asked, why)).unwrap();
+        assert_eq!(denied, ["deny", "perm-1-abcdefg", &format!("--why={why}")]);
+        let commands = answers.into_iter().map(|answer| answer.command(&asked, ""));
         assert_eq!(
             commands.collect::<Vec<_>>(),
             [
@@ -433,12 +470,12 @@ mod tests {
         let (shown, answers) = dialog(&asked, &PANE);
         assert_eq!(
             shown.details,
-            ["  in your own words: swarm approve p3 --answer TEXT"]
+            ["  in your own words, in a shell: swarm approve p3 --answer TEXT"]
         );
         assert_eq!(shown.question, "bob asks: Which colour?");
         assert_eq!(labels(&shown)[..2], ["1 red: about it", "2 blue: about it"]);
         let second = "approve perm-1-abcdefg --answer 2";
-        assert_eq!(answers[1].command(&asked), second);
+        assert_eq!(answers[1].command(&asked, ""), second);
         assert_eq!(answers[2], KeyAnswer::Deny);
     }
 }

@@ -10,11 +10,15 @@ use swarm_protocol::{LEAD_NAME, PermissionMode};
 use swarm_ui::{Document as _, Picker, PickerItem, Theme};
 
 use super::configured::{DIFF, MEMORY, REVIEW, hooks, rules, servers, skills};
-use super::person_shell::edit_file;
-use super::slash::{TerminalCommands, Typed};
+use super::slash::{TerminalCommands, Typed, is_plan};
 use super::terminal::LeadTerminal;
 use super::transcript_document::TranscriptDocument;
 use crate::agent_config;
+use crate::commands::editor::edit_file;
+use crate::output::failure_text;
+
+/// Reply to `/plan` with another `/plan` as its task.
+const NESTED_PLAN: &str = "`/plan` takes a task, not another `/plan`";
 
 impl TerminalCommands {
     /// Runs a command of this module. `None` for other commands.
@@ -32,6 +36,10 @@ impl TerminalCommands {
             ("mcp", "") => self.show_long("/mcp", &servers(&self.agent_config)),
             ("skills", "") => self.show_long("/skills", &skills(&self.agent_config)),
             ("memory", "") => self.pick_memory(),
+            // Each level would use the stack, and a paste has room for many.
+            ("plan", task) if is_plan(task) && !self.has_prompt_file(name) => {
+                self.show(NESTED_PLAN.to_owned());
+            }
             ("plan", task) if !self.has_prompt_file(name) => {
                 // A stopped lead no longer receives.
                 self.lead
@@ -150,7 +158,7 @@ impl TerminalCommands {
     pub(super) fn edit_memory(&self, terminal: &LeadTerminal, file: &str) {
         match terminal.lend(|| edit_file(&self.env, Path::new(file))) {
             Ok(()) => self.show(format!("edited {file}; new conversations read it")),
-            Err(error) => self.show(format!("the editor failed: {error}")),
+            Err(failure) => self.show(failure_text(&failure)),
         }
     }
 }

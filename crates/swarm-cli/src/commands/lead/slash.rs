@@ -62,8 +62,10 @@ const HELP: &str = "\
 /resume                       continue an earlier conversation
 /NAME                         the prompt in .claude/commands/NAME.md
 !COMMAND                      run a command in your own shell
-/quit                         end the session and shut the team down
+/quit                         end the session and shut the team down";
 
+/// Text of `/help` about the keys of a terminal with a screen.
+const KEYS: &str = "\
 Esc      interrupt the lead;      Alt-Enter  new line
          twice: /rewind
 Ctrl-C   empty the line, or       Up, Down   earlier lines
@@ -73,6 +75,10 @@ Shift-Tab  next permission mode   Ctrl-G     write in your editor
 Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
 Ctrl-X   as /compact              Ctrl-T     team panel
 Ctrl-V   attach the image in the clipboard
+
+While the lead works, Enter queues a prompt, which is sent when the turn ends. Up on an empty
+line takes the last one back; Ctrl-S sends a prompt now, or on an empty line all that is queued
+(also Ctrl-Enter, in terminals that report it).
 
 In the team panel: Enter shows the conversation of a member, m writes a message to it,
 i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
@@ -85,6 +91,11 @@ const OWN: [&str; 7] = [
 
 /// Error of commands that need a team.
 const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
+
+/// Returns whether a line is `/plan`, with or without a task.
+pub(super) fn is_plan(line: &str) -> bool {
+    matches!(command_in(line), Some(("plan", _)))
+}
 
 /// The meaning of a typed line.
 #[derive(Debug, PartialEq, Eq)]
@@ -295,7 +306,7 @@ impl TerminalCommands {
         match (edited, terminal.console()) {
             (Ok(text), Some(console)) => console.set_text(&text),
             (Ok(_), None) => {}
-            (Err(error), _) => self.show(format!("the editor failed: {error}")),
+            (Err(failure), _) => self.show(failure_text(&failure)),
         }
     }
 
@@ -338,7 +349,10 @@ impl TerminalCommands {
 
     fn help(&self) {
         match &self.console {
-            Some(console) => console.page(Pager::new("help", Box::new(TextDocument::new(HELP)))),
+            Some(console) => {
+                let text = TextDocument::new(&format!("{HELP}\n\n{KEYS}"));
+                console.page(Pager::new("help", Box::new(text)));
+            }
             None => self.show(HELP.to_owned()),
         }
     }
@@ -404,7 +418,7 @@ impl TerminalCommands {
     pub(super) fn is_for_lead(&self, line: &str) -> bool {
         match command_in(line) {
             None | Some(("clear" | "compact" | "model" | "review", _)) => true,
-            Some(("plan", task)) if !task.is_empty() => self.is_for_lead(task),
+            Some(("plan", task)) if !task.is_empty() => !is_plan(task) && self.is_for_lead(task),
             Some(("exit" | "", _)) => false,
             Some((name, _)) => {
                 let is_own = OWN.contains(&name) || configured::NAMES.contains(&name);

@@ -17,7 +17,7 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
     tcsetattr,
 };
-use swarm_ui::{Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
+use swarm_ui::{Alert, Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
 use super::plain_terminal::PlainTerminal;
@@ -63,6 +63,8 @@ struct Modes {
     /// The original terminal modes. While a shell reads a line, the modes are its editor's, so they
     /// are only saved in the foreground.
     before: Option<Termios>,
+    /// Whether another program uses the terminal, also after it was suspended and resumed.
+    is_lent: bool,
     is_over: bool,
 }
 
@@ -171,10 +173,21 @@ impl LeadTerminal {
         self.0.screen.as_ref().map(|(console, _)| console)
     }
 
+    /// Sets how the person is notified.
+    pub(super) fn set_alert(&self, alert: Alert) {
+        match (&self.0.screen, &self.0.plain) {
+            (Some((console, _)), _) => console.set_alert(alert),
+            (None, Some(plain)) => plain.set_alert(alert),
+            (None, None) => {}
+        }
+    }
+
     /// Notifies the person.
     pub(super) fn call(&self, why: &str) {
-        if let Some(console) = self.console() {
-            console.call(why);
+        match (&self.0.screen, &self.0.plain) {
+            (Some((console, _)), _) => console.call(why),
+            (None, Some(plain)) => plain.call(why, &mut io::stderr()),
+            (None, None) => {}
         }
     }
 
@@ -184,7 +197,9 @@ impl LeadTerminal {
             console.suspend();
         }
         self.restore();
+        self.0.modes.lock().is_lent = true;
         let done = work();
+        self.0.modes.lock().is_lent = false;
         self.take_over();
         done
     }
@@ -200,7 +215,12 @@ impl LeadTerminal {
     pub(super) fn ask(&self, dialog: Option<Dialog>, unarmed: Duration) {
         match (&self.0.screen, &self.0.plain) {
             (Some((console, _)), _) => console.ask(dialog, unarmed),
-            (None, Some(plain)) => plain.ask(dialog, unarmed),
+            (None, Some(plain)) => {
+                if let Some(dialog) = &dialog {
+                    self.call(&dialog.question);
+                }
+                plain.ask(dialog, unarmed);
+            }
             (None, None) => {}
         }
     }
@@ -262,7 +282,7 @@ impl LeadTerminal {
 
     fn take_over(&self) {
         let mut modes = self.0.modes.lock();
-        if modes.is_over || self.is_plain() || !is_foreground() {
+        if modes.is_over || modes.is_lent || self.is_plain() || !is_foreground() {
             return;
         }
         if modes.before.is_none() {
@@ -282,6 +302,9 @@ impl LeadTerminal {
 
     fn restore(&self) {
         let mut modes = self.0.modes.lock();
+        if modes.is_lent {
+            return;
+        }
         if let Some((console, outlet)) = &self.0.screen {
             console.close();
             outlet.drain(LAST_WORDS);

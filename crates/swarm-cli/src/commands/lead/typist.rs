@@ -8,7 +8,7 @@ use swarm_config::{ClaudeSettings, Environment};
 use swarm_member::LeadParts;
 use swarm_protocol::{AgentEvent, MemberName, RequestRecord, SessionId, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
-use swarm_ui::{Alert, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
+use swarm_ui::{Alert, Console, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -20,6 +20,7 @@ use super::panel_actions::{PanelActions, PanelHost};
 use super::person_shell::ShellLines;
 use super::plain_terminal::text_of;
 use super::questions::{AttentiveSink, DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
+use super::queued_lines::{QueueSink, QueuedLines};
 use super::report::OutputFormat;
 use super::rewind_picker::{REWIND, confirmed};
 use super::session_picker::RESUME;
@@ -43,6 +44,9 @@ const TALK_HERE: &str =
 /// Input hint in the terminal of an interactive lead without a screen.
 const PLAIN_HERE: &str =
     "type a line to the lead; /help lists commands, Ctrl-C interrupts, Ctrl-D ends the session";
+
+/// Input hint in the terminal of a run without a screen.
+const PLAIN_RUN: &str = "type a line to the lead; /help lists commands, Ctrl-D stops the run";
 
 /// Reply to `!` without a command.
 const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
@@ -102,8 +106,14 @@ pub(super) fn read_terminal(
         terminal: terminal.clone(),
         lead: tell.clone(),
     };
+    let queue = Arc::new(QueuedLines::new(
+        terminal.console().filter(|_| parts.is_interactive).cloned(),
+        tell.clone(),
+        parts.stop.clone(),
+    ));
     let typist = Arc::new(Typist {
         history,
+        queue: Arc::clone(&queue),
         panel,
         team_look: Arc::clone(&team_look),
         next_session: Arc::clone(&app.next_session),
@@ -138,6 +148,10 @@ pub(super) fn read_terminal(
         inner: Arc::clone(&parts.events),
         status: Arc::clone(&status),
     });
+    let events = Arc::new(QueueSink {
+        inner: events,
+        queue,
+    });
     parts.events = Arc::new(AttentiveSink {
         inner: events,
         questions: shows_questions.then(|| Arc::clone(&questions.look)),
@@ -148,29 +162,39 @@ pub(super) fn read_terminal(
     }
     tokio::spawn(status.follow());
     if let Some(console) = terminal.console() {
-        let completed = Arc::clone(&commands);
-        console.complete_with(Box::new(move |text| completed.complete(text)));
-        if parts.is_interactive {
-            let attached = Arc::clone(&commands);
-            console.attach_with(Box::new(move |text| attached.images.attach(text)));
-        }
-        if let Some(draft) = commands.draft() {
-            console.set_text(&draft);
-        }
+        prepare_input(console, &commands, parts.is_interactive);
     }
     if shows_questions {
         tokio::spawn(questions.follow());
     }
     parts.person = Some(person);
     wait_for_answers(app, parts);
-    let line = match (parts.is_interactive, terminal.is_plain()) {
-        (true, true) => PLAIN_HERE,
-        (true, false) => TALK_HERE,
-        (false, _) => TYPE_HERE,
-    };
-    let line = line.to_owned();
+    let line = input_hint(parts.is_interactive, terminal.is_plain()).to_owned();
     parts.events.emit(AgentEvent::Notice { line });
     Ok(Some(typist))
+}
+
+/// Sets what the input line completes and attaches, and restores the draft of the last session.
+fn prepare_input(console: &Console, commands: &Arc<TerminalCommands>, is_interactive: bool) {
+    let completed = Arc::clone(commands);
+    console.complete_with(Box::new(move |text| completed.complete(text)));
+    if is_interactive {
+        let attached = Arc::clone(commands);
+        console.attach_with(Box::new(move |text| attached.images.attach(text)));
+    }
+    if let Some(draft) = commands.draft() {
+        console.set_text(&draft);
+    }
+}
+
+/// Returns the input hint of a lead's terminal.
+fn input_hint(is_interactive: bool, is_plain: bool) -> &'static str {
+    match (is_interactive, is_plain) {
+        (true, true) => PLAIN_HERE,
+        (true, false) => TALK_HERE,
+        (false, true) => PLAIN_RUN,
+        (false, false) => TYPE_HERE,
+    }
 }
 
 /// The sandbox of the lead's commands, for a status line command of the repository.
@@ -195,12 +219,12 @@ pub(super) fn status_line(
     if let Some(console) = terminal.console() {
         console.set_editor_mode(settings.editor_mode);
         console.set_escape_time(escape_time(&app.env));
-        console.set_alert(Alert {
-            bell: settings.notify_bell,
-            osc: desktop_alert(&app.env).filter(|_| settings.notify_osc),
-            in_tmux: app.env.get("TMUX").is_some(),
-        });
     }
+    terminal.set_alert(Alert {
+        bell: settings.notify_bell,
+        osc: desktop_alert(&app.env).filter(|_| settings.notify_osc),
+        in_tmux: app.env.get("TMUX").is_some(),
+    });
     let spawn_context = &parts.spawn_context;
     let model = spawn_context.model.rsplit('/').next();
     let own = claude.status_line(app.is_trusted()?);
@@ -246,8 +270,8 @@ impl QuestionHost for LeadHost {
         self.commands.team()
     }
 
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
-        let command = answer.command(request);
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) {
+        let command = answer.command(request, why);
         match answer {
             KeyAnswer::Edit => self.commands.show_edit(&self.terminal, &command),
             _ => self.commands.show_run(&command),
@@ -258,7 +282,11 @@ impl QuestionHost for LeadHost {
         true
     }
 
-    fn ask(&self, request: Option<DialogRequest>) {
+    fn takes_reasons(&self) -> bool {
+        !self.terminal.is_plain()
+    }
+
+    fn ask(&self, request: Option<DialogRequest>) -> bool {
         let dialog = request.map(|request| request.dialog);
         if let Some(dialog) = &dialog {
             self.status.run_command(&dialog.question);
@@ -267,6 +295,7 @@ impl QuestionHost for LeadHost {
             self.commands.show(text_of(dialog));
         }
         self.terminal.ask(dialog, UNARMED);
+        true
     }
 
     fn waiting(&self, _open: usize, _postponed: usize) {}
@@ -279,9 +308,23 @@ fn editing(line: &str) -> Option<&str> {
     edits.then(|| line.trim().trim_start_matches('/'))
 }
 
+/// Returns whether the lead answers an input in a turn. Commands to the lead take effect between two
+/// turns in any case.
+fn starts_turn(input: &PaneInput) -> bool {
+    match input {
+        PaneInput::Line(line) => {
+            let name = command_in(line).map(|(name, _)| name);
+            !matches!(name, Some("clear" | "compact" | "model"))
+        }
+        PaneInput::Prompt { .. } => true,
+        _ => false,
+    }
+}
+
 /// Handles typed input.
 pub(super) struct Typist {
     history: InputHistory,
+    pub(super) queue: Arc<QueuedLines>,
     panel: PanelActions,
     /// Notified when the team panel should show the present state.
     team_look: Arc<Notify>,
@@ -304,7 +347,9 @@ impl Typist {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.stop_lines() => return,
             PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
-            PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::Choice { dialog, key, text } => {
+                return self.questions.answer(&dialog, key, &text);
+            }
             PaneInput::TeamPanel => return self.team_look.notify_one(),
             PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
             PaneInput::Message { to, text } => return self.panel.message(&to, &text),
@@ -315,33 +360,67 @@ impl Typist {
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
             PaneInput::PasteImage => return self.paste_image(),
+            PaneInput::TakeBack => return self.take_back(),
+            PaneInput::SendNow(line) if line.is_empty() => return self.queue.send_all(),
+            PaneInput::SendNow(line) => match self.take_line(self.with_paths(&line)) {
+                Some(input) => input,
+                None => return,
+            },
             PaneInput::Line(line) => {
-                let line = self.commands.images.with_paths(&line);
-                self.history.add(&line);
-                let shell = line.strip_prefix('!').map(str::trim);
-                match shell.filter(|_| self.is_interactive) {
-                    Some("") => return self.commands.show(NO_SHELL_LINE.to_owned()),
-                    Some(shell) => return self.run_shell(shell.to_owned()),
-                    None => {}
-                }
-                if self.terminal.console().is_some() && !self.commands.is_for_lead(&line) {
-                    // Otherwise nobody could tell whose output follows.
-                    self.commands.notice(line.clone());
-                }
-                if let Some(command) = editing(&line) {
-                    return self.commands.show_edit(&self.terminal, command);
-                }
-                match self.commands.take(line) {
-                    Typed::Prompt(line) => PaneInput::Line(line),
-                    Typed::Input(input) => input,
-                    Typed::Quit => return self.end.notify_one(),
-                    Typed::Done => return,
+                let line = self.with_paths(&line);
+                match self.take_line(line.clone()) {
+                    Some(input) if starts_turn(&input) => return self.queue.send(line, input),
+                    Some(input) => input,
+                    None => return,
                 }
             }
             input => input,
         };
         // A stopped lead no longer receives.
         self.lead.send(input).ok();
+    }
+
+    fn with_paths(&self, line: &str) -> String {
+        self.commands.images.with_paths(line)
+    }
+
+    /// Runs a line that is a command. Returns the input for the lead, if any.
+    fn take_line(&self, line: String) -> Option<PaneInput> {
+        self.history.add(&line);
+        let shell = line.strip_prefix('!').map(str::trim);
+        if let Some(shell) = shell.filter(|_| self.is_interactive) {
+            match shell {
+                "" => self.commands.show(NO_SHELL_LINE.to_owned()),
+                shell => self.run_shell(shell.to_owned()),
+            }
+            return None;
+        }
+        if self.terminal.console().is_some() && !self.commands.is_for_lead(&line) {
+            // Otherwise nobody could tell whose output follows.
+            self.commands.notice(line.clone());
+        }
+        if let Some(command) = editing(&line) {
+            self.commands.show_edit(&self.terminal, command);
+            return None;
+        }
+        match self.commands.take(line) {
+            Typed::Prompt(line) => Some(PaneInput::Line(line)),
+            Typed::Input(input) => Some(input),
+            Typed::Quit => {
+                self.end.notify_one();
+                None
+            }
+            Typed::Done => None,
+        }
+    }
+
+    /// Returns the last queued line to the input line.
+    fn take_back(&self) {
+        if let Some(console) = self.terminal.console()
+            && let Some(line) = self.queue.take_back()
+        {
+            console.set_text(&line);
+        }
     }
 
     /// Attaches the image in the clipboard to the prompt. The program that reads it may take time.

@@ -127,7 +127,7 @@ struct WatchedTeam {
 impl WatchedTeam {
     fn take(&self, input: PaneInput, questions: &Questions) {
         match input {
-            PaneInput::Choice { dialog, key } => questions.answer(&dialog, key),
+            PaneInput::Choice { dialog, key, text } => questions.answer(&dialog, key, &text),
             PaneInput::Line(line) => match command_in(&line) {
                 Some((name @ ("approve" | "deny" | "requests"), rest)) => {
                     self.run(&format!("{name} {rest}"), false);
@@ -136,7 +136,9 @@ impl WatchedTeam {
                 _ => self.show(COMMANDS),
             },
             // Without a dialog, Esc shows the postponed ones again.
-            PaneInput::Interrupt => questions.show_postponed(),
+            PaneInput::Interrupt => {
+                questions.show_postponed();
+            }
             _ => {}
         }
     }
@@ -167,8 +169,8 @@ impl QuestionHost for WatchedTeam {
         Some(self.team.clone())
     }
 
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
-        let command = answer.command(request);
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) {
+        let command = answer.command(request, why);
         match answer {
             KeyAnswer::Edit => self.terminal.lend(|| self.run(&command, true)),
             _ => self.run(&command, false),
@@ -179,9 +181,10 @@ impl QuestionHost for WatchedTeam {
         true
     }
 
-    fn ask(&self, request: Option<DialogRequest>) {
+    fn ask(&self, request: Option<DialogRequest>) -> bool {
         let dialog = request.map(|request| request.dialog);
         self.terminal.ask(dialog, UNARMED);
+        true
     }
 
     fn waiting(&self, open: usize, postponed: usize) {

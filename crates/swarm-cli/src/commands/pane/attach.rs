@@ -10,7 +10,7 @@ use swarm_panes::{BackendKind, PaneStatus, backend_kind};
 use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig, TeamName};
 
 use super::output;
-use super::place::pane_of;
+use super::place::{pane_of, refuse_elsewhere};
 use crate::app::App;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
@@ -32,6 +32,7 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
     let (member, words) = match &args.name {
         Some(name) => {
             let member = members::known(&config, name)?;
+            refuse_elsewhere(app, &team, name, "attach")?;
             refuse_without_terminal(member)?;
             (member, command(app, &team, member)?)
         }

@@ -9,6 +9,7 @@ use swarm_protocol::{Event, MemberName, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 
 use super::output;
+use super::place::refuse_elsewhere;
 use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
@@ -38,6 +39,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     if !path.exists() {
         // A member's output is kept after it leaves the roster.
         members::known(&app.store.team(&team).config().block_on()?, name)?;
+        refuse_elsewhere(app, &team, name, "logs")?;
     }
     if args.follow {
         return follow(app, &team, name, &path);

@@ -8,7 +8,7 @@ use swarm_panes::PaneError;
 use swarm_protocol::{Member, MemberName};
 
 use super::output;
-use super::place::pane_of;
+use super::place::{pane_of, refuse_elsewhere};
 use super::seen::seen;
 use crate::app::App;
 use crate::commands::{members, runtime};
@@ -36,6 +36,9 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
     let team = app.team()?;
     let path = output::path(app, &team, &args.name)?;
     let config = app.store.team(&team).config().block_on()?;
+    if !path.exists() {
+        refuse_elsewhere(app, &team, &args.name, "peek")?;
+    }
     let captured = match config.member(&args.name) {
         // A member's output is kept after it leaves the roster.
         None if path.exists() => None,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use swarm_panes::{Pane, PaneBackend, backend_for_pane};
-use swarm_protocol::{ErrorKind, Member};
+use swarm_protocol::{ErrorKind, Member, MemberName, TeamName};
+use swarm_store::BlockOn as _;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -30,4 +31,24 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
         position: None,
     };
     Ok((backend, pane))
+}
+
+/// Fails for a member whose process is on another machine, where its pane and its output are.
+pub(super) fn refuse_elsewhere(
+    app: &App,
+    team: &TeamName,
+    name: &MemberName,
+    command: &str,
+) -> Result<(), Failure> {
+    let record = app.store.team(team).life_record(name).block_on();
+    let here = rustix::system::uname();
+    let here = here.nodename().to_string_lossy();
+    match record.filter(|record| record.host != here) {
+        Some(record) => {
+            let message = format!("{name} runs on {}, where its output is", record.host);
+            let hint = format!("run `swarm {command} {name}` there");
+            Err(Failure::new(ErrorKind::Environment, message).with_hint(hint))
+        }
+        None => Ok(()),
+    }
 }

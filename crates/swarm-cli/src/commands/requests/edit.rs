@@ -7,7 +7,9 @@ use crate::app::App;
 use crate::commands::editor::EditorDraft;
 use crate::failure::Failure;
 
-/// Returns the changed input: `given`, or the text from the person's editor. `None` if unchanged.
+/// Returns the changed input: `given`, or the text from the person's editor. `None` if `given` changes
+/// nothing. A text that was left unchanged or emptied in the editor is an error, so that closing the
+/// editor allows nothing.
 pub(super) fn edited(
     app: &App,
     asked: &RequestRecord,
@@ -20,20 +22,32 @@ pub(super) fn edited(
             "a host cannot be changed: deny the request instead",
         ));
     }
-    let text = match given {
-        Some(text) => text.to_owned(),
-        None if is_plan => in_editor(app, asked, "md", input["plan"].as_str().unwrap_or_default())?,
-        None => {
-            let pretty = serde_json::to_string_pretty(&input).map_err(anyhow::Error::from)?;
-            in_editor(app, asked, "json", &pretty)?
-        }
+    if let Some(text) = given {
+        let edited = parsed(text)?;
+        return Ok((edited != input).then_some(edited));
+    }
+    let (suffix, before) = if is_plan {
+        let plan = input["plan"].as_str().unwrap_or_default();
+        ("md", plan.to_owned())
+    } else {
+        let pretty = serde_json::to_string_pretty(&input).map_err(anyhow::Error::from)?;
+        ("json", pretty)
     };
-    let edited = if is_plan && given.is_none() {
+    let text = in_editor(app, asked, suffix, &before)?;
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the text is empty: nothing was answered"));
+    }
+    let edited = if is_plan {
         json!({ "plan": text })
     } else {
         parsed(&text)?
     };
-    Ok((edited != input).then_some(edited))
+    // Editors add a line break at the end.
+    if edited == input || text.trim_end() == before.trim_end() {
+        let hint = format!("swarm approve {} allows it unchanged", asked.short());
+        return Err(Failure::usage("nothing was changed: nothing was answered").with_hint(hint));
+    }
+    Ok(Some(edited))
 }
 
 fn parsed(text: &str) -> Result<Value, Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_os::process::Process;
-use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_protocol::{ErrorKind, LifeRecord, MemberName, TeamName};
 use swarm_store::BlockOn as _;
 use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
@@ -38,6 +38,9 @@ pub(super) fn stop(app: &App, team: &TeamName, patience: Duration) -> Result<Exi
         return Err(Failure::new(ErrorKind::TimedOut, message));
     };
     let lead = MemberName::lead();
+    if outcome == StopOutcome::Killed {
+        end_lease(app, team, process)?;
+    }
     if app.out.json {
         app.out
             .json(&json!({ "member": lead, "outcome": outcome.word(), "released": [] }))?;
@@ -51,6 +54,19 @@ pub(super) fn stop(app: &App, team: &TeamName, patience: Duration) -> Result<Exi
             .data(&format!("{lead} has shut down, with its teammates"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the lease of a lead that was killed, which a hub would keep for some time.
+fn end_lease(app: &App, team: &TeamName, killed: Process) -> Result<(), Failure> {
+    let (files, lead) = (app.store.team(team), MemberName::lead());
+    let record = files.life_record(&lead).block_on();
+    let its = |record: &LifeRecord| {
+        i32::try_from(record.pid) == Ok(killed.pid) && record.proc_start == killed.start.to_string()
+    };
+    if let Some(record) = record.filter(its) {
+        files.end_lease(&lead, &record.spawn_id).block_on()?;
+    }
+    Ok(())
 }
 
 /// Returns how the process ended; `None` if it did not.

@@ -115,14 +115,14 @@ impl QuestionHost for ClientHost {
         self.commands.team()
     }
 
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer) {
-        let line = self.commands.run(&answer.command(request));
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) {
+        let line = self.commands.run(&answer.command(request, why));
         self.commands.notice(line);
     }
 
-    fn ask(&self, asked: Option<DialogRequest>) {
+    fn ask(&self, asked: Option<DialogRequest>) -> bool {
         let (Some(asked), Some(questions)) = (asked, self.questions.lock().clone()) else {
-            return;
+            return false;
         };
         let link = Arc::clone(&self.session.link);
         let mut params = permission_request(&asked);
@@ -135,8 +135,14 @@ impl QuestionHost for ClientHost {
             });
             // Without an answer it stays in the queue. The command that answers blocks.
             let id = asked.dialog.id;
-            tokio::task::spawn_blocking(move || questions.answer(&id, key.unwrap_or(NO_ANSWER)));
+            let key = key.unwrap_or(NO_ANSWER);
+            tokio::task::spawn_blocking(move || questions.answer(&id, key, ""));
         });
+        true
+    }
+
+    fn takes_reasons(&self) -> bool {
+        false
     }
 
     /// A client that answers automatically would repeat a refused answer endlessly.
