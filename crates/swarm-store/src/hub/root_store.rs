@@ -130,6 +130,10 @@ impl RootStore {
 #[async_trait]
 impl TeamStore for RootStore {
     fn team(&self, name: &TeamName) -> Arc<dyn Team> {
+        // A team on a hub has no roster in files. Most teams are in files, and a handle is taken often.
+        if self.files.layout.team(name).config().exists() {
+            return self.files.team(name);
+        }
         let opened = self.hub_of(name).and_then(|hub| match hub {
             Some(hub) => Ok(Some(self.hub(hub)?)),
             None => Ok(None),
