@@ -22,6 +22,8 @@ mod picker;
 mod queue;
 mod read_keys;
 mod reason;
+#[cfg(test)]
+mod recorded_screen;
 mod screen;
 mod search;
 mod status;

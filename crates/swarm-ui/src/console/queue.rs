@@ -55,26 +55,10 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::sync::Arc;
-
-    use parking_lot::Mutex;
 
     use super::*;
+    use crate::console::recorded_screen::Screen;
     use crate::theme::Theme;
-
-    #[derive(Clone, Default)]
-    struct Screen(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Screen {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn console() -> (Screen, Console) {
         let screen = Screen::default();
@@ -96,13 +80,13 @@ mod tests {
                 .map(str::to_owned)
                 .to_vec(),
         );
-        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        let shown = String::from_utf8(screen.bytes()).unwrap();
         let rows = "… +1 queued\r\nqueued: two\r\nqueued: three\r\n\
             queued: four five (Up: edit, Ctrl-S: send now)\r\nlead > ";
         assert!(shown.contains(rows), "{shown:?}");
-        screen.0.lock().clear();
+        screen.clear();
         console.set_queued(Vec::new());
-        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        let shown = String::from_utf8(screen.bytes()).unwrap();
         assert!(!shown.contains("queued"), "{shown:?}");
     }
 

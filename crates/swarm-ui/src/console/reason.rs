@@ -66,28 +66,12 @@ impl Inner {
 mod tests {
     use crate::console::dialog::{REASON_KEYS, REASON_PROMPT};
     use std::io;
-    use std::sync::Arc;
     use std::time::Duration;
 
-    use parking_lot::Mutex;
-
     use super::*;
+    use crate::console::recorded_screen::Screen;
     use crate::console::{Choice, Console, Dialog};
     use crate::theme::Theme;
-
-    #[derive(Clone, Default)]
-    struct Screen(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Screen {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     /// Returns a console with a dialog whose key 2 asks for a reason.
     fn asked() -> (Screen, Console) {
@@ -134,7 +118,7 @@ mod tests {
     fn a_choice_is_answered_with_the_reason_that_is_typed_next() {
         let (screen, console) = asked();
         assert_eq!(press(&console, "2"), None);
-        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        let shown = String::from_utf8(screen.bytes()).unwrap();
         let rows = format!("{REASON_KEYS}\r\n{REASON_PROMPT}");
         assert!(shown.ends_with(&format!("{rows}\r\u{1b}[9C")), "{shown:?}");
         assert_eq!(press(&console, "1"), None, "a key is text now");
@@ -172,7 +156,7 @@ mod tests {
         press(&console, "because");
         console.ask(None, Duration::ZERO);
         assert_eq!(console.text(), "");
-        let shown = String::from_utf8(screen.0.lock().clone()).unwrap();
+        let shown = String::from_utf8(screen.bytes()).unwrap();
         assert!(shown.contains("Up returns your reason"), "{shown:?}");
         assert_eq!(console.key(Key::Enter), None);
         console.key(Key::Up);

@@ -58,8 +58,9 @@ pub(super) struct Status {
 impl Status {
     /// Reconciles the team and reads everything once; of the journal only events after `past`.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
-        let (seen, tasks, unentered) = members_and_tasks(&app.store.team(team))?;
-        let mut requests = app.store.team(team).requests().block_on()?;
+        let team = app.store.team(team);
+        let (seen, tasks, unentered) = members_and_tasks(&team)?;
+        let mut requests = team.requests().block_on()?;
         requests.requests.retain(is_open);
         past.read_on(&*app.store, &seen.config)?;
         let inboxes = seen
@@ -80,7 +81,7 @@ impl Status {
             deaths: past.deaths.clone(),
             budgets: budget_uses(
                 &past.spending,
-                &app.store.team(team).budgets().block_on()?,
+                &team.budgets().block_on()?,
                 &app.settings.default_budgets(),
             ),
             spending: past.spending.clone(),
