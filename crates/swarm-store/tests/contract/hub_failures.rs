@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustix::process::Signal;
 use swarm_os::Liveness;
-use swarm_protocol::{ErrorKind, SpawnId, SystemClock, TaskStatus};
+use swarm_protocol::{ErrorKind, MemberName, SpawnId, SystemClock, TaskStatus};
 use swarm_store::{
-    Actor, BlockOn as _, Draft, HubSettings, HubStore, LeaseTerms, NewMember, RootStore,
+    Actor, BlockOn as _, Draft, HubSettings, HubStore, Lease, LeaseTerms, NewMember, RootStore,
     StoreError, Team, TeamStore,
 };
 use tokio::runtime::Builder;
@@ -102,7 +102,7 @@ impl Link {
         }
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         self.is_cut.store(false, Ordering::SeqCst);
     }
 }
@@ -234,10 +234,7 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
-    let lease = far
-        .take_life(&alice, &life_record(spawn))
-        .block_on()
-        .unwrap();
+    let lease = hold(&*far, &alice, spawn);
     let actor = Actor::member(&team("crew"), alice.clone(), Some(spawn));
     near.create_tasks(&[new_task("work", &[])], &Actor::person(&team("crew")))
         .block_on()
@@ -251,11 +248,8 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
     assert_eq!(done.died.len(), 1);
     let task = near.task(&id(1)).block_on().unwrap();
     assert_eq!((task.status, task.owner), (TaskStatus::Pending, None));
-    link.mend();
-    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    runtime
-        .block_on(async { tokio::time::timeout(Duration::from_mins(1), lease.lost()).await })
-        .expect("it learns that");
+    link.repair();
+    wait_until_lost(&lease);
     let error = far
         .update_task(&id(1), status(TaskStatus::Completed), &actor)
         .block_on()
@@ -282,16 +276,10 @@ fn a_holder_learns_that_its_lease_is_lost_while_the_hub_does_not_answer() {
     let scene = Scene::new();
     let crew = crew(&scene.here);
     let spawn = join(&*crew, "alice");
-    let lease = crew
-        .take_life(&name("alice"), &life_record(spawn))
-        .block_on()
-        .unwrap();
+    let lease = hold(&*crew, &name("alice"), spawn);
     assert!(!lease.is_lost());
     scene.server.signal(Signal::STOP);
-    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    runtime
-        .block_on(async { tokio::time::timeout(Duration::from_mins(1), lease.lost()).await })
-        .expect("it learns that");
+    wait_until_lost(&lease);
     assert!(lease.is_lost());
     scene.server.signal(Signal::CONT);
 }
@@ -306,10 +294,7 @@ fn a_lease_is_renewed_as_long_as_it_is_held_and_only_one_machine_gets_it() {
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
-    let lease = near
-        .take_life(&alice, &life_record(spawn))
-        .block_on()
-        .unwrap();
+    let lease = hold(&*near, &alice, spawn);
     let began = Instant::now();
     while began.elapsed() < TERMS.term * 2 {
         assert_eq!(far.lease(&alice).block_on().unwrap(), Liveness::Alive);
@@ -346,19 +331,13 @@ fn the_lease_of_a_killed_process_ends_at_once_and_for_its_spawn_only() {
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
-    let lease = near
-        .take_life(&alice, &life_record(spawn))
-        .block_on()
-        .unwrap();
+    let lease = hold(&*near, &alice, spawn);
     let other = SpawnId::random();
     far.end_lease(&alice, &other).block_on().unwrap();
     assert_eq!(far.lease(&alice).block_on().unwrap(), Liveness::Alive);
     far.end_lease(&alice, &spawn).block_on().unwrap();
     assert_eq!(far.lease(&alice).block_on().unwrap(), Liveness::Dead);
-    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    runtime
-        .block_on(async { tokio::time::timeout(Duration::from_mins(1), lease.lost()).await })
-        .expect("a holder that is not dead learns that");
+    wait_until_lost(&lease);
 }
 
 #[test]
@@ -619,4 +598,18 @@ fn the_credentials_of_a_team_open_this_team_and_no_other() {
         .unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Environment, "{wrong}");
     crew.delete(false, true).block_on().unwrap();
+}
+
+/// Takes the lease of a member.
+fn hold(team: &dyn Team, name: &MemberName, spawn: SpawnId) -> Lease {
+    let record = life_record(spawn);
+    team.take_life(name, &record).block_on().unwrap()
+}
+
+/// Waits until the holder of a lease learns that it is lost.
+fn wait_until_lost(lease: &Lease) {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    runtime
+        .block_on(async { tokio::time::timeout(Duration::from_mins(1), lease.lost()).await })
+        .expect("it learns that");
 }
