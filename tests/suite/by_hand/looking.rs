@@ -190,3 +190,14 @@ fn a_watched_status_says_on_a_terminal_how_to_leave_it() {
         drawn[status..].contains("Ctrl-C leaves").then_some(())
     });
 }
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn programs_start_without_relocations() {
+    let world = world_with_team("demo");
+    for name in ["swarm", "swarm-teammate"] {
+        let file = std::fs::read(world.program(name)).unwrap();
+        // `e_type` of the ELF header; 2 is an executable with a fixed address, 3 one without.
+        assert_eq!(file[16..18], 2u16.to_ne_bytes(), "{name}");
+    }
+}
