@@ -92,6 +92,10 @@ uuid_id!(
     /// Budget that is set aside for one model request.
     ReservationId
 );
+uuid_id!(
+    /// An order for a node.
+    OrderId
+);
 
 /// Id of a sub-agent: `a` and 16 hex digits, as in Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

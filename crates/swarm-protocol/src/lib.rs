@@ -27,6 +27,7 @@ mod journal;
 mod mode;
 mod money;
 mod names;
+mod node;
 mod opened_envelope;
 mod outline;
 mod peer;
@@ -70,8 +71,8 @@ pub use frame::{
 pub use grant::Grant;
 pub use grant_signature::GrantSignature;
 pub use ids::{
-    MessageId, NotASubAgentId, PaneId, RequestId, ReservationId, SessionId, SpawnId, SubAgentId,
-    TaskId, TaskIdError,
+    MessageId, NotASubAgentId, OrderId, PaneId, RequestId, ReservationId, SessionId, SpawnId,
+    SubAgentId, TaskId, TaskIdError,
 };
 pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
@@ -79,9 +80,10 @@ pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
 pub use money::{Money, Price};
 pub use names::{
-    AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, PERSON_SENDER, ROOT_VARIABLE,
-    SPAWN_MARK, SYSTEM_SENDER, TeamName, sanitized_collision,
+    AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, NodeLabel, NodeName, PERSON,
+    PERSON_SENDER, ROOT_VARIABLE, SPAWN_MARK, SYSTEM_SENDER, TeamName, sanitized_collision,
 };
+pub use node::{NodeReport, Order, OrderOutcome, OrderState, Repository};
 pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use peer::{

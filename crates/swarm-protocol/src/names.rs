@@ -40,7 +40,7 @@ pub enum NameError {
         .given.escape_debug()
     )]
     Pattern {
-        /// `team` or `member`.
+        /// `team`, `member`, `node` or `label`.
         what: &'static str,
         /// The given string.
         given: String,
@@ -146,6 +146,30 @@ name_type!(
     MemberName,
     "member"
 );
+name_type!(
+    /// Name of a node of a hub.
+    NodeName,
+    "node"
+);
+name_type!(
+    /// Label of nodes.
+    NodeLabel,
+    "label"
+);
+
+impl TeamName {
+    /// Returns the name under which a hub stores its nodes. No team can have it.
+    pub fn nodes() -> Self {
+        Self("_nodes".to_owned())
+    }
+}
+
+impl NodeName {
+    /// Returns the name under which the node holds its lease.
+    pub fn holder(&self) -> MemberName {
+        MemberName(self.0.clone())
+    }
+}
 
 impl MemberName {
     /// Returns the lead's name.

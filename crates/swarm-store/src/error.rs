@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use swarm_os::OsError;
-use swarm_protocol::{Answer, ErrorKind, MemberName, RequestId, SpawnId, TaskId, TeamName};
+use swarm_protocol::{
+    Answer, ErrorKind, MemberName, NodeName, RequestId, SpawnId, TaskId, TeamName,
+};
 
 /// Result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -145,6 +147,16 @@ pub enum StoreError {
         name: MemberName,
         /// Who holds it, as a sentence.
         reason: String,
+    },
+    /// Another process is the node of this name.
+    #[error("node `{name}` has joined already: process {pid} on {host}")]
+    NodeTaken {
+        /// The node.
+        name: NodeName,
+        /// Host of the process.
+        host: String,
+        /// Its PID.
+        pid: u32,
     },
     /// A change was not made within its deadline, because others were changing the same.
     #[error("team `{team}` is being changed by others: gave up after {} ms", waited.as_millis())]
@@ -378,6 +390,7 @@ impl StoreError {
             | Self::ForeignTeam { .. }
             | Self::LeadAlive { .. }
             | Self::NameTaken { .. }
+            | Self::NodeTaken { .. }
             | Self::SpawnGone { .. }
             | Self::Taken { .. }
             | Self::NotYours { .. }

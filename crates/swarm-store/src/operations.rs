@@ -23,9 +23,9 @@ macro_rules! asynchronous_team {
         use crate::roster::Place;
         use crate::{
             Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, Journal,
-            JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Posted, Presence, ReconcileReport,
-            RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard, TaskChange,
-            TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, VerifyKey,
+            JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Orders, Posted, Presence,
+            ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard,
+            TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, VerifyKey,
         };
 
         #[async_trait]
@@ -76,6 +76,10 @@ macro_rules! asynchronous_team {
 
             fn is_remote(&self) -> bool {
                 self.is_remote()
+            }
+
+            fn orders(&self) -> Option<Orders> {
+                self.orders_for_nodes()
             }
 
             async fn is_foreign(&self) -> bool {

@@ -17,8 +17,8 @@ use swarm_protocol::{
 
 use crate::{
     Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd,
-    Leftover, MemberView, NewMember, NewTeam, Posted, ReconcileReport, RemovedMember, RequestList,
-    Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
+    Leftover, MemberView, NewMember, NewTeam, Orders, Posted, ReconcileReport, RemovedMember,
+    RequestList, Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -89,6 +89,9 @@ pub trait Team:
 
     /// Returns whether operations wait for a server on another machine.
     fn is_remote(&self) -> bool;
+
+    /// Returns the orders for nodes; `None` for a kind without a server, which has no nodes.
+    fn orders(&self) -> Option<Orders>;
 
     /// Returns whether another program created the team. It is then read-only: every change fails
     /// with [`StoreError::ForeignTeam`].

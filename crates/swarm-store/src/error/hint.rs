@@ -100,6 +100,9 @@ impl StoreError {
             | Self::HubUnreachable { .. }
             | Self::HubRefused { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
+            Self::NodeTaken { .. } => {
+                "choose another name with `--name`; if that process is gone, try again in 12 seconds".to_owned()
+            }
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),

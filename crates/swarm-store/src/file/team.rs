@@ -12,7 +12,7 @@ use crate::file::hub_file;
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
 use crate::reconcile::finding;
-use crate::{MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
+use crate::{MemberView, Orders, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their
 /// own.
@@ -54,6 +54,11 @@ impl FileTeam {
     #[expect(clippy::unused_self, reason = "other kinds may be")]
     pub(crate) fn is_remote(&self) -> bool {
         false
+    }
+
+    #[expect(clippy::unused_self, reason = "other kinds have some")]
+    pub(crate) fn orders_for_nodes(&self) -> Option<Orders> {
+        None
     }
 
     pub(crate) fn is_foreign(&self) -> bool {

@@ -12,7 +12,8 @@ use swarm_protocol::{TeamConfig, TeamName};
 use super::store::{HubStore, exists};
 use crate::file::hub_file;
 use crate::{
-    FileStore, HubReport, HubSettings, Leftover, NewTeam, Result, StoreError, Team, TeamStore,
+    FileStore, HubReport, HubSettings, Leftover, NewTeam, Nodes, Result, StoreError, Team,
+    TeamStore,
 };
 
 /// How long a hub that may have moved is asked for a team.
@@ -96,6 +97,14 @@ impl RootStore {
     /// If it cannot be reached, or the team is not there.
     pub async fn hub_report(&self, team: &TeamName, hub: HubSettings) -> Result<HubReport> {
         self.hub(hub)?.report(team).await
+    }
+
+    /// Returns the nodes of a hub.
+    ///
+    /// # Errors
+    /// If the thread of the connection cannot be started.
+    pub fn nodes(&self, hub: HubSettings) -> Result<Nodes> {
+        Ok(self.hub(hub)?.nodes())
     }
 
     fn refuse_if_known(&self, team: &TeamName) -> Result<()> {

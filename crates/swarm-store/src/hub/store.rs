@@ -16,8 +16,8 @@ use crate::nats::{Background, Connection, NatsSpace};
 use crate::observer::Observer;
 use crate::records::{Local, Patience, RecordsTeam};
 use crate::{
-    HubReport, HubSettings, LeaseTerms, Leftover, NewTeam, Result, StoreError, StoreLimits, Team,
-    TeamStore,
+    HubReport, HubSettings, LeaseTerms, Leftover, NewTeam, Nodes, Result, StoreError, StoreLimits,
+    Team, TeamStore,
 };
 
 /// [`TeamStore`] on a hub. Members' own files are below one config directory, as those of
@@ -109,6 +109,11 @@ impl HubStore {
         on_blocking_pool(move || space.report(REPORT)).await
     }
 
+    /// Returns the nodes of the hub.
+    pub fn nodes(&self) -> Nodes {
+        Nodes::new(self.handle(&TeamName::nodes()))
+    }
+
     fn hub(&self) -> &HubSettings {
         &self.shared.hub
     }
@@ -133,7 +138,7 @@ impl HubStore {
         };
         RecordsTeam::new(
             team.clone(),
-            self.space(team),
+            (self.space(team), self.space(&TeamName::nodes())),
             Arc::clone(&self.clock),
             self.limits.clone(),
             local,

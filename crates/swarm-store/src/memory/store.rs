@@ -12,7 +12,7 @@ use super::faults::{Faults, Hold};
 use super::space::{MemorySpace, Shared};
 use crate::file::Layout;
 use crate::records::{Local, Patience, RecordsTeam};
-use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
+use crate::{Leftover, NewTeam, Nodes, Result, StoreLimits, Team, TeamStore};
 
 /// [`TeamStore`](crate::TeamStore) in memory, shared by its clones.
 #[derive(Debug, Clone)]
@@ -79,18 +79,23 @@ impl MemoryStore {
         format!("{:?}", self.shared.teams.lock())
     }
 
+    /// Returns the nodes.
+    pub fn nodes(&self) -> Nodes {
+        Nodes::new(self.handle(&TeamName::nodes()))
+    }
+
     /// Returns the handle of a team.
     fn handle(&self, name: &TeamName) -> RecordsTeam {
-        let space = MemorySpace {
-            shared: Arc::clone(&self.shared),
-            team: name.clone(),
+        let space = |team| {
+            let shared = Arc::clone(&self.shared);
+            Arc::new(MemorySpace { shared, team })
         };
         let local = Local {
             layout: Layout::new(self.scratch.clone()),
         };
         RecordsTeam::new(
             name.clone(),
-            Arc::new(space),
+            (space(name.clone()), space(TeamName::nodes())),
             Arc::clone(&self.clock),
             self.limits.clone(),
             local,
@@ -117,7 +122,9 @@ impl TeamStore for MemoryStore {
     }
 
     async fn teams(&self) -> Result<Vec<TeamName>> {
-        Ok(self.shared.teams.lock().keys().cloned().collect())
+        let teams = self.shared.teams.lock();
+        let names = teams.keys().filter(|name| **name != TeamName::nodes());
+        Ok(names.cloned().collect())
     }
 
     async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {

@@ -9,7 +9,9 @@ mod accounts;
 mod bell;
 mod call;
 mod mailbox;
+mod nodes;
 mod operations;
+mod orders;
 mod presence;
 mod reconcile;
 mod record;
@@ -23,6 +25,8 @@ mod watch;
 
 pub(crate) use bell::Bells;
 pub(crate) use call::Patience;
+pub use nodes::{NodeView, Nodes};
+pub use orders::Orders;
 pub(crate) use space::{
     Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
 };

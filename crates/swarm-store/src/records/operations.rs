@@ -23,7 +23,7 @@ impl RecordsTeam {
     }
 
     /// Runs an operation on the blocking pool.
-    async fn run_blocking<T: Send + 'static>(
+    pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> T {

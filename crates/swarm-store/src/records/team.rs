@@ -30,6 +30,8 @@ pub(crate) struct RecordsTeam {
     pub(super) observer: Observer,
     pub(super) patience: Patience,
     pub(super) call: Call,
+    /// The nodes of the same server.
+    pub(super) nodes: Arc<dyn Space>,
 }
 
 /// Directories on this machine.
@@ -42,7 +44,7 @@ pub(crate) struct Local {
 impl RecordsTeam {
     pub(crate) fn new(
         team: TeamName,
-        space: Arc<dyn Space>,
+        (space, nodes): (Arc<dyn Space>, Arc<dyn Space>),
         clock: Arc<dyn Clock>,
         limits: StoreLimits,
         local: Local,
@@ -57,6 +59,7 @@ impl RecordsTeam {
             observer: Observer::default(),
             call: Call::new(&patience, false),
             patience,
+            nodes,
         }
     }
 

@@ -16,6 +16,7 @@ mod hub_failures;
 mod journal;
 mod kinds;
 mod mail;
+mod nodes;
 mod presence;
 mod rebuild;
 mod requests;
@@ -132,6 +133,14 @@ contract! {
         d2_a_delivery_is_recorded_once_and_acknowledges,
         acknowledged_mail_beyond_the_limit_is_archived_oldest_first,
         a_message_to_many_reaches_each_and_one_failure_does_not_affect_the_others,
+    }
+    nodes {
+        a_node_is_one_process_and_is_lost_without_it,
+        the_lease_of_a_dead_process_of_this_machine_is_free,
+        an_announced_order_is_seen_once_and_only_by_the_process_that_it_was_announced_to,
+        of_eight_that_take_an_order_one_gets_it,
+        a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out,
+        only_who_carries_an_order_out_finishes_it,
     }
     presence {
         the_state_of_a_member_follows_from_lock_and_report,

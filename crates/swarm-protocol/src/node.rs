@@ -1,0 +1,87 @@
+//! Nodes of a hub, and orders for them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentId, NodeLabel, OrderId, SpawnId, UnixMs};
+
+/// What a node reports about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReport {
+    /// Name of its host.
+    pub host: String,
+    /// Version of swarm.
+    pub version: String,
+    /// Most members that run on it at a time.
+    pub slots: u32,
+    /// Labels by which it can be chosen.
+    pub labels: BTreeSet<NodeLabel>,
+    /// By how many milliseconds the hub's clock is ahead of its own.
+    pub clock_ahead_ms: i64,
+    /// When it joined, by its own clock.
+    pub since: UnixMs,
+    /// Members that run on it.
+    pub members: Vec<AgentId>,
+}
+
+/// A command of swarm that a node carries out for a team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Order {
+    /// Id.
+    pub id: OrderId,
+    /// The command and its arguments, without the name of the program and the team.
+    pub words: Vec<String>,
+    /// Standard input of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Repository in which a spawned member works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<Repository>,
+    /// What has become of it.
+    pub state: OrderState,
+}
+
+/// A commit of a repository. Nodes have repositories of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Repository {
+    /// Root commit, which identifies the repository.
+    pub root: String,
+    /// Commit from which the member starts.
+    pub base: String,
+    /// URL from which the commit can be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// Name of a value of the team with a git bundle that has the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+}
+
+/// State of an order. It is taken once: by one process of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OrderState {
+    /// No node has taken it.
+    Open,
+    /// A process of the node carries it out.
+    Taken(SpawnId),
+    /// The process that carries it out cancels it.
+    Withdrawn(SpawnId),
+    /// The command has ended.
+    Done(OrderOutcome),
+}
+
+/// What a command of a node printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderOutcome {
+    /// Exit code.
+    pub code: u8,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}

@@ -1,0 +1,233 @@
+//! The nodes of a hub in records.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{LifeRecord, NodeName, NodeReport, OrderId, TeamName};
+
+use super::record::{Outbox, Record, Value, Versioned, to_bytes};
+use super::space::{Taken, WriteId};
+use super::team::RecordsTeam;
+use crate::{Changes, Lease, LeaseEnd, Result, StoreError};
+
+fn nodes() -> Record<NodesValue> {
+    Record::new("nodes")
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct NodesValue(BTreeMap<NodeName, NodeValue>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeValue {
+    report: NodeReport,
+    is_draining: bool,
+    /// Orders that it has not seen.
+    orders: Vec<(TeamName, OrderId)>,
+}
+
+impl Value for NodesValue {
+    fn initial() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// A node of a hub.
+#[derive(Debug, Clone)]
+pub struct NodeView {
+    /// Name.
+    pub name: NodeName,
+    /// Its last report.
+    pub report: NodeReport,
+    /// Whether it takes no more orders.
+    pub is_draining: bool,
+    /// Its process, while it holds the lease of the node; `None` if it is lost.
+    pub process: Option<LifeRecord>,
+}
+
+/// The nodes of a hub, in a key space of their own.
+#[derive(Debug, Clone)]
+pub struct Nodes {
+    records: RecordsTeam,
+}
+
+impl Nodes {
+    /// `records` are those of [`TeamName::nodes`].
+    pub(crate) fn new(records: RecordsTeam) -> Self {
+        Self { records }
+    }
+
+    /// Adds a node, or replaces a lost one of this name. Orders that were announced before are
+    /// forgotten. The node counts as lost when the lease is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::NodeTaken`].
+    pub async fn join(
+        &self,
+        name: &NodeName,
+        report: NodeReport,
+        process: &LifeRecord,
+    ) -> Result<Lease> {
+        let (name, process) = (name.clone(), process.clone());
+        self.records
+            .run_blocking(move |records| join(records, &name, &report, &process))
+            .await
+    }
+
+    /// Removes a node.
+    pub async fn leave(&self, name: &NodeName) -> Result<()> {
+        let name = name.clone();
+        self.change(move |all| drop(all.remove(&name))).await
+    }
+
+    /// Replaces the report of a node.
+    pub async fn report(&self, name: &NodeName, report: NodeReport) -> Result<()> {
+        let name = name.clone();
+        self.change(move |all| {
+            if let Some(node) = all.get_mut(&name) {
+                node.report = report.clone();
+            }
+        })
+        .await
+    }
+
+    /// Tells a node to take no more orders. Returns `false` if there is no such node.
+    pub async fn drain(&self, name: &NodeName) -> Result<bool> {
+        let name = name.clone();
+        self.change(move |all| {
+            let node = all.get_mut(&name);
+            node.map(|node| node.is_draining = true).is_some()
+        })
+        .await
+    }
+
+    /// Tells a node about an order. Returns `false` if there is no such node.
+    pub async fn announce(&self, name: &NodeName, team: &TeamName, order: OrderId) -> Result<bool> {
+        let (name, news) = (name.clone(), (team.clone(), order));
+        self.change(move |all| {
+            let node = all.get_mut(&name);
+            node.map(|node| {
+                if !node.orders.contains(&news) {
+                    node.orders.push(news.clone());
+                }
+            })
+            .is_some()
+        })
+        .await
+    }
+
+    /// Returns the orders that were announced to a node since the last call.
+    pub async fn take_announced(&self, name: &NodeName) -> Result<Vec<(TeamName, OrderId)>> {
+        let name = name.clone();
+        self.records
+            .run_blocking(move |records| {
+                let known = records.read(&nodes())?;
+                if known.0.get(&name).is_none_or(|node| node.orders.is_empty()) {
+                    return Ok(Vec::new());
+                }
+                records.change(&nodes(), |all: &mut NodesValue, _: &mut Outbox| {
+                    let node = all.0.get_mut(&name);
+                    Ok(node.map_or_else(Vec::new, |node| std::mem::take(&mut node.orders)))
+                })
+            })
+            .await
+    }
+
+    /// Returns all nodes by name; none if no node has ever joined.
+    pub async fn nodes(&self) -> Result<Vec<NodeView>> {
+        self.records.run_blocking(views).await
+    }
+
+    /// Returns what resolves when a node is lost.
+    pub fn lease_end(&self, name: &NodeName) -> LeaseEnd {
+        self.records.space.lease_end(&name.holder())
+    }
+
+    /// Watches all nodes. **Watch before the first read.**
+    pub fn watch(&self) -> Changes {
+        Changes::of_records(self.records.space.heard(&nodes().key))
+    }
+
+    async fn change<R: Send + 'static>(
+        &self,
+        mut edit: impl FnMut(&mut BTreeMap<NodeName, NodeValue>) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.records
+            .run_blocking(move |records| records.change(&nodes(), |all, _| Ok(edit(&mut all.0))))
+            .await
+    }
+}
+
+fn join(
+    records: &RecordsTeam,
+    name: &NodeName,
+    report: &NodeReport,
+    process: &LifeRecord,
+) -> Result<Lease> {
+    let empty = Versioned {
+        value: NodesValue::default(),
+        outbox: Vec::new(),
+    };
+    let key = nodes().key;
+    let first = [(key.clone(), WriteId::new_v4(), to_bytes(&key, &empty)?)];
+    records.answered(true, |at_most| records.space.create(&first, at_most))?;
+    let lease = take_lease(records, name, process)?;
+    records.change(&nodes(), |all, _| {
+        let node = NodeValue {
+            report: report.clone(),
+            is_draining: false,
+            orders: Vec::new(),
+        };
+        all.0.insert(name.clone(), node);
+        Ok(())
+    })?;
+    Ok(lease)
+}
+
+/// Takes the lease of a node. The lease of a process of this machine that is dead is ended first.
+fn take_lease(records: &RecordsTeam, name: &NodeName, process: &LifeRecord) -> Result<Lease> {
+    let held_as = name.holder();
+    let take = || {
+        let id = WriteId::new_v4();
+        records.answered(true, |at_most| {
+            records.space.take_lease(&held_as, process, id, at_most)
+        })
+    };
+    let mut taken = take()?;
+    if let Taken::HeldBy(holder) = &taken
+        && holder.pid_space == process.pid_space
+        && crate::process::is_running(holder.pid, &holder.proc_start) == Some(false)
+    {
+        records.answered(true, |at_most| {
+            let space = &records.space;
+            space.end_lease(&held_as, holder.spawn_id, at_most)
+        })?;
+        taken = take()?;
+    }
+    match taken {
+        Taken::Held(held) => Ok(Lease::new(held)),
+        Taken::HeldBy(holder) => Err(StoreError::NodeTaken {
+            name: name.clone(),
+            host: holder.host,
+            pid: holder.pid,
+        }),
+    }
+}
+
+fn views(records: &RecordsTeam) -> Result<Vec<NodeView>> {
+    let all = match records.read(&nodes()) {
+        Err(StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }) => return Ok(Vec::new()),
+        all => all?.0,
+    };
+    all.into_iter()
+        .map(|(name, node)| {
+            let (_, process) = records.lease_of(&name.holder())?;
+            Ok(NodeView {
+                name,
+                report: node.report,
+                is_draining: node.is_draining,
+                process,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! The orders of a team for nodes, in a record.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName};
+
+use super::nodes::Nodes;
+use super::record::{Record, Value};
+use super::team::RecordsTeam;
+use crate::{Changes, Result};
+
+fn orders() -> Record<OrdersValue> {
+    Record::new("orders")
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct OrdersValue(BTreeMap<OrderId, Order>);
+
+impl Value for OrdersValue {
+    fn initial() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// The orders of a team. Only those who have access to the team can give it orders, whoever has
+/// access to the nodes.
+#[derive(Debug, Clone)]
+pub struct Orders {
+    team: RecordsTeam,
+    nodes: Nodes,
+}
+
+impl Orders {
+    fn new(team: RecordsTeam, nodes: Nodes) -> Self {
+        Self { team, nodes }
+    }
+
+    /// Returns the nodes of the team's hub.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Returns the name of the team.
+    pub fn team(&self) -> &TeamName {
+        &self.team.team
+    }
+
+    /// Adds an order.
+    pub async fn place(&self, order: Order) -> Result<()> {
+        let change = move |all: &mut BTreeMap<OrderId, Order>| {
+            all.insert(order.id, order.clone());
+        };
+        let work = move |team: &RecordsTeam| {
+            team.require()?;
+            changed(team, change)
+        };
+        self.team.run_blocking(work).await
+    }
+
+    /// Takes an open order for a process of a node. Returns `None` if there is none any more.
+    pub async fn take(&self, id: OrderId, by: SpawnId) -> Result<Option<Order>> {
+        self.change(move |all| {
+            let order = all.get_mut(&id)?;
+            let is_open = order.state == OrderState::Open;
+            is_open.then(|| {
+                order.state = OrderState::Taken(by);
+                order.clone()
+            })
+        })
+        .await
+    }
+
+    /// Records the outcome of an order that this process has taken. Returns `false` if it is gone.
+    pub async fn finish(&self, id: OrderId, by: SpawnId, outcome: OrderOutcome) -> Result<bool> {
+        self.change(move |all| match all.get_mut(&id) {
+            Some(order) if is_taken(order, by) => {
+                order.state = OrderState::Done(outcome.clone());
+                true
+            }
+            _ => false,
+        })
+        .await
+    }
+
+    /// Withdraws an order: an open one is removed, and the process that has taken it cancels it.
+    /// Returns the order as it is then.
+    pub async fn withdraw(&self, id: OrderId) -> Result<Option<Order>> {
+        self.change(move |all| {
+            let order = all.get_mut(&id)?;
+            if let OrderState::Taken(by) = order.state {
+                order.state = OrderState::Withdrawn(by);
+            }
+            match order.state {
+                OrderState::Open => all.remove(&id),
+                _ => Some(order.clone()),
+            }
+        })
+        .await
+    }
+
+    /// Removes an order. Returns it.
+    pub async fn remove(&self, id: OrderId) -> Result<Option<Order>> {
+        self.change(move |all| all.remove(&id)).await
+    }
+
+    /// Returns an order.
+    pub async fn order(&self, id: OrderId) -> Result<Option<Order>> {
+        let read = move |team: &RecordsTeam| Ok(team.read(&orders())?.0.remove(&id));
+        self.team.run_blocking(read).await
+    }
+
+    /// Watches the orders of the team. **Watch before the first read.**
+    pub fn watch(&self) -> Changes {
+        Changes::of_records(self.team.space.heard(&orders().key))
+    }
+
+    async fn change<R: Send + 'static>(
+        &self,
+        edit: impl FnMut(&mut BTreeMap<OrderId, Order>) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.team
+            .run_blocking(move |team| changed(team, edit))
+            .await
+    }
+}
+
+impl RecordsTeam {
+    #[expect(clippy::unnecessary_wraps, reason = "files have none")]
+    pub(super) fn orders_for_nodes(&self) -> Option<Orders> {
+        let records = Self {
+            team: TeamName::nodes(),
+            space: Arc::clone(&self.nodes),
+            ..self.clone()
+        };
+        Some(Orders::new(self.clone(), Nodes::new(records)))
+    }
+}
+
+fn changed<R>(
+    team: &RecordsTeam,
+    mut edit: impl FnMut(&mut BTreeMap<OrderId, Order>) -> R,
+) -> Result<R> {
+    team.change(&orders(), |all, _| Ok(edit(&mut all.0)))
+}
+
+fn is_taken(order: &Order, by: SpawnId) -> bool {
+    matches!(order.state, OrderState::Taken(one) | OrderState::Withdrawn(one) if one == by)
+}

@@ -1,0 +1,193 @@
+//! Nodes and orders. Teams in files have none.
+
+use std::thread;
+
+use swarm_protocol::{
+    NodeName, NodeReport, Order, OrderId, OrderOutcome, OrderState, SpawnId, UnixMs,
+};
+use swarm_store::{BlockOn as _, Nodes, Orders, StoreError};
+
+use crate::values::{life_record, team};
+use crate::world::World;
+
+fn node(text: &str) -> NodeName {
+    NodeName::parse(text).unwrap()
+}
+
+fn report(slots: u32) -> NodeReport {
+    NodeReport {
+        host: "here".to_owned(),
+        version: "1".to_owned(),
+        slots,
+        labels: ["gpu".parse().unwrap()].into(),
+        clock_ahead_ms: 0,
+        since: UnixMs(1),
+        members: Vec::new(),
+    }
+}
+
+fn order() -> Order {
+    Order {
+        id: OrderId::random(),
+        words: vec!["peek".to_owned(), "bob".to_owned()],
+        input: None,
+        repository: None,
+        state: OrderState::Open,
+    }
+}
+
+fn outcome() -> OrderOutcome {
+    OrderOutcome {
+        code: 3,
+        stdout: "out".to_owned(),
+        stderr: "err".to_owned(),
+    }
+}
+
+fn placed(orders: &Orders) -> OrderId {
+    let order = order();
+    orders.place(order.clone()).block_on().unwrap();
+    order.id
+}
+
+/// The orders of a team; `None` for a kind without nodes.
+fn orders(world: &World) -> Option<Orders> {
+    world.handle().orders()
+}
+
+fn is_running(nodes: &Nodes, name: &str) -> bool {
+    let all = nodes.nodes().block_on().unwrap();
+    let seen = all.iter().find(|view| view.name == node(name)).unwrap();
+    seen.process.is_some()
+}
+
+pub(crate) fn a_node_is_one_process_and_is_lost_without_it(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let nodes = orders.nodes();
+    assert!(nodes.nodes().block_on().unwrap().is_empty());
+    let process = life_record(SpawnId::random());
+    let join = |slots| nodes.join(&node("box"), report(slots), &process).block_on();
+    let lease = join(2).unwrap();
+    let refused = join(3).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::NodeTaken { host, .. } if host == "here"),
+        "{refused}"
+    );
+    let seen = nodes.nodes().block_on().unwrap();
+    assert_eq!((seen.len(), &seen[0].report), (1, &report(2)));
+    assert_eq!(seen[0].process.as_ref(), Some(&process));
+    assert!(!seen[0].is_draining);
+
+    assert!(nodes.drain(&node("box")).block_on().unwrap());
+    assert!(!nodes.drain(&node("other")).block_on().unwrap());
+    nodes.report(&node("box"), report(4)).block_on().unwrap();
+    let seen = nodes.nodes().block_on().unwrap();
+    assert!(seen[0].is_draining && seen[0].report.slots == 4);
+
+    drop(lease);
+    assert!(!is_running(nodes, "box"));
+    let lease = join(5).unwrap();
+    assert!(is_running(nodes, "box"));
+    assert!(!nodes.nodes().block_on().unwrap()[0].is_draining);
+    nodes.leave(&node("box")).block_on().unwrap();
+    drop(lease);
+    assert!(nodes.nodes().block_on().unwrap().is_empty());
+    let teams = world.store.teams().block_on().unwrap();
+    assert!(teams.iter().all(|name| *name == team("crew")), "{teams:?}");
+}
+
+pub(crate) fn the_lease_of_a_dead_process_of_this_machine_is_free(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let nodes = orders.nodes();
+    let mut dead = life_record(SpawnId::random());
+    dead.proc_start = "1".to_owned();
+    let name = node("box");
+    let _kept = nodes.join(&name, report(1), &dead).block_on().unwrap();
+    let process = life_record(SpawnId::random());
+    let elsewhere = swarm_protocol::LifeRecord {
+        pid_space: "elsewhere".to_owned(),
+        ..process.clone()
+    };
+    let refused = nodes.join(&name, report(1), &elsewhere).block_on();
+    assert!(matches!(refused, Err(StoreError::NodeTaken { .. })));
+    let _lease = nodes.join(&name, report(2), &process).block_on().unwrap();
+    let seen = nodes.nodes().block_on().unwrap();
+    assert_eq!(seen[0].process.as_ref(), Some(&process));
+}
+
+pub(crate) fn an_announced_order_is_seen_once_and_only_by_the_process_that_it_was_announced_to(
+    world: &World,
+) {
+    let Some(orders) = orders(world) else { return };
+    let (nodes, name) = (orders.nodes(), node("box"));
+    let process = life_record(SpawnId::random());
+    let news = (team("crew"), OrderId::random());
+    let announce = || nodes.announce(&name, &news.0, news.1).block_on().unwrap();
+    let take = || nodes.take_announced(&name).block_on().unwrap();
+    let lease = nodes.join(&name, report(1), &process).block_on().unwrap();
+    assert!(announce() && announce());
+    assert_eq!(take(), std::slice::from_ref(&news));
+    assert!(take().is_empty());
+    announce();
+    drop(lease);
+    let _lease = nodes.join(&name, report(1), &process).block_on().unwrap();
+    assert!(take().is_empty(), "it was for the process before");
+    nodes.leave(&name).block_on().unwrap();
+    assert!(!announce());
+}
+
+pub(crate) fn of_eight_that_take_an_order_one_gets_it(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let id = placed(&orders);
+    let taken: Vec<_> = thread::scope(|scope| {
+        let racers: Vec<_> = (0..8)
+            .map(|_| {
+                let orders = orders.clone();
+                scope.spawn(move || {
+                    let by = SpawnId::random();
+                    orders.take(id, by).block_on().unwrap().map(|_| by)
+                })
+            })
+            .collect();
+        let outcomes = racers.into_iter().map(|racer| racer.join().unwrap());
+        outcomes.flatten().collect()
+    });
+    assert_eq!(taken.len(), 1);
+    let order = orders.order(id).block_on().unwrap().unwrap();
+    assert_eq!(order.state, OrderState::Taken(taken[0]));
+}
+
+pub(crate) fn a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let by = SpawnId::random();
+    let open = placed(&orders);
+    let withdraw = |id| orders.withdraw(id).block_on().unwrap();
+    assert_eq!(withdraw(open).unwrap().state, OrderState::Open);
+    assert!(orders.take(open, by).block_on().unwrap().is_none());
+    assert!(withdraw(open).is_none());
+
+    let taken = placed(&orders);
+    orders.take(taken, by).block_on().unwrap().unwrap();
+    for _ in 0..2 {
+        assert_eq!(withdraw(taken).unwrap().state, OrderState::Withdrawn(by));
+    }
+    assert!(orders.finish(taken, by, outcome()).block_on().unwrap());
+    let done = OrderState::Done(outcome());
+    assert_eq!(withdraw(taken).unwrap().state, done);
+    assert_eq!(
+        orders.remove(taken).block_on().unwrap().unwrap().state,
+        done
+    );
+    assert!(orders.order(taken).block_on().unwrap().is_none());
+}
+
+pub(crate) fn only_who_carries_an_order_out_finishes_it(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let (by, other) = (SpawnId::random(), SpawnId::random());
+    let finish = |id, by| orders.finish(id, by, outcome()).block_on().unwrap();
+    let id = placed(&orders);
+    assert!(!finish(id, by), "nobody has taken it");
+    orders.take(id, by).block_on().unwrap().unwrap();
+    assert!(!finish(id, other));
+    assert!(finish(id, by) && !finish(id, by));
+}
