@@ -197,6 +197,10 @@ pub struct Reservation {
     pub spawner_pid: u32,
     /// Start time of the spawner in clock ticks since boot.
     pub spawner_start: String,
+    /// Host and PID namespace in which the PID is valid, as in `leadProcess`; empty in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub spawner_space: String,
     /// Time at which the reservation expires.
     pub deadline: UnixMs,
     /// Unknown fields, preserved on write.
@@ -224,9 +228,17 @@ impl Reservation {
         Self {
             spawner_pid,
             spawner_start: spawner_start.into(),
+            spawner_space: String::new(),
             deadline,
             rest: Map::new(),
         }
+    }
+
+    /// Sets the host and PID namespace of the spawner.
+    #[must_use]
+    pub fn in_space(mut self, space: impl Into<String>) -> Self {
+        self.spawner_space = space.into();
+        self
     }
 }
 

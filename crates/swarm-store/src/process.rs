@@ -3,7 +3,7 @@
 
 use serde_json::Map;
 use swarm_os::process::{Process, ProcessStat, pid_space};
-use swarm_protocol::{LeadProcess, UnixMs};
+use swarm_protocol::{LeadProcess, Reservation, UnixMs};
 
 /// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as
 /// decimal text. `None` if the process does not exist, is a zombie, or there is no `/proc`.
@@ -40,6 +40,16 @@ pub fn as_lead(now: UnixMs) -> LeadProcess {
 pub fn lead_is_running(lead: &LeadProcess) -> Option<bool> {
     if lead.pid_space == pid_space() {
         is_running(lead.pid, &lead.proc_start)
+    } else {
+        None
+    }
+}
+
+/// Whether the process that reserved a place still runs. `None` when it runs in another pid namespace
+/// or on another machine.
+pub(crate) fn spawner_is_running(of: &Reservation) -> Option<bool> {
+    if of.spawner_space.is_empty() || of.spawner_space == pid_space() {
+        is_running(of.spawner_pid, &of.spawner_start)
     } else {
         None
     }

@@ -59,6 +59,10 @@ pub struct RolledBack {
 /// Reason of a rollback, for the journal.
 pub(crate) const SPAWNER_DIED: &str = "its spawner died before it was committed";
 
+/// By how many milliseconds the clocks of two machines may differ. A spawn on another machine is not
+/// given up before.
+const DIFFERENCE_OF_CLOCKS: u64 = 15 * 60 * 1000;
+
 /// A discrepancy between a member's record and its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finding {
@@ -90,9 +94,11 @@ pub(crate) fn finding(
         return Ok(None);
     };
     if let Some(reservation) = &mark.reservation {
-        let spawner = (reservation.spawner_pid, reservation.spawner_start.as_str());
-        let is_lapsed =
-            now > reservation.deadline && process::is_running(spawner.0, spawner.1) == Some(false);
+        let late = now.since(reservation.deadline);
+        let is_lapsed = match process::spawner_is_running(reservation) {
+            Some(is_running) => !is_running && late > 0,
+            None => late > DIFFERENCE_OF_CLOCKS,
+        };
         return Ok(is_lapsed.then_some(Finding::Lapsed(mark.spawn_id)));
     }
     let has_ended = mark.died_at.is_none() && life()? == Liveness::Dead;

@@ -16,6 +16,9 @@ pub struct MemberView {
     pub report: Option<StateReport>,
     /// Whether it is alive.
     pub liveness: Liveness,
+    /// Machine on which its process has parked after it has lost its lease: the member counts as dead,
+    /// and a new spawn there continues its conversation.
+    pub parked_on: Option<String>,
     /// Set while a person pauses it; takes effect after the current turn.
     pub pause: Option<PauseMark>,
     /// Number of unread messages; `None` if its inbox cannot be read.
@@ -77,6 +80,7 @@ pub(crate) struct MemberFacts {
     pub(crate) liveness: Liveness,
     /// The record of its running process.
     pub(crate) process: Option<LifeRecord>,
+    pub(crate) parked_on: Option<String>,
     pub(crate) unread: Option<usize>,
     pub(crate) damaged_inbox: Option<BrokenFile>,
     pub(crate) report: Option<StateReport>,
@@ -108,6 +112,7 @@ impl MemberView {
             .is_some_and(|life| process::is_stopped(life.pid, &life.proc_start));
         Self {
             pause: known.pause,
+            parked_on: known.parked_on,
             frozen,
             state: state_of(member, liveness, report.as_ref(), holder.is_some()),
             member: member.clone(),

@@ -6,7 +6,7 @@ use super::workspace::{Dependency, DependencyKind, Package};
 /// The package of this harness, which may use everything that tests may use.
 const TESTS: &str = "swarm-tests";
 /// The test support that the tests of every crate may use.
-const TEST_KIT: &str = "swarm-testkit";
+const TEST_KITS: [&str; 2] = ["swarm-testkit", "swarm-hubkit"];
 
 /// Returns every dependency that the map does not allow, and every unused row of the map.
 pub fn check_dependencies(packages: &[Package], map: &ArchitecturePage) -> Vec<String> {
@@ -44,7 +44,9 @@ fn complaint(
     let (from, to) = (&package.name, &dependency.package);
     if map.crates.contains_key(to) {
         let allowed = match uses {
-            _ if to == TEST_KIT => dependency.kind == DependencyKind::Dev,
+            _ if TEST_KITS.contains(&to.as_str()) => {
+                dependency.kind == DependencyKind::Dev || from == TESTS
+            }
             Uses::All => true,
             Uses::Some(names) => names.contains(to),
         };

@@ -228,6 +228,7 @@ impl FileTeam {
         let known = MemberFacts {
             liveness,
             process,
+            parked_on: None,
             unread,
             damaged_inbox,
             // An unreadable report is ignored; it must not hide the other members.

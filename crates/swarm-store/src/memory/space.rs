@@ -271,6 +271,7 @@ impl Space for MemorySpace {
         Ok(leases.get(name).map(|lease| LeaseState {
             record: lease.record.clone(),
             is_held: lease.is_held,
+            is_parked: *lease.lost.borrow(),
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Values that are too large for one message. They are stored in chunks, and the message has their
-//! number and ID in headers.
+//! number and ID in headers. Whoever replaces a value removes the chunks of older ones, including those
+//! of writes that were never completed.
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::message::StreamMessage;
@@ -26,21 +27,44 @@ impl Requests {
         value: Bytes,
     ) -> Answered<Published> {
         let largest = self.hub.client().await?.max_payload() / PART;
-        if value.len() <= largest {
+        let is_large = value.len() > largest;
+        if is_large {
+            // Before the first chunk, because the write may stay unanswered.
+            self.chunked.lock().insert(subject.clone());
+        } else if !self.chunked.lock().contains(&subject) {
             let headers = HeaderMap::new();
             return self
                 .publish(subject, Some(expected), id, headers, value)
                 .await;
         }
-        let published = self.put_in_chunks(&subject, expected, id, value, largest);
-        let published = published.await;
-        // Without an answer it may be written.
-        if let Ok(Published::Conflict) | Err(NoAnswer::Failed(_)) = published {
-            self.remove_unused_chunks(&subject, &id.to_string()).await;
+        let published = if is_large {
+            self.put_in_chunks(&subject, expected, id, value, largest)
+                .await
+        } else {
+            let headers = HeaderMap::new();
+            let published = self.publish(subject.clone(), Some(expected), id, headers, value);
+            published.await.map(|published| (published, u64::MAX))
+        };
+        match published {
+            Ok((Published::At(sequence), first)) => {
+                // An earlier attempt may have written it before the chunks of this one.
+                let removed = self
+                    .remove_older_chunks(&subject, first.min(sequence))
+                    .await;
+                if removed && !is_large {
+                    self.chunked.lock().remove(&subject);
+                }
+            }
+            // Without an answer it may be written.
+            Ok((Published::Conflict, _)) | Err(NoAnswer::Failed(_)) if is_large => {
+                self.remove_unused_chunks(&subject, &id.to_string()).await;
+            }
+            Ok((Published::Conflict, _)) | Err(_) => {}
         }
-        published
+        published.map(|(published, _)| published)
     }
 
+    /// Returns also the sequence number of the first chunk.
     async fn put_in_chunks(
         &self,
         subject: &str,
@@ -48,23 +72,42 @@ impl Requests {
         id: WriteId,
         value: Bytes,
         largest: usize,
-    ) -> Answered<Published> {
+    ) -> Answered<(Published, u64)> {
+        let at = subjects::chunks_of(&self.team, subject);
         let mut number = 0;
+        let mut first = u64::MAX;
         let mut rest = value;
         while !rest.is_empty() {
             let chunk = rest.split_to(largest.min(rest.len()));
-            let at = subjects::chunk(&self.team, &id.to_string(), number);
-            let none = HeaderMap::new();
-            self.publish(at, None, WriteId::new_v4(), none, chunk)
-                .await?;
+            let (at, none) = (format!("{at}.{id}.{number}"), HeaderMap::new());
+            let stored = self.publish(at, None, WriteId::new_v4(), none, chunk);
+            if let Published::At(sequence) = stored.await? {
+                first = first.min(sequence);
+            }
             number += 1;
         }
         let mut headers = HeaderMap::new();
         headers.insert(CHUNKS, number.to_string());
         headers.insert(CHUNK_ID, id.to_string());
         let subject = subject.to_owned();
-        self.publish(subject, Some(expected), id, headers, Bytes::new())
-            .await
+        let written = self.publish(subject, Some(expected), id, headers, Bytes::new());
+        Ok((written.await?, first))
+    }
+
+    /// Removes the chunks of values that were written to a subject, or should have been, before a
+    /// sequence number. Whoever has stored such a chunk expects a value that has been replaced since,
+    /// so nobody can complete its write any more. Returns whether it succeeded.
+    async fn remove_older_chunks(&self, subject: &str, before: u64) -> bool {
+        let all = format!("{}.>", subjects::chunks_of(&self.team, subject));
+        let Ok(stream) = self.stream().await else {
+            return false;
+        };
+        let purged = stream.purge().sequence(before).filter(all).await;
+        purged
+            .inspect_err(
+                |error| tracing::warn!(%error, "chunks of older values are left on the hub"),
+            )
+            .is_ok()
     }
 
     /// Removes the chunks of a value that was not written. An earlier attempt, whose acknowledgement
@@ -72,8 +115,11 @@ impl Requests {
     async fn remove_unused_chunks(&self, subject: &str, id: &str) {
         if let Ok(last) = self.last(subject).await
             && last.as_ref().and_then(chunk_id) != Some(id)
+            && let Ok(stream) = self.stream().await
         {
-            self.remove_chunks(id).await;
+            let its = format!("{}.{id}.*", subjects::chunks_of(&self.team, subject));
+            // The next write removes what is left.
+            drop(stream.purge().filter(its).await);
         }
     }
 
@@ -82,28 +128,15 @@ impl Requests {
         let Some((id, number)) = chunks_of(message) else {
             return Ok(Some(message.payload.clone()));
         };
+        let at = subjects::chunks_of(&self.team, message.subject.as_str());
         let mut value = Vec::new();
-        for at in 0..number {
-            match self.last(&subjects::chunk(&self.team, id, at)).await? {
+        for number in 0..number {
+            match self.last(&format!("{at}.{id}.{number}")).await? {
                 Some(chunk) => value.extend_from_slice(&chunk.payload),
                 None => return Ok(None),
             }
         }
         Ok(Some(value.into()))
-    }
-
-    /// Removes the chunks of a value that was replaced or not written.
-    pub(super) async fn remove_chunks(&self, id: &str) {
-        let Ok(stream) = self.stream().await else {
-            return;
-        };
-        let purged = stream
-            .purge()
-            .filter(subjects::chunks(&self.team, id))
-            .await;
-        if let Err(error) = purged {
-            tracing::warn!(%error, "chunks of a replaced value are left on the hub");
-        }
     }
 }
 

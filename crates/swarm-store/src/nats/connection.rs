@@ -45,7 +45,7 @@ pub(crate) struct Connection {
     replies: String,
     background: Arc<Background>,
     client: OnceCell<Client>,
-    /// Whether it is connected, and how often it was.
+    /// Whether it is connected, and how often the connection was lost.
     connected: watch::Sender<(bool, u64)>,
     /// What the server last said about a request that it does not answer, for lack of permission.
     refusal: Arc<Mutex<Option<String>>>,
@@ -105,14 +105,31 @@ impl Connection {
         work: impl Future<Output = Answered<T>> + Send + 'static,
     ) -> Answered<T> {
         let (tell, told) = mpsc::sync_channel(1);
+        let lost = self.lost();
+        let work = async {
+            tokio::select! {
+                answer = work => Some(answer),
+                () = lost => None,
+            }
+        };
         self.spawn(async move {
             let done = tokio::time::timeout(at_most, work).await;
             // The caller may have given up.
             drop(tell.send(done));
         });
         match told.recv_timeout(at_most + SPARE) {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => Err(NoAnswer::Unanswered(self.silent())),
+            Ok(Ok(Some(answer))) => answer,
+            Ok(Ok(None) | Err(_)) | Err(_) => Err(NoAnswer::Unanswered(self.silent())),
+        }
+    }
+
+    /// Resolves when the connection is lost: requests on it are not answered any more.
+    fn lost(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut connected = self.connected.subscribe();
+        let before = connected.borrow().1;
+        async move {
+            // Fails when the connection is dropped.
+            drop(connected.wait_for(|now| now.1 != before).await);
         }
     }
 
@@ -175,10 +192,10 @@ impl Connection {
                     match event {
                         Event::Connected => {
                             *refusal.lock() = None;
-                            connected.send_modify(|now| *now = (true, now.1 + 1));
+                            connected.send_modify(|now| now.0 = true);
                         }
                         Event::Disconnected | Event::Closed => {
-                            connected.send_modify(|now| now.0 = false);
+                            connected.send_modify(|now| *now = (false, now.1 + 1));
                         }
                         Event::ServerError(error) => {
                             tracing::warn!(%error, "hub");

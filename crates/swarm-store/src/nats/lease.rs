@@ -69,15 +69,17 @@ impl Held for HeldLease {
 impl Drop for HeldLease {
     fn drop(&mut self) {
         self.renewing.abort();
-        if *self.lost.borrow() {
-            return;
-        }
+        let state = if *self.lost.borrow() {
+            State::Ended
+        } else {
+            State::Released
+        };
         let requests = Arc::clone(&self.requests);
-        let (name, mine) = (self.name.clone(), self.record.clone());
-        let released = self
-            .requests
-            .hub
-            .wait(RELEASE, async move { requests.release(&name, &mine).await });
+        let (name, id) = (self.name.clone(), self.record.id);
+        let released = self.requests.hub.wait(RELEASE, async move {
+            let is_mine = |record: &LeaseRecord| record.id == id;
+            requests.set_state(&name, state, is_mine).await
+        });
         if released.is_err() {
             tracing::warn!(name = %self.name, "a lease was not released: it ends by itself");
         }
@@ -85,11 +87,6 @@ impl Drop for HeldLease {
 }
 
 impl Requests {
-    async fn release(&self, name: &MemberName, mine: &LeaseRecord) -> Answered<()> {
-        let is_mine = |record: &LeaseRecord| record == mine;
-        self.set_state(name, State::Released, is_mine).await
-    }
-
     /// Ends a lease that this spawn holds.
     pub(super) async fn end_lease(&self, name: &MemberName, spawn: SpawnId) -> Answered<()> {
         let is_its =
@@ -107,7 +104,7 @@ impl Requests {
             let Some(mut seen) = self.see_lease(name).await? else {
                 return Ok(());
             };
-            if !is_meant(&seen.record) {
+            if !is_meant(&seen.record) || seen.record.state == state {
                 return Ok(());
             }
             seen.record.state = state;
@@ -199,6 +196,21 @@ impl Renewal {
         self.requests.lost.lock().insert(self.name.clone());
         lost.send_replace(true);
         self.requests.bells.ring(Key::lease(&self.name).as_str());
+        self.park().await;
+    }
+
+    /// Tells others that this process still exists, as soon as the hub answers.
+    async fn park(&self) {
+        let id = self.last.record.id;
+        loop {
+            let parking = self
+                .requests
+                .set_state(&self.name, State::Parked, |record| record.id == id);
+            match tokio::time::timeout(REQUEST, parking).await {
+                Ok(Ok(()) | Err(NoAnswer::Failed(_))) => return,
+                Ok(Err(NoAnswer::Unanswered(_))) | Err(_) => sleep(AGAIN).await,
+            }
+        }
     }
 
     /// Returns the renewed lease; `None` if it is lost.

@@ -33,6 +33,8 @@ pub(super) enum State {
     Released,
     /// By somebody who found it not renewed.
     Ended,
+    /// Its last holder knows that it has ended, and keeps the member's conversation.
+    Parked,
 }
 
 /// A lease as it is on the server.
@@ -109,6 +111,7 @@ impl Requests {
         let seen = self.judge_lease(name).await?;
         Ok(seen.map(|(seen, _)| LeaseState {
             is_held: seen.record.state == State::Held,
+            is_parked: seen.record.state == State::Parked,
             record: seen.record.holder,
         }))
     }

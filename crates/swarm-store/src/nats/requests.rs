@@ -1,6 +1,6 @@
 //! Requests to the server about the stream of one team: single messages.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_nats::HeaderMap;
@@ -33,9 +33,8 @@ pub(super) struct Requests {
     /// Entries of logs that this process has appended lately, which saves a request for each that is
     /// appended again.
     pub(super) appended: Mutex<HashSet<WriteId>>,
-    /// Revision and chunks of the records that were read in chunks. Whoever replaces that revision
-    /// removes them.
-    pub(super) chunked: Mutex<BTreeMap<Key, (u64, String)>>,
+    /// Subjects of records of which there may be chunks: the next write removes those of older values.
+    pub(super) chunked: Mutex<HashSet<String>>,
     /// Members whose lease this process has lost.
     pub(super) lost: Mutex<HashSet<MemberName>>,
 }

@@ -11,7 +11,7 @@ pub(super) fn stream(team: &TeamName) -> String {
 
 /// Returns the subjects that the stream of a team stores.
 pub(super) fn stored(team: &TeamName) -> Vec<String> {
-    let kinds = ["record.>", "log.>", "lease.*", "chunk.*.*", "clock"];
+    let kinds = ["record.>", "log.>", "lease.*", "chunk.>", "clock"];
     kinds.map(|kind| format!("swarm.{team}.{kind}")).to_vec()
 }
 
@@ -31,14 +31,11 @@ pub(super) fn entries(team: &TeamName, log: &Key) -> String {
     format!("swarm.{team}.{log}.*")
 }
 
-/// Returns the subject of one chunk of a large value.
-pub(super) fn chunk(team: &TeamName, id: &str, number: usize) -> String {
-    format!("swarm.{team}.chunk.{id}.{number}")
-}
-
-/// Returns the pattern of all chunks of a value.
-pub(super) fn chunks(team: &TeamName, id: &str) -> String {
-    format!("swarm.{team}.chunk.{id}.*")
+/// Returns the prefix of the subjects of all chunks of values that were written to a subject.
+pub(super) fn chunks_of(team: &TeamName, subject: &str) -> String {
+    let team = format!("swarm.{team}");
+    let own = subject.strip_prefix(&team).unwrap_or(subject);
+    format!("{team}.chunk{own}")
 }
 
 /// Returns the subject whose messages show the server's time.

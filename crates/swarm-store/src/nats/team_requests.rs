@@ -78,9 +78,8 @@ impl Requests {
                 return Err(self.damaged(key));
             }
             if let Some(value) = self.value(&message).await? {
-                if let Some(id) = chunk_id(&message) {
-                    let read = (message.sequence, id.to_owned());
-                    self.chunked.lock().insert(key.clone(), read);
+                if chunk_id(&message).is_some() {
+                    self.chunked.lock().insert(subject);
                 }
                 return Ok(Some(Stored {
                     revision: message.sequence,
@@ -106,13 +105,8 @@ impl Requests {
         value: Vec<u8>,
     ) -> Answered<bool> {
         let subject = subjects::of(&self.team, &key);
-        let chunked = self.chunked.lock().get(&key).cloned();
-        match self.put(subject, revision, id, value.into()).await? {
-            Published::Conflict => return Ok(false),
-            Published::At(_) => {}
-        }
-        if let Some((_, id)) = chunked.filter(|(read, _)| *read == revision) {
-            self.remove_chunks(&id).await;
+        if self.put(subject, revision, id, value.into()).await? == Published::Conflict {
+            return Ok(false);
         }
         self.announce(&key).await;
         Ok(true)

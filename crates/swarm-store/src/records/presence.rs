@@ -137,11 +137,7 @@ impl RecordsTeam {
 
     /// The state of a member's lease, and the record of its holder while it is held.
     pub(super) fn lease_of(&self, name: &MemberName) -> Result<(Liveness, Option<LifeRecord>)> {
-        Ok(match self.lease_state(name)? {
-            None => (Liveness::Foreign, None),
-            Some(lease) if lease.is_held => (Liveness::Alive, Some(lease.record)),
-            Some(_) => (Liveness::Dead, None),
-        })
+        Ok(facts(self.lease_state(name)?))
     }
 
     fn lease_state(&self, name: &MemberName) -> Result<Option<LeaseState>> {
@@ -163,10 +159,15 @@ impl RecordsTeam {
     }
 
     pub(super) fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
-        let (liveness, process) = self.life_in(config, member)?;
+        let lease = self.lease_state(&member.name)?;
+        let parked = lease.clone().filter(|lease| lease.is_parked);
+        let parked = parked.filter(|lease| Some(lease.record.spawn_id) == member.spawn_id());
+        let (lease, holder) = facts(lease);
+        let (liveness, process) = life_in(config, member, life_of(member, lease, holder));
         let known = MemberFacts {
             liveness,
             process,
+            parked_on: parked.map(|lease| lease.record.host),
             unread: Some(self.take_unread(&member.name)?.len()),
             damaged_inbox: None,
             report: self.state(&member.name)?,
@@ -184,5 +185,14 @@ impl RecordsTeam {
             set(reports);
             Ok(())
         })
+    }
+}
+
+/// The state of a lease, and the record of its holder while it is held.
+fn facts(lease: Option<LeaseState>) -> (Liveness, Option<LifeRecord>) {
+    match lease {
+        None => (Liveness::Foreign, None),
+        Some(lease) if lease.is_held => (Liveness::Alive, Some(lease.record)),
+        Some(_) => (Liveness::Dead, None),
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct LeaseState {
     /// The last holder.
     pub(crate) record: LifeRecord,
     pub(crate) is_held: bool,
+    /// Whether that process still exists after it has lost the lease.
+    pub(crate) is_parked: bool,
 }
 
 /// Result of taking a lease.

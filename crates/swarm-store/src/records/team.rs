@@ -174,6 +174,8 @@ impl RecordsTeam {
                 }
                 Err(NotWritten::Conflict) => return Ok(false),
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
+                    // Whoever has lost a lease parks or exits, and does not wait for the server.
+                    self.space.require_leases()?;
                     (is_known, is_repetition) = (false, true);
                 }
                 Err(NotWritten::No(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))) => {
@@ -203,6 +205,9 @@ impl RecordsTeam {
             match request(self.call.of_request(may_be_done)) {
                 Ok(answer) => return Ok(answer),
                 Err(NoAnswer::Unanswered(_)) if self.call.may_repeat(may_be_done) => {
+                    if changes {
+                        self.space.require_leases()?;
+                    }
                     may_be_done = changes;
                 }
                 Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => return Err(error),

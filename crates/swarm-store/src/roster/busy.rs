@@ -19,9 +19,7 @@ pub(crate) fn refuse_if_busy(
             .swarm
             .as_ref()
             .and_then(|mark| mark.reservation.as_ref());
-        let running = |spawn: &Reservation| {
-            process::is_running(spawn.spawner_pid, &spawn.spawner_start) != Some(false)
-        };
+        let running = |spawn: &Reservation| process::spawner_is_running(spawn) != Some(false);
         let reason = match (reserved, life_of(member)?) {
             (Some(spawn), _) if running(spawn) => Some("is being spawned".to_owned()),
             (_, Liveness::Alive) => Some(is_at(member, report_of(&member.name).ok().flatten())),

@@ -115,7 +115,7 @@ impl RosterRules<'_> {
     /// deadline.
     fn spawn_under_way(&self, reservation: &Reservation) -> String {
         let pid = reservation.spawner_pid;
-        if process::is_running(pid, &reservation.spawner_start) != Some(false) {
+        if process::spawner_is_running(reservation) != Some(false) {
             return format!("process {pid} is spawning a member of this name");
         }
         let left = reservation.deadline.since(self.now) / 1000 + 1;

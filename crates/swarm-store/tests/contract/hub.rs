@@ -2,9 +2,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,76 +9,13 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
 use futures::StreamExt as _;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use swarm_hubkit::{NatsServer, has_server};
 use swarm_protocol::SystemClock;
 use swarm_store::{HubSettings, HubStore, StoreLimits, TeamStore};
 use tokio::runtime::Builder;
 
 use crate::world::{Kind, World};
-
-/// A server of this test on a port of its own, with its files in a directory.
-pub(crate) struct NatsServer {
-    child: Child,
-    pub(crate) port: u16,
-    directory: PathBuf,
-}
-
-impl NatsServer {
-    pub(crate) fn start(directory: &Path) -> Self {
-        Self::on_port(directory, "-1", &[])
-    }
-
-    /// Starts it again with the same port and files.
-    pub(crate) fn restart(&mut self) {
-        self.stop();
-        *self = Self::on_port(&self.directory, &self.port.to_string(), &[]);
-    }
-
-    pub(crate) fn on_port(directory: &Path, port: &str, more: &[&str]) -> Self {
-        let ports = directory.join("ports");
-        drop(fs::remove_dir_all(&ports));
-        fs::create_dir_all(&ports).unwrap();
-        let child = Command::new("nats-server")
-            .args(["--addr", "127.0.0.1", "--port", port, "--jetstream"])
-            .arg("--store_dir")
-            .arg(directory)
-            .arg("--ports_file_dir")
-            .arg(&ports)
-            .args(more)
-            .env("PATH", search_path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the test asks `has_no_server` first");
-        let port = wait_for(|| port_in(&ports));
-        wait_for(|| std::net::TcpStream::connect(("127.0.0.1", port)).ok());
-        Self {
-            child,
-            port,
-            directory: directory.to_owned(),
-        }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
-    }
-
-    pub(crate) fn stop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-}
-
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
 
 /// Returns whether a test must be skipped. Says so, since a silent pass would look like a proof.
 #[expect(
@@ -89,31 +23,11 @@ impl Drop for NatsServer {
     reason = "the developer must see that the test was skipped"
 )]
 pub(crate) fn has_no_server() -> bool {
-    let path = search_path();
-    let mut directories = path.split(':').map(Path::new);
-    let is_missing = !directories.any(|directory| directory.join("nats-server").is_file());
+    let is_missing = !has_server();
     if is_missing {
         eprintln!("NOT PROVEN HERE: nats-server is not installed, so no team on a hub was tried");
     }
     is_missing
-}
-
-/// Debian installs servers where only the administrator's search path leads.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests find programs as a shell does"
-)]
-fn search_path() -> String {
-    let path = std::env::var("PATH").unwrap_or_default();
-    format!("{path}:/usr/sbin:/usr/local/sbin")
-}
-
-fn port_in(directory: &Path) -> Option<u16> {
-    let file = fs::read_dir(directory).ok()?.next()?.ok()?;
-    let text = fs::read_to_string(file.path()).ok()?;
-    let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let url = ports.get("nats")?.get(0)?.as_str()?;
-    url.rsplit(':').next()?.parse().ok()
 }
 
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
@@ -127,9 +41,9 @@ pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-pub(crate) fn settings(server: &NatsServer) -> HubSettings {
+pub(crate) fn settings(url: String) -> HubSettings {
     HubSettings {
-        url: server.url(),
+        url,
         credentials: None,
         ca: None,
     }
@@ -204,6 +118,17 @@ pub(crate) fn purge(url: &str, pattern: &str) {
     });
 }
 
+/// Stores a message in the stream of the team.
+pub(crate) fn publish(url: &str, subject: &str) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(url).await.unwrap();
+        let context = jetstream::new(client);
+        let sent = context.publish(subject.to_owned(), "value".into()).await;
+        sent.unwrap().await.unwrap();
+    });
+}
+
 /// Values of records, and entries of logs, by subject. Leases change by themselves.
 fn content(url: &str) -> BTreeMap<String, String> {
     let kinds = ["swarm.crew.record.>", "swarm.crew.log.>"];
@@ -233,9 +158,9 @@ pub(crate) fn hub() -> Option<World> {
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
-    let server = NatsServer::start(&directory.path().join("server"));
+    let server = NatsServer::start(&directory.path().join("server"), &[]);
     let root = directory.path().join("root");
-    let store = HubStore::new(root, settings(&server), Arc::new(SystemClock)).unwrap();
+    let store = HubStore::new(root, settings(server.url()), Arc::new(SystemClock)).unwrap();
     Some(World::of(Hub {
         store,
         server: Arc::new(server),

@@ -1,0 +1,243 @@
+//! Teams on hubs as one machine knows them.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use swarm_hubkit::{Link, NatsServer};
+use swarm_protocol::ErrorKind;
+use swarm_store::{Actor, BlockOn as _, Draft, HubSettings, RootStore, StoreError, TeamStore};
+use tokio::runtime::Builder;
+
+use crate::hub::{has_no_server, settings};
+use crate::hub_scene::{Scene, crew, join, machine};
+use crate::values::{life_record, name, new_task, new_team, store_at, team};
+
+#[test]
+fn two_machines_see_the_same_team_and_each_others_mail_at_once() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let there = scene.other(settings(scene.server.url()));
+    assert_eq!(there.teams().block_on().unwrap(), [team("crew")]);
+    join(&*crew(&scene.here), "alice");
+    let watcher = swarm_os::DirectoryWatcher::new();
+    let topic = swarm_store::Topic::Mail(name("alice"));
+    let mut changes = crew(&there).watch(&watcher, &topic);
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    // The first hint says that the watch has begun.
+    runtime.block_on(changes.changed());
+    crew(&scene.here)
+        .send(&name("alice"), Draft::person("hello"))
+        .block_on()
+        .unwrap();
+    runtime.block_on(changes.changed());
+    let mail = crew(&there).take_unread(&name("alice")).block_on().unwrap();
+    assert_eq!(mail[0].text, "hello");
+    join(&*crew(&there), "bob");
+    let own = scene
+        .directory
+        .path()
+        .join("there/teams/crew/swarm/members/bob");
+    assert!(
+        own.is_dir(),
+        "a spawner writes the order of its child there"
+    );
+}
+
+#[test]
+fn an_unreachable_hub_is_named_and_nothing_is_left_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nats://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let hub = HubSettings {
+        url: url.clone(),
+        credentials: None,
+        ca: None,
+    };
+    let store = RootStore::new(store_at(directory.path()));
+    let created = store.create_on_hub(new_team("crew"), hub);
+    let error = created.block_on().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Environment, "{error}");
+    assert!(error.to_string().contains(&url), "{error}");
+    assert_eq!(store.teams().block_on().unwrap(), []);
+}
+
+#[test]
+fn a_damaged_hub_file_is_named_and_its_team_can_be_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("teams/crew/swarm");
+    std::fs::create_dir_all(&own).unwrap();
+    swarm_os::replace_alone(&own.join("hub.json"), br#"{"url""#).unwrap();
+    let store = RootStore::new(store_at(directory.path()));
+    assert_eq!(store.teams().block_on().unwrap(), [team("crew")]);
+    let crew = store.team(&team("crew"));
+    let error = crew.config().block_on().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+    assert!(error.to_string().contains("hub.json is damaged"), "{error}");
+    let damage = crew.damage().block_on().unwrap();
+    assert_eq!(damage.why.to_string(), error.to_string());
+    crew.delete(false, true).block_on().unwrap();
+    assert_eq!(store.teams().block_on().unwrap(), []);
+    assert!(!directory.path().join("teams/crew").exists());
+}
+
+#[test]
+fn a_root_has_teams_in_files_and_on_hubs_and_each_name_once() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::start(&directory.path().join("server"), &[]);
+    let hub = settings(server.url());
+    let store = RootStore::new(store_at(&directory.path().join("root")));
+    store.create_team(new_team("local")).block_on().unwrap();
+    let created = store.create_on_hub(new_team("crew"), hub.clone());
+    created.block_on().unwrap();
+    let (teams, remains) = store.teams_and_remains().block_on().unwrap();
+    assert_eq!(teams, [team("crew"), team("local")]);
+    assert_eq!(remains, []);
+    for error in [
+        store.create_team(new_team("crew")).block_on().unwrap_err(),
+        store
+            .create_on_hub(new_team("local"), hub.clone())
+            .block_on()
+            .unwrap_err(),
+        store
+            .create_on_hub(new_team("crew"), hub.clone())
+            .block_on()
+            .unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    }
+    let elsewhere = RootStore::new(store_at(&directory.path().join("elsewhere")));
+    let exists = elsewhere.create_on_hub(new_team("crew"), hub.clone());
+    let error = exists.block_on().unwrap_err();
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.contains(&format!("team join crew --hub {}", hub.url)),
+        "{hint}"
+    );
+    elsewhere
+        .join_hub(&team("crew"), hub.clone())
+        .block_on()
+        .unwrap();
+    let address = format!("{}/crew", hub.url);
+    assert_eq!(elsewhere.team(&team("crew")).location(), address);
+    let report = elsewhere.hub_report(&team("crew"), hub).block_on().unwrap();
+    assert!(report.version.starts_with("2."), "{report:?}");
+    assert!(report.clock_ahead_ms.abs() < 5_000, "{report:?}");
+    store
+        .team(&team("crew"))
+        .delete(false, false)
+        .block_on()
+        .unwrap();
+    assert_eq!(store.teams().block_on().unwrap(), [team("local")]);
+    let gone = elsewhere.team(&team("crew"));
+    let error = gone.config().block_on().unwrap_err();
+    assert!(matches!(error, StoreError::NotOnHub { .. }), "{error}");
+    assert!(!gone.damage().block_on().unwrap().may_live);
+    gone.delete(false, false).block_on().unwrap();
+    assert_eq!(elsewhere.teams().block_on().unwrap(), []);
+}
+
+#[test]
+fn joining_again_corrects_the_settings_of_a_hub_and_never_takes_another_team() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::start(&directory.path().join("server"), &[]);
+    let hub = settings(server.url());
+    let link = Link::to(server.port());
+    let store = RootStore::new(store_at(&directory.path().join("root")));
+    let crew = team("crew");
+    let created = store.create_on_hub(new_team("crew"), settings(link.url()));
+    created.block_on().unwrap();
+    // The hub has moved.
+    link.cut();
+    store.join_hub(&crew, hub.clone()).block_on().unwrap();
+    assert_eq!(store.hub_of(&crew).unwrap(), Some(hub.clone()));
+    store.team(&crew).config().block_on().unwrap();
+    let other = NatsServer::start(&directory.path().join("other"), &[]);
+    let elsewhere = RootStore::new(store_at(&directory.path().join("elsewhere")));
+    let created = elsewhere.create_on_hub(new_team("crew"), settings(other.url()));
+    created.block_on().unwrap();
+    let joined = store.join_hub(&crew, settings(other.url()));
+    let error = joined.block_on().unwrap_err();
+    assert!(matches!(error, StoreError::TeamOnHub { .. }), "{error}");
+    let hint = error.hint().unwrap();
+    assert!(!hint.contains("delete"), "{hint}");
+    assert_eq!(store.hub_of(&crew).unwrap(), Some(hub));
+}
+
+/// The configuration of `docs/hub.md` for the user of one team.
+fn user_of(team: &str) -> String {
+    let api = "$JS.API";
+    format!(
+        r#"{{ user: {team}, password: secret-{team}, permissions: {{
+            publish: ["swarm.{team}.>", "{api}.INFO", "{api}.STREAM.*.swarm-{team}",
+                "{api}.STREAM.MSG.GET.swarm-{team}", "{api}.CONSUMER.*.swarm-{team}",
+                "{api}.CONSUMER.*.swarm-{team}.>", "{api}.CONSUMER.MSG.NEXT.swarm-{team}.*"],
+            subscribe: ["swarm.{team}.>"] }} }}"#
+    )
+}
+
+#[test]
+fn the_credentials_of_a_team_open_this_team_and_no_other() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path().join("server");
+    let users = format!(
+        "authorization {{ users: [{}, {}] }}",
+        user_of("crew"),
+        user_of("other")
+    );
+    let server = NatsServer::with_config(&at, &users);
+    let with = |credentials: &str| {
+        let file = directory.path().join(credentials.replace(':', "-"));
+        swarm_os::replace_alone(&file, format!("{credentials}\n").as_bytes()).unwrap();
+        let hub = HubSettings {
+            credentials: Some(file),
+            ..settings(server.url())
+        };
+        machine(&directory.path().join(credentials), hub)
+    };
+    let (mine, others) = (with("crew:secret-crew"), with("other:secret-other"));
+    mine.create_team(new_team("crew")).block_on().unwrap();
+    others.create_team(new_team("other")).block_on().unwrap();
+    let crew = crew(&mine);
+    let spawn = join(&*crew, "alice");
+    crew.send(&name("alice"), Draft::person("hello"))
+        .block_on()
+        .unwrap();
+    crew.create_tasks(&[new_task("work", &[])], &Actor::person(&team("crew")))
+        .block_on()
+        .unwrap();
+    drop(
+        crew.take_life(&name("alice"), &life_record(spawn))
+            .block_on()
+            .unwrap(),
+    );
+    assert!(crew.events().block_on().unwrap().entries.len() > 3);
+    assert_eq!(crew.names_on_disk().block_on().unwrap(), [name("alice")]);
+    mine.report(&team("crew")).block_on().unwrap();
+    let hurried = others
+        .team(&team("crew"))
+        .with_lock_timeout(Duration::from_millis(300));
+    hurried.config().block_on().unwrap_err();
+    hurried
+        .send(&name("alice"), Draft::person("spy"))
+        .block_on()
+        .unwrap_err();
+    let wrong = with("crew:secret-other")
+        .team(&team("crew"))
+        .config()
+        .block_on()
+        .unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Environment, "{wrong}");
+    crew.delete(false, true).block_on().unwrap();
+}

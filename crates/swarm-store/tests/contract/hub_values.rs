@@ -1,0 +1,144 @@
+//! Large values, and answers of a hub that are lost.
+
+use std::time::{Duration, Instant};
+
+use swarm_hubkit::{Link, NatsServer};
+use swarm_protocol::ErrorKind;
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TeamStore};
+
+use crate::hub::{has_no_server, publish, purge, settings, subjects};
+use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
+use crate::values::{name, new_task, new_team, team};
+
+#[test]
+fn a_value_above_the_servers_limit_is_stored_in_chunks_that_do_not_pile_up() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path().join("server");
+    let server = NatsServer::with_config(&at, "max_payload: 16384\n");
+    let store = machine(&directory.path().join("here"), settings(server.url()));
+    store.create_team(new_team("crew")).block_on().unwrap();
+    let crew = crew(&store);
+    join(&*crew, "alice");
+    let text = "a long message ".repeat(4000);
+    for _ in 0..6 {
+        crew.send(&name("alice"), Draft::person(&text))
+            .block_on()
+            .unwrap();
+    }
+    let mail = crew.take_unread(&name("alice")).block_on().unwrap();
+    assert_eq!(mail.len(), 6);
+    assert!(mail.iter().all(|mail| mail.text == text));
+    let chunks = subjects(&server.url(), "swarm.crew.chunk.>").len();
+    assert!(chunks < 60, "{chunks} chunks of 8 KiB for 360 KiB");
+    purge(&server.url(), "swarm.crew.chunk.>");
+    let error = crew.take_unread(&name("alice")).block_on().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+}
+
+#[test]
+fn chunks_that_a_killed_writer_has_left_are_removed_by_the_next_write() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::with_config(directory.path(), "max_payload: 16384\n");
+    let store = machine(&directory.path().join("here"), settings(server.url()));
+    store.create_team(new_team("crew")).block_on().unwrap();
+    let crew = crew(&store);
+    join(&*crew, "alice");
+    let left = "swarm.crew.chunk.record.inbox.alice.5a7f6a4e-left.0";
+    publish(&server.url(), left);
+    let send = |text: &str| crew.send(&name("alice"), Draft::person(text)).block_on();
+    send("short").unwrap();
+    let text = "a long message ".repeat(1000);
+    send(&text).unwrap();
+    let chunks = subjects(&server.url(), "swarm.crew.chunk.>");
+    assert!(!chunks.contains(&left.to_owned()), "{chunks:?}");
+    assert_eq!(chunks.len(), 2, "{chunks:?}");
+    let ids: Vec<_> = crew.take_unread(&name("alice")).block_on().unwrap();
+    assert_eq!(ids[1].text, text);
+}
+
+#[test]
+fn an_operation_whose_acknowledgement_is_lost_is_done_once() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::start(&directory.path().join("server"), &[]);
+    let link = Link::to(server.port());
+    let store = machine(&directory.path().join("here"), settings(link.url()));
+    let stored = "\"seq\":";
+    let lost = |request: &str, answer: &str, operation: &dyn Fn()| {
+        link.lose_answer(request, answer);
+        operation();
+        assert!(link.has_lost(), "{request} was answered");
+    };
+    let create = || drop(store.create_team(new_team("crew")).block_on().unwrap());
+    lost("STREAM.CREATE", "stream_create_response", &create);
+    store
+        .team(&team("crew"))
+        .delete(true, true)
+        .block_on()
+        .unwrap();
+    lost("HPUB swarm.crew.record.roster ", stored, &create);
+    let (crew, alice) = (crew(&store), name("alice"));
+    let spawn = join(&*crew, "alice");
+    let person = Actor::person(&team("crew"));
+    lost("HPUB swarm.crew.record.tasks ", stored, &|| {
+        let created = crew
+            .create_tasks(&[new_task("work", &[])], &person)
+            .block_on();
+        assert_eq!(created.unwrap().len(), 1);
+    });
+    assert_eq!(crew.tasks().block_on().unwrap().tasks.len(), 1);
+    lost("HPUB swarm.crew.record.inbox.alice ", stored, &|| {
+        crew.send(&alice, Draft::person("hello"))
+            .block_on()
+            .unwrap();
+    });
+    assert_eq!(crew.take_unread(&alice).block_on().unwrap().len(), 1);
+    let before = crew.events().block_on().unwrap().entries.len();
+    lost("HPUB swarm.crew.log.journal.", stored, &|| {
+        crew.send(&alice, Draft::person("again"))
+            .block_on()
+            .unwrap();
+    });
+    assert_eq!(crew.events().block_on().unwrap().entries.len(), before + 1);
+    let leases = std::cell::RefCell::new(Vec::new());
+    lost("HPUB swarm.crew.lease.alice ", stored, &|| {
+        leases.borrow_mut().push(hold(&*crew, &alice, spawn));
+    });
+    assert!(leases.borrow().iter().all(|lease| !lease.is_lost()));
+    leases.take();
+    lost("STREAM.DELETE", "stream_delete_response", &|| {
+        crew.delete(true, true).block_on().unwrap();
+    });
+    assert_eq!(store.teams().block_on().unwrap(), []);
+}
+
+#[test]
+fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let link = Link::to(scene.server.port());
+    let crew = crew(&scene.other(settings(link.url())));
+    let spawn = join(&*crew, "alice");
+    let lease = hold(&*crew, &name("alice"), spawn);
+    link.mute_after("HPUB swarm.crew.record.tasks ");
+    let began = Instant::now();
+    let person = Actor::person(&team("crew"));
+    let work = [new_task("work", &[])];
+    let created = crew.create_tasks(&work, &person);
+    let error = created.block_on().unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+    let waited = began.elapsed();
+    assert!(waited < Duration::from_secs(20), "{waited:?}");
+    wait_until_lost(&lease);
+    link.heal();
+}

@@ -1,0 +1,9 @@
+//! A NATS server for one test, and links to it that are slow, cut, or lose an answer.
+
+#![expect(clippy::panic, reason = "used by tests only: a panic fails the test")]
+
+mod link;
+mod server;
+
+pub use link::Link;
+pub use server::{NatsServer, has_server};

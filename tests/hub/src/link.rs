@@ -1,0 +1,213 @@
+//! A network between a machine and a server: a proxy on the loopback interface.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// A link to a server of this machine.
+#[derive(Debug)]
+pub struct Link {
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_cut: bool,
+    is_dropped: bool,
+    /// How long each packet takes.
+    delay: Duration,
+    trap: Option<Trap>,
+    /// The last trap has been sprung, and what the server sends is discarded.
+    is_mute: bool,
+    open: Vec<TcpStream>,
+}
+
+/// Waits for a request.
+#[derive(Debug)]
+struct Trap {
+    request: String,
+    has_passed: bool,
+    /// The answer that is lost together with the connection; without one, nothing is answered any more.
+    answer: Option<String>,
+}
+
+impl Link {
+    /// Opens a link to a port.
+    ///
+    /// # Panics
+    /// If there is no free port.
+    pub fn to(upstream: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0");
+        let listener = listener.unwrap_or_else(|error| panic!("no port for a link: {error}"));
+        let address = listener.local_addr();
+        let port = address.map_or(0, |address| address.port());
+        let state: Arc<Mutex<State>> = Arc::default();
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                if shared.lock().is_dropped {
+                    return;
+                }
+                join(&near, upstream, &shared);
+            }
+        });
+        Self { port, state }
+    }
+
+    /// Returns the URL of the server behind it.
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Delays each packet in both directions.
+    pub fn delay(&self, delay: Duration) {
+        self.state.lock().delay = delay;
+    }
+
+    /// Ends all connections and refuses new ones.
+    pub fn cut(&self) {
+        let mut state = self.state.lock();
+        state.is_cut = true;
+        state.disconnect();
+    }
+
+    /// Permits connections, and answers.
+    pub fn heal(&self) {
+        let mut state = self.state.lock();
+        (state.is_cut, state.is_mute, state.trap) = (false, false, None);
+    }
+
+    /// After the next packet of a client that contains `request`, the first packet of the server that
+    /// contains `answer` is lost, and all connections with it.
+    pub fn lose_answer(&self, request: &str, answer: &str) {
+        self.set_trap(request, Some(answer.to_owned()));
+    }
+
+    /// After the next packet of a client that contains `request`, nothing that the server sends arrives.
+    pub fn mute_after(&self, request: &str) {
+        self.set_trap(request, None);
+    }
+
+    /// Returns whether what was asked to be lost is lost.
+    pub fn has_lost(&self) -> bool {
+        let state = self.state.lock();
+        state.is_mute || state.trap.is_none()
+    }
+
+    fn set_trap(&self, request: &str, answer: Option<String>) {
+        self.state.lock().trap = Some(Trap {
+            request: request.to_owned(),
+            has_passed: false,
+            answer,
+        });
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        {
+            let mut state = self.state.lock();
+            state.is_dropped = true;
+            state.disconnect();
+        }
+        // The listener wakes up and ends.
+        drop(TcpStream::connect(("127.0.0.1", self.port)));
+    }
+}
+
+impl State {
+    fn disconnect(&mut self) {
+        for end in self.open.drain(..) {
+            // It may be closed already.
+            drop(end.shutdown(Shutdown::Both));
+        }
+    }
+
+    fn on_request(&mut self, bytes: &[u8]) {
+        if let Some(trap) = &mut self.trap
+            && contains(bytes, &trap.request)
+        {
+            trap.has_passed = true;
+            self.is_mute = trap.answer.is_none();
+        }
+    }
+
+    /// Returns whether a packet of the server arrives.
+    fn on_answer(&mut self, bytes: &[u8]) -> bool {
+        let is_it = |trap: &Trap| {
+            let answer = trap.answer.as_deref();
+            trap.has_passed && answer.is_some_and(|answer| contains(bytes, answer))
+        };
+        if self.trap.as_ref().is_some_and(is_it) {
+            self.trap = None;
+            self.disconnect();
+            return false;
+        }
+        !self.is_mute
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    let mut windows = bytes.windows(text.len());
+    windows.any(|window| window == text.as_bytes())
+}
+
+/// Connects a client with the server, unless the link is cut.
+fn join(near: &TcpStream, upstream: u16, state: &Arc<Mutex<State>>) {
+    let mut now = state.lock();
+    if now.is_cut {
+        return;
+    }
+    let Ok(far) = TcpStream::connect(("127.0.0.1", upstream)) else {
+        return;
+    };
+    let pairs = [(near, &far), (&far, near)].map(|(from, to)| {
+        let ends = (from.try_clone(), to.try_clone(), to.set_nodelay(true));
+        match ends {
+            (Ok(from), Ok(to), Ok(())) => Some((from, to)),
+            _ => None,
+        }
+    });
+    let [Some(up), Some(down)] = pairs else {
+        return;
+    };
+    now.open
+        .extend([near.try_clone(), far.try_clone()].into_iter().flatten());
+    drop(now);
+    carry(up.0, up.1, Arc::clone(state), |state, bytes| {
+        state.on_request(bytes);
+        true
+    });
+    carry(down.0, down.1, Arc::clone(state), State::on_answer);
+}
+
+/// Carries what `passes` permits from one end to the other, until one of them is closed.
+fn carry(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    state: Arc<Mutex<State>>,
+    passes: fn(&mut State, &[u8]) -> bool,
+) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let (passes, delay) = {
+                let mut state = state.lock();
+                (passes(&mut state, &buffer[..length]), state.delay)
+            };
+            if !delay.is_zero() {
+                thread::park_timeout(delay);
+            }
+            if passes && to.write_all(&buffer[..length]).is_err() {
+                break;
+            }
+        }
+        // It may be closed already.
+        drop(to.shutdown(Shutdown::Both));
+    });
+}

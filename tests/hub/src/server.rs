@@ -1,0 +1,156 @@
+//! A server of a test.
+
+use std::fs;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Longest wait for a server that starts.
+const START: Duration = Duration::from_mins(1);
+
+/// A server with `JetStream` on a port of its own, with its files in a directory. Killed when dropped.
+#[derive(Debug)]
+pub struct NatsServer {
+    child: Child,
+    port: u16,
+    directory: PathBuf,
+    more: Vec<String>,
+}
+
+impl NatsServer {
+    /// Starts a server on a free port with further arguments.
+    ///
+    /// # Panics
+    /// If it does not start; ask [`has_server`] first.
+    pub fn start(directory: &Path, more: &[&str]) -> Self {
+        let more: Vec<String> = more.iter().map(|word| (*word).to_owned()).collect();
+        let (child, port) = launch(directory, "-1", &more);
+        Self {
+            child,
+            port,
+            directory: directory.to_owned(),
+            more,
+        }
+    }
+
+    /// Starts a server with a configuration file of this text.
+    ///
+    /// # Panics
+    /// As [`Self::start`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nobody reads the file while it is written"
+    )]
+    pub fn with_config(directory: &Path, text: &str) -> Self {
+        let path = directory.join("nats.conf");
+        let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, text));
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self::start(directory, &["--config", &path.display().to_string()])
+    }
+
+    /// Kills it and starts it again with the same port and files.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.resume();
+    }
+
+    /// Starts it again after [`Self::stop`].
+    pub fn resume(&mut self) {
+        (self.child, self.port) = launch(&self.directory, &self.port.to_string(), &self.more);
+    }
+
+    /// Kills it.
+    pub fn stop(&mut self) {
+        // It may have exited already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Panics
+    /// If it is not running.
+    pub fn signal(&self, signal: Signal) {
+        let sent = kill_process(Pid::from_child(&self.child), signal);
+        sent.unwrap_or_else(|error| panic!("nats-server: {error}"));
+    }
+
+    /// Returns its port on the loopback interface.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns its URL.
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Returns whether `nats-server` is installed.
+pub fn has_server() -> bool {
+    let path = search_path();
+    let mut directories = path.split(':').map(Path::new);
+    directories.any(|directory| directory.join("nats-server").is_file())
+}
+
+fn launch(directory: &Path, port: &str, more: &[String]) -> (Child, u16) {
+    let ports = directory.join("ports");
+    // There is none at the first start.
+    drop(fs::remove_dir_all(&ports));
+    fs::create_dir_all(&ports).unwrap_or_else(|error| panic!("{}: {error}", ports.display()));
+    let child = Command::new("nats-server")
+        .args(["--addr", "127.0.0.1", "--port", port, "--jetstream"])
+        .arg("--store_dir")
+        .arg(directory)
+        .arg("--ports_file_dir")
+        .arg(&ports)
+        .args(more)
+        .env("PATH", search_path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("nats-server: {error}"));
+    let port = wait_for(|| port_in(&ports));
+    wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
+    (child, port)
+}
+
+fn port_in(directory: &Path) -> Option<u16> {
+    let file = fs::read_dir(directory).ok()?.next()?.ok()?;
+    let text = fs::read_to_string(file.path()).ok()?;
+    let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let url = ports.get("nats")?.get(0)?.as_str()?;
+    url.rsplit(':').next()?.parse().ok()
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + START;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "nats-server does not start");
+        thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// Debian installs servers where only the administrator's search path leads.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests find programs as a shell does"
+)]
+fn search_path() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{path}:/usr/sbin:/usr/local/sbin")
+}
