@@ -30,6 +30,6 @@ pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, RuleTexts
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
-    end_without_roster, finish, kill, kill_team, member_death, namesake, shutdown,
+    end_without_roster, finish, kill, kill_team, member_death, namesake, runs_elsewhere, shutdown,
 };
 pub use target_wait::wait_for_target;

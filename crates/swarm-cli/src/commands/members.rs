@@ -36,6 +36,9 @@ pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Resu
     record["detail"] = json!(report.and_then(|report| report.detail.as_deref()));
     record["since"] = json!(since(view));
     record["frozen"] = json!(view.frozen);
+    if let Some(host) = &view.parked_on {
+        record["parkedOn"] = json!(host);
+    }
     record["pause"] = json!(view.pause);
     record["unread"] = json!(view.unread);
     record["tasks"] = json!(ids);
@@ -103,6 +106,9 @@ pub(super) fn state_cell(view: &MemberView) -> Cell {
     };
     if view.frozen {
         return Cell::new(format!("{word}, frozen")).warn();
+    }
+    if view.parked_on.is_some() {
+        return Cell::new(MemberState::Parked.name()).warn();
     }
     let cell = Cell::new(word);
     match view.state {

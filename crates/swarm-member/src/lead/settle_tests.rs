@@ -17,6 +17,7 @@ fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
         damaged_inbox: None,
         process: None,
         pause: None,
+        parked_on: None,
         member: entry,
         state,
         report: None,

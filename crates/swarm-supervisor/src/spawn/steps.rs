@@ -159,7 +159,8 @@ async fn begin<'a>(
             spawn_context.process.pid,
             &spawn_context.process.start,
             deadline,
-        ),
+        )
+        .in_space(&spawn_context.process.pid_space),
         agent_type: options.agent_type.clone(),
         runtime: options.runtime.clone().unwrap_or_default(),
         model: Some(model.written.clone()),

@@ -9,6 +9,7 @@ use swarm_store::process::is_running;
 use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team};
 
 use super::StopOutcome;
+use super::elsewhere::runs_elsewhere;
 use super::pane::close_pane;
 use crate::process_list::end_member;
 use crate::{LeadError, SpawnContext};
@@ -127,9 +128,11 @@ pub(super) async fn end_processes(
         end_lease_of_dead(&*files, name, spawn_id).await?;
     }
     if member.is_some() && member_liveness(&*files, name)? == Liveness::Alive {
-        return Err(LeadError::StillAlive {
-            member: name.clone(),
-            left: 1,
+        let (member, left) = (name.clone(), 1);
+        let elsewhere = runs_elsewhere(&*files, name, &spawn_context.process.host).await;
+        return Err(match elsewhere {
+            Some(host) => LeadError::Elsewhere { member, host },
+            None => LeadError::StillAlive { member, left },
         });
     }
     Ok(if terminated.killed > 0 {

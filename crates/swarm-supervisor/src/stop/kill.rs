@@ -7,6 +7,7 @@ use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, Team
 use swarm_store::Team;
 
 use super::cancel_spawn::cancel_spawn;
+use super::elsewhere::runs_elsewhere;
 use super::escalate::end_processes;
 use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};
@@ -25,30 +26,13 @@ pub async fn kill(
     let spawn_id = spawn_of(spawn_context, team, name)?;
     let files = spawn_context.store.team(team);
     if member_liveness(&*files, name)? == Liveness::Alive {
-        refuse_elsewhere(&*files, name, spawn_id, &spawn_context.process.host).await?;
+        if let Some(host) = runs_elsewhere(&*files, name, &spawn_context.process.host).await {
+            let member = name.clone();
+            return Err(LeadError::Elsewhere { member, host });
+        }
         announce(&*files, name, spawn_context.clock.now()).await;
     }
     kill_spawn(spawn_context, team, name, spawn_id).await
-}
-
-/// Fails for a member that runs on another machine.
-async fn refuse_elsewhere(
-    team: &dyn Team,
-    name: &MemberName,
-    spawn_id: SpawnId,
-    here: &str,
-) -> Result<(), LeadError> {
-    let record = team.life_record(name).await;
-    let elsewhere = record.filter(|record| {
-        let host = &record.host;
-        record.spawn_id == spawn_id && !host.is_empty() && host != here
-    });
-    elsewhere.map_or(Ok(()), |record| {
-        Err(LeadError::Elsewhere {
-            member: name.clone(),
-            host: record.host,
-        })
-    })
 }
 
 /// Records that a person stops a member, before the signal: otherwise a process that notices the end

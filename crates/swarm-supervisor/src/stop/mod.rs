@@ -2,6 +2,7 @@
 //! team.
 
 mod cancel_spawn;
+mod elsewhere;
 mod escalate;
 mod finish;
 mod kill;
@@ -12,6 +13,7 @@ mod team;
 mod unreadable;
 mod worktree_outcome;
 
+pub use elsewhere::runs_elsewhere;
 pub(crate) use escalate::member_liveness;
 pub use escalate::{await_reported_end, member_death};
 pub(crate) use finish::clean_up_after;

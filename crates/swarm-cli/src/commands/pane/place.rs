@@ -5,6 +5,7 @@ use std::sync::Arc;
 use swarm_panes::{Pane, PaneBackend, backend_for_pane};
 use swarm_protocol::{ErrorKind, Member, MemberName, TeamName};
 use swarm_store::BlockOn as _;
+use swarm_supervisor::runs_elsewhere;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -40,12 +41,11 @@ pub(super) fn refuse_elsewhere(
     name: &MemberName,
     command: &str,
 ) -> Result<(), Failure> {
-    let record = app.store.team(team).life_record(name).block_on();
     let here = rustix::system::uname();
     let here = here.nodename().to_string_lossy();
-    match record.filter(|record| record.host != here) {
-        Some(record) => {
-            let message = format!("{name} runs on {}, where its output is", record.host);
+    match runs_elsewhere(&*app.store.team(team), name, &here).block_on() {
+        Some(host) => {
+            let message = format!("{name} runs on {host}, where its output is");
             let hint = format!("run `swarm {command} {name}` there");
             Err(Failure::new(ErrorKind::Environment, message).with_hint(hint))
         }

@@ -136,6 +136,10 @@ fn in_progress(tasks: &[Task]) -> InProgress<'_> {
 
 /// Formats a member's task and activity, or the reason why it is not working.
 fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> String {
+    if let Some(host) = &view.parked_on {
+        let name = &view.member.name;
+        return format!("lost its lease; `swarm spawn {name}` on {host} continues it");
+    }
     if is_over(view.state) {
         let reason = status.death(&view.member.name);
         return reason.unwrap_or_default().to_owned();
