@@ -15,6 +15,7 @@ mod faults;
 mod flow;
 mod hostile;
 mod hub;
+mod hub_failures;
 mod interop;
 mod long_runs;
 mod mcp;

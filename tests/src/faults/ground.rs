@@ -146,20 +146,7 @@ impl TeamFixture {
     /// # Panics
     /// If the store fails.
     pub fn join(&self, member: &str) -> SpawnId {
-        let new = new_member(member);
-        let spawn = new.spawn_id;
-        self.store
-            .team(&self.team)
-            .reserve(new)
-            .block_on()
-            .expect("a place");
-        let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
-        self.store
-            .team(&self.team)
-            .commit_spawn(&spawn, pane, backend, None)
-            .block_on()
-            .expect("a member");
-        spawn
+        join(&*self.store.team(&self.team), member)
     }
 
     /// Takes a member's life lock for this process.
@@ -170,17 +157,7 @@ impl TeamFixture {
     /// # Panics
     /// If this process cannot read its own start time.
     pub fn live(&self, member: &str, spawn_id: SpawnId) -> Result<LifeHolder, swarm_os::OsError> {
-        let pid = std::process::id();
-        let record = LifeRecord {
-            kind: LifeKind::Process,
-            pid,
-            proc_start: process::start_time(pid).expect("a start time"),
-            spawn_id,
-            host: "here".to_owned(),
-            pid_space: swarm_os::process::pid_space(),
-            confined: false,
-            off_loopback: false,
-        };
+        let record = life_record(spawn_id);
         let path = self.files().member_directory(member).join("life");
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
     }
@@ -372,6 +349,39 @@ pub fn assert_document(path: &Path) {
             path.display(),
             String::from_utf8_lossy(&bytes)
         );
+    }
+}
+
+/// Adds a member without a process.
+///
+/// # Panics
+/// If the store fails.
+pub fn join(team: &dyn swarm_store::Team, member: &str) -> SpawnId {
+    let new = new_member(member);
+    let spawn = new.spawn_id;
+    team.reserve(new).block_on().expect("a place");
+    let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
+    team.commit_spawn(&spawn, pane, backend, None)
+        .block_on()
+        .expect("a member");
+    spawn
+}
+
+/// Returns the life record of a member that is this process.
+///
+/// # Panics
+/// If this process cannot read its own start time.
+pub(super) fn life_record(spawn_id: SpawnId) -> LifeRecord {
+    let pid = std::process::id();
+    LifeRecord {
+        kind: LifeKind::Process,
+        pid,
+        proc_start: process::start_time(pid).expect("a start time"),
+        spawn_id,
+        host: "here".to_owned(),
+        pid_space: swarm_os::process::pid_space(),
+        confined: false,
+        off_loopback: false,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Every acknowledged message is in the reader's transcript exactly once, in the order of its
 //! sender. An interrupted send arrives once or not at all. The inbox is always a complete document.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,11 @@ use serde_json::Value;
 use swarm_protocol::MessageId;
 use swarm_store::{BlockOn as _, TeamStore as _};
 
+use super::arrivals::arrivals;
 use super::dice::{Dice, Seed};
 use super::ground::{Locking, TeamFixture, name};
 use super::log::{lines, path_of};
-use super::worker::{READER, read, transcript_of};
+use super::worker::{READER, transcript_of};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_until;
 
@@ -310,62 +311,11 @@ impl Storm<'_> {
     }
 
     fn judge(&self, report: &mut MailReport) {
-        let transcript = read(&transcript_of(&path_of(&self.logs, READER))).expect("a transcript");
-        let mut seen: HashMap<&MessageId, usize> = HashMap::new();
-        let mut orders: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for (id, from, text) in &transcript {
-            *seen.entry(id).or_default() += 1;
-            let number = text.split(' ').nth(1).and_then(|word| word.parse().ok());
-            orders
-                .entry(from)
-                .or_default()
-                .push(number.expect("a number"));
-        }
-        assert!(
-            seen.values().all(|count| *count == 1),
-            "a message was taken twice"
-        );
-        for (from, order) in &orders {
-            assert!(
-                order.is_sorted_by(|a, b| a < b),
-                "{from} is out of order: {order:?}"
-            );
-        }
-        let kept = self.kept();
-        for (writer, _) in self.names() {
-            let said = lines(&path_of(&self.logs, &writer));
-            let begun: HashSet<u64> = said
-                .iter()
-                .filter(|line| line.word(0) == "begin")
-                .map(|line| line.number(1))
-                .collect();
-            let sent: HashMap<u64, MessageId> = said
-                .iter()
-                .filter(|line| line.word(0) == "sent")
-                .map(|line| (line.number(1), MessageId::new(line.word(2))))
-                .collect();
-            for (number, id) in &sent {
-                assert!(
-                    seen.contains_key(id),
-                    "{writer} was told that {number} is sent, and it is lost"
-                );
-                assert!(kept.contains(id), "{writer}'s {number} is in no file");
-            }
-            let arrived: HashSet<u64> = orders
-                .get(writer.as_str())
-                .into_iter()
-                .flatten()
-                .copied()
-                .collect();
-            assert!(
-                arrived.is_subset(&begun),
-                "{writer} never sent {:?}",
-                arrived.difference(&begun)
-            );
-            report.acknowledged += sent.len();
-            report.cut += begun.len() - sent.len();
-            report.cut_but_there += arrived.len() - sent.len();
-        }
+        let writers: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
+        let arrivals = arrivals(&self.logs, &writers, &self.kept());
+        report.acknowledged = arrivals.acknowledged;
+        report.cut = arrivals.cut;
+        report.cut_but_there = arrivals.cut_but_there;
         self.ground.assert_whole();
         if self.run.locking == Locking::Both {
             // The next process that takes the lock removes the remains of a killed one without

@@ -2,6 +2,7 @@
 //! locks, damaged files. The suite runs each part for seconds, `scripts/stress` for as long as
 //! requested.
 
+mod arrivals;
 pub mod dice;
 pub mod disk;
 pub mod duel;
@@ -9,6 +10,7 @@ pub mod everything;
 pub mod foreign;
 pub mod ground;
 pub mod history;
+pub mod hub;
 pub mod log;
 pub mod mail;
 pub mod others;

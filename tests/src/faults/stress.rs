@@ -12,6 +12,7 @@ use super::duel::LockContention;
 use super::everything::{on_damaged, open_to_others};
 use super::foreign;
 use super::ground::Locking;
+use super::hub::HubRun;
 use super::mail::{MailRun, Other};
 use super::planted::on_planted;
 use super::processes::{
@@ -29,7 +30,7 @@ use crate::escapes::{disagreements, stated_rows, try_escapes, working_backends};
 /// A part: name, description, and one run with a seed, which panics on a violation.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: [Part; 19] = [
+const PARTS: [Part; 20] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "foreign writers next to swarm's", others),
     (
@@ -88,6 +89,11 @@ const PARTS: [Part; 19] = [
         "clocks",
         "members and commands whose clocks jump, each by itself",
         jumping_clocks,
+    ),
+    (
+        "hub",
+        "a team of three machines whose links are cut, and whose hub and processes are killed",
+        hub,
     ),
     ("leads", "leads killed while they read mail", leads),
     ("texts", "malicious texts in every input", all_texts),
@@ -436,6 +442,22 @@ fn jumping_clocks(programs: &Programs, seed: Seed) -> String {
     } else {
         "skipped: no libfaketime here".to_owned()
     }
+}
+
+fn hub(programs: &Programs, seed: Seed) -> String {
+    if !swarm_hubkit::has_server() {
+        return "skipped: nats-server is not installed".to_owned();
+    }
+    let run = HubRun {
+        writers: 8,
+        messages: 200,
+        racers: 16,
+        cuts: 100,
+        long_cuts: 2,
+        hub_kills: 5,
+        kills: 10,
+    };
+    format!("{run:?}: {:?}", run.run(programs, seed))
 }
 
 fn leads(programs: &Programs, seed: Seed) -> String {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use swarm_protocol::{MemberName, NewTask, SpawnId, TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, TeamStore as _};
+use swarm_store::{Actor, BlockOn as _, Lease, StoreError, TaskChange, Team, TeamStore as _};
 
 use super::dice::{Dice, Seed};
-use super::ground::{TeamFixture, name, new_task};
+use super::ground::{TeamFixture, life_record, new_task};
 use super::history::{Call, Effect, History};
 use super::log::{Line, lines, monotonic_nanos, path_of};
 use super::worker::WorkerArguments;
@@ -289,18 +289,7 @@ impl Race<'_> {
                 self.released += 1;
             }
         }
-        let list = store.team(team).tasks().block_on().expect("the list");
-        for task in list
-            .tasks
-            .iter()
-            .filter(|task| task.swarm().failed.is_some())
-        {
-            store
-                .team(team)
-                .release(&task.id, &Actor::person(team))
-                .block_on()
-                .expect("a release");
-        }
+        release_failed(&*store.team(team));
     }
 
     fn number_of(&self, spawn: SpawnId) -> u64 {
@@ -317,8 +306,19 @@ impl Race<'_> {
     }
 }
 
+/// Releases tasks whose owner has failed, for another attempt.
+pub(super) fn release_failed(team: &dyn Team) {
+    let list = team.tasks().block_on().expect("the list");
+    let failed = list.tasks.iter();
+    for task in failed.filter(|task| task.swarm().failed.is_some()) {
+        team.release(&task.id, &Actor::person(team.name()))
+            .block_on()
+            .expect("a release");
+    }
+}
+
 /// Adds the operations of one spawn.
-fn enter(history: &mut History, spawn: u64, said: &[Line]) {
+pub(super) fn enter(history: &mut History, spawn: u64, said: &[Line]) {
     let mut starts: HashMap<String, u64> = HashMap::new();
     let mut open: Option<&Line> = None;
     for line in said {
@@ -375,54 +375,61 @@ fn enter(history: &mut History, spawn: u64, said: &[Line]) {
     }
 }
 
-/// Claims and completes tasks until all are completed.
+/// Claims and completes tasks until all are completed, or the lease is lost.
 pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
     let (actor, _life) = begin(&mut arguments)?;
-    let TeamFixture { store, team, .. } = &arguments.ground;
     loop {
-        arguments.log.say("claiming")?;
-        let Some(task) = store.team(team).claim_next(&actor).block_on()? else {
-            arguments.log.say("nothing")?;
-            let list = store.team(team).tasks().block_on()?;
-            if list
-                .tasks
-                .iter()
-                .all(|task| task.status == TaskStatus::Completed)
-            {
-                return Ok(arguments.log.say("finished")?);
-            }
-            std::thread::park_timeout(REST);
-            continue;
-        };
-        arguments.log.say(&format!("claimed {}", task.id))?;
-        arguments.log.say(&format!("completing {}", task.id))?;
-        let done = TaskChange {
-            status: Some(TaskStatus::Completed),
-            ..TaskChange::default()
-        };
-        match store
-            .team(team)
-            .update_task(&task.id, done, &actor)
-            .block_on()
-        {
-            Ok(_) => arguments.log.say(&format!("completed {}", task.id))?,
-            Err(StoreError::NotYours { owner, .. }) => {
-                arguments.log.say(&format!("lost {} {owner}", task.id))?;
+        match work_once(&mut arguments, &actor) {
+            Ok(true) => {}
+            // Other processes may have reported its death before.
+            Ok(false) | Err(StoreError::LeaseLost { .. } | StoreError::SpawnGone { .. }) => {
+                return Ok(());
             }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn begin(arguments: &mut WorkerArguments) -> Result<(Actor, swarm_os::LifeHolder)> {
+/// Returns `false` once all tasks are completed.
+fn work_once(arguments: &mut WorkerArguments, actor: &Actor) -> Result<bool, StoreError> {
+    let (team, log) = (&arguments.team, &mut arguments.log);
+    let mut say = |words: &str| log.say(words).expect("a log");
+    say("claiming");
+    let Some(task) = team.claim_next(actor).block_on()? else {
+        say("nothing");
+        let list = team.tasks().block_on()?;
+        let mut tasks = list.tasks.iter();
+        if tasks.all(|task| task.status == TaskStatus::Completed) {
+            say("finished");
+            return Ok(false);
+        }
+        std::thread::park_timeout(REST);
+        return Ok(true);
+    };
+    say(&format!("claimed {}", task.id));
+    say(&format!("completing {}", task.id));
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    match team.update_task(&task.id, done, actor).block_on() {
+        Ok(_) => say(&format!("completed {}", task.id)),
+        Err(StoreError::NotYours { owner, .. }) => say(&format!("lost {} {owner}", task.id)),
+        Err(error) => return Err(error),
+    }
+    Ok(true)
+}
+
+fn begin(arguments: &mut WorkerArguments) -> Result<(Actor, Lease)> {
     let spawn: SpawnId = arguments
         .rest
         .first()
         .context("the spawn is missing")?
         .parse()?;
-    let life = arguments.ground.live(&arguments.name, spawn)?;
+    let (me, record) = (arguments.member()?, life_record(spawn));
+    let life = arguments.team.take_life(&me, &record).block_on()?;
     arguments.log.say("lives")?;
-    let actor = Actor::member(&arguments.ground.team, name(&arguments.name), Some(spawn));
+    let actor = Actor::member(&arguments.ground.team, me, Some(spawn));
     Ok((actor, life))
 }
 

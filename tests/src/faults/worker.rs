@@ -5,13 +5,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberName, MessageId};
-use swarm_store::{BlockOn as _, Draft, TeamStore as _};
+use swarm_store::{BlockOn as _, Draft, RootStore, Team, TeamStore as _};
 
 use super::ground::{Locking, TeamFixture};
 use super::log::Log;
@@ -28,10 +29,15 @@ pub const END: &str = "/swarm-faults/end";
 /// Pause of a reader without messages.
 const REST: Duration = Duration::from_millis(1);
 
+/// Longest wait for the hub of a team.
+const CONNECTING: Duration = Duration::from_mins(1);
+
 /// Arguments of a worker.
 #[derive(Debug)]
 pub(super) struct WorkerArguments {
     pub(super) ground: TeamFixture,
+    /// In files, or on the hub that the directory names.
+    pub(super) team: Arc<dyn Team>,
     pub(super) log: Log,
     pub(super) name: String,
     pub(super) rest: Vec<String>,
@@ -65,12 +71,15 @@ pub fn main() -> Result<()> {
         let rest: Vec<String> = words.collect();
         return super::duel::fight(Path::new(&root), Path::new(&log), locking, &rest);
     }
+    let ground = TeamFixture::at(Path::new(&root), locking);
     let arguments = WorkerArguments {
-        ground: TeamFixture::at(Path::new(&root), locking),
+        team: RootStore::new(ground.store.clone()).team(&ground.team),
+        ground,
         log: Log::open(Path::new(&log))?,
         name,
         rest: words.collect(),
     };
+    wait_for_hub(&*arguments.team)?;
     match role.as_str() {
         "sends" => send(arguments),
         "receives" => receive(&arguments),
@@ -84,6 +93,20 @@ pub fn main() -> Result<()> {
         "fills" => super::disk::fill(arguments),
         _ => bail!("no such role: {role}"),
     }
+}
+
+/// Waits until the hub of a team can be reached: the first connection is tried only once.
+fn wait_for_hub(team: &dyn Team) -> Result<()> {
+    let end = Instant::now() + CONNECTING;
+    while team.is_remote()
+        && let Err(error) = team.config().block_on()
+    {
+        if Instant::now() > end {
+            return Err(error.into());
+        }
+        std::thread::park_timeout(REST);
+    }
+    Ok(())
 }
 
 /// Performs one operation between two marks in the trace.
@@ -142,11 +165,7 @@ fn send(mut arguments: WorkerArguments) -> Result<()> {
             &arguments.name,
             format!("{} {number} {padding}", arguments.name),
         );
-        let store = &arguments.ground.store;
-        let id = store
-            .team(&arguments.ground.team)
-            .send(&reader, draft)
-            .block_on()?;
+        let id = arguments.team.send(&reader, draft).block_on()?;
         arguments.log.say(&format!("sent {number} {id}"))?;
     }
     arguments.log.say("finished")?;
@@ -167,13 +186,13 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
             .context("the transcript is missing")?,
     );
     let me = arguments.member()?;
-    let TeamFixture { store, team, .. } = &arguments.ground;
+    let team = &arguments.team;
     let mut known: HashSet<MessageId> = read(&transcript)?
         .into_iter()
         .map(|entry| entry.0)
         .collect();
     loop {
-        let unread = store.team(team).take_unread(&me).block_on()?;
+        let unread = team.take_unread(&me).block_on()?;
         let mut ids = Vec::new();
         let mut lines = Vec::new();
         for entry in unread {
@@ -192,7 +211,7 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         if !lines.is_empty() {
             swarm_os::append_durable(&transcript, &lines)?;
         }
-        store.team(team).delivered(&me, &ids).block_on()?;
+        team.delivered(&me, &ids).block_on()?;
     }
 }
 

@@ -3,6 +3,7 @@
 mod duel;
 mod files;
 mod foreign;
+mod hub;
 mod locks;
 mod mail;
 mod processes;

@@ -1,0 +1,72 @@
+//! The processes on the machines.
+
+use std::process::Command;
+
+use swarm_protocol::SpawnId;
+
+use super::machines::Machines;
+use crate::faults::ground::join;
+use crate::faults::log::{lines, path_of};
+use crate::faults::worker::{READER, transcript_of};
+use crate::faults::workers::{Programs, Worker};
+
+/// A process that competes for tasks. It holds the lease of its member.
+pub(super) struct Racer {
+    pub(super) name: String,
+    pub(super) at: usize,
+    pub(super) spawn: SpawnId,
+    /// `None` once it was killed or has exited.
+    pub(super) process: Option<Worker>,
+}
+
+impl Machines {
+    /// Returns the machine of the worker with this number.
+    pub(super) fn of(&self, number: usize) -> usize {
+        number % self.roots.len()
+    }
+
+    fn command(&self, programs: &Programs, role: &str, at: usize, log: &str) -> Command {
+        let mut command = Command::new(&programs.worker);
+        let log = path_of(&self.logs, log);
+        command.arg(role).args([&self.roots[at], &log]);
+        command
+    }
+
+    /// Starts a writer that continues after its predecessor, up to a number. An interrupted send is not
+    /// retried.
+    pub(super) fn writer(&self, programs: &Programs, name: &str, at: usize, end: u64) -> Worker {
+        let said = lines(&path_of(&self.logs, name));
+        let mut begun = said.iter().filter(|line| line.word(0) == "begin");
+        let next = begun.next_back().map_or(0, |line| line.number(1) + 1);
+        let mut command = self.command(programs, "sends", at, name);
+        command.arg(name).args([next.to_string(), end.to_string()]);
+        Worker::start(command, &self.logs, name)
+    }
+
+    pub(super) fn reader(&self, programs: &Programs) -> Worker {
+        let transcript = transcript_of(&path_of(&self.logs, READER));
+        let mut command = self.command(programs, "receives", self.of(1), READER);
+        command.arg(READER).arg(transcript);
+        Worker::start(command, &self.logs, READER)
+    }
+
+    /// Creates or replaces a member, and starts its process. `number` is that of its log, which belongs
+    /// to the spawn.
+    pub(super) fn racer(&self, programs: &Programs, name: &str, at: usize, number: usize) -> Racer {
+        let spawn = join(&*self.team, name);
+        let log = racer_log(number);
+        let mut command = self.command(programs, "works", at, &log);
+        command.args([name, &spawn.to_string()]);
+        Racer {
+            name: name.to_owned(),
+            at,
+            spawn,
+            process: Some(Worker::start(command, &self.logs, &log)),
+        }
+    }
+}
+
+/// Returns the name of the log of the racer with this number.
+pub(super) fn racer_log(number: usize) -> String {
+    format!("racer-{number}")
+}

@@ -1,0 +1,138 @@
+//! Members of a team on a hub whose machine is cut off, or whose process is killed.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use swarm_hubkit::{Link, NatsServer, has_server};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{not_proven, spawn_over, wait_for_no_process, world};
+
+/// A lost member is reported within this time.
+const NOTICED: Duration = Duration::from_secs(15);
+
+/// The record of a member, as a machine sees it.
+fn member(machine: &World, name: &str) -> Value {
+    let status = machine.swarm(&["status", "--json"]).json();
+    let members = status["members"].as_array().unwrap();
+    let found = members.iter().find(|member| member["name"] == name);
+    found.cloned().unwrap_or_default()
+}
+
+#[test]
+fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_nothing_twice() {
+    if !has_server() {
+        return not_proven("nats-server is not installed");
+    }
+    let gate = Gate::closed();
+    let api = FakeApi::start({
+        let held = Reply::text("too late").held_by(&gate, 1);
+        move |ask: &Ask| {
+            let is_held = ask.news_has("work for long") && !ask.news_has("continue");
+            if is_held {
+                held.clone()
+            } else {
+                Reply::text("done")
+            }
+        }
+    });
+    let (first, second) = (world(), world().with_api(&api));
+    let server = NatsServer::start(&first.directory().join("nats"), &[]);
+    let link = Link::to(server.port());
+    first
+        .swarm(&["team", "create", "demo", "--hub", &server.url()])
+        .ok();
+    let joined = second.swarm(&["team", "join", "demo", "--hub", &link.url()]);
+    joined.ok();
+    spawn_over(&second, "bob");
+    spawn_over(&second, "eve");
+    for name in ["bob", "eve"] {
+        first.wait_until("both are idle", || member(&first, name)["state"] == "idle");
+    }
+    first.swarm(&["task", "create", "held by bob"]).ok();
+    let claim = ["task", "update", "1", "--owner", "bob", "--status"];
+    first.swarm(&[&claim[..], &["in_progress"]].concat()).ok();
+    first.swarm(&["send", "bob", "work for long"]).ok();
+    api.wait_for("the turn", "bob", |ask| ask.news_has("work for long"));
+
+    let refused = first.swarm(&["kill", "bob", "--json"]).error(5);
+    let told = refused["message"].as_str().unwrap();
+    assert!(told.contains("with another config directory"), "{told}");
+
+    let eve = second.root().join("teams/demo/swarm/members/eve/life");
+    let eve: Value = serde_json::from_slice(&std::fs::read(eve).unwrap()).unwrap();
+    let eve = i32::try_from(eve["pid"].as_i64().unwrap()).unwrap();
+    let began = Instant::now();
+    link.cut();
+    kill_process(Pid::from_raw(eve).unwrap(), Signal::KILL).unwrap();
+    for name in ["bob", "eve"] {
+        first.wait_until("it is lost", || member(&first, name)["state"] == "dead");
+    }
+    let noticed = began.elapsed();
+    assert!(noticed < NOTICED, "{noticed:?}");
+    let task = first.swarm(&["task", "show", "1", "--json"]).json();
+    assert_eq!(task["status"], "pending", "{task}");
+
+    link.heal();
+    first.wait_until("bob has parked", || {
+        !member(&first, "bob")["parkedOn"].is_null()
+    });
+    let shown = first.swarm(&["status"]).stdout;
+    assert!(shown.contains("parked"), "{shown}");
+    assert!(shown.contains("`swarm spawn bob` on"), "{shown}");
+    assert!(member(&first, "eve")["parkedOn"].is_null());
+
+    gate.open();
+    let more = ["spawn", "bob", "--team", "demo", "--backend", "headless"];
+    let more = [
+        &more[..],
+        &["--mode", "bypassPermissions", "--prompt", "continue"],
+    ]
+    .concat();
+    second.swarm(&more).ok();
+    let told = api.wait_for("its conversation", "bob", |ask| ask.news_has("continue"));
+    assert_eq!(told.ask.times_told("work for long"), 1);
+    assert!(!told.ask.has_seen("too late"));
+    first.wait_until("bob is idle", || member(&first, "bob")["state"] == "idle");
+    assert!(member(&first, "bob")["parkedOn"].is_null());
+
+    first.swarm(&["send", "bob", "still there?"]).ok();
+    api.wait_for("the message", "bob", |ask| ask.news_has("still there?"));
+    second.swarm(&["kill", "bob"]).ok();
+    first.swarm(&["team", "delete", "demo", "--force"]).ok();
+    wait_for_no_process(&second);
+}
+
+#[test]
+fn a_member_survives_a_hub_that_is_killed_during_its_turn_and_is_heard_once() {
+    if !has_server() {
+        return not_proven("nats-server is not installed");
+    }
+    let gate = Gate::closed();
+    let api = FakeApi::start({
+        let held = Reply::text("the result").held_by(&gate, 1);
+        move |_: &Ask| held.clone()
+    });
+    let world = world().with_api(&api);
+    let mut server = NatsServer::start(&world.directory().join("nats"), &[]);
+    world
+        .swarm(&["team", "create", "demo", "--hub", &server.url()])
+        .ok();
+    spawn_over(&world, "bob");
+    api.wait_for("the turn", "bob", |ask| ask.news_has("hello"));
+    server.stop();
+    gate.open();
+    server.resume();
+    world.wait_until("bob is idle", || member(&world, "bob")["state"] == "idle");
+    let mail = world.swarm(&["inbox", "team-lead", "--json"]).json();
+    let results = mail.as_array().unwrap().iter();
+    let results = results.filter(|mail| mail.to_string().contains("the result"));
+    assert_eq!(results.count(), 1, "{mail}");
+    world.swarm(&["send", "bob", "again"]).ok();
+    api.wait_for("the message", "bob", |ask| ask.news_has("again"));
+    world.swarm(&["kill", "bob"]).ok();
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    wait_for_no_process(&world);
+}
