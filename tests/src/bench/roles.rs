@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::floor::{receiver, sender};
-use super::rows::{send, spawn};
+use super::floor::{hub as bare_hub, receiver, sender};
+use super::rows::{hub, send, spawn};
 
 /// The first argument of a process with a role.
 pub(crate) const FLAG: &str = "--part";
@@ -24,6 +24,11 @@ pub(crate) fn play(words: &[String]) -> Result<()> {
         ["write", rest @ ..] => send::write(rest),
         ["read", rest @ ..] => send::read(rest),
         ["ask", rest @ ..] => spawn::ask(rest),
+        ["hub-write", rest @ ..] => hub::write(rest),
+        ["hub-read", rest @ ..] => hub::read(rest),
+        ["bare-send", rest @ ..] => bare_hub::play(rest),
+        ["bare-drain", rest @ ..] => bare_hub::drain(rest),
+        ["bare-ask", rest @ ..] => bare_hub::ask(rest),
         _ => bail!("unknown role: {words:?}"),
     }
 }

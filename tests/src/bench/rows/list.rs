@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, coop, idle, long, message, overview, sandbox, screen, send, soak,
-    spawn, stop, tasks, watch,
+    batch, broadcast, carried, coop, hub, idle, long, message, overview, sandbox, screen, send,
+    soak, spawn, stop, tasks, watch,
 };
 use crate::bench::order::Order;
 use crate::bench::table::Line;
@@ -26,12 +26,13 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// All measurements, in the order of the table.
-pub(crate) const ALL: [Row; 16] = [
+pub(crate) const ALL: [Row; 17] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
     usual("long", long::measure),
     usual("broadcast", broadcast::measure),
+    usual("hub", hub::measure),
     usual("tasks", tasks::measure),
     usual("batch", batch::measure),
     usual("spawn", spawn::measure),

@@ -4,6 +4,7 @@ mod batch;
 mod broadcast;
 mod carried;
 mod coop;
+pub(crate) mod hub;
 mod idle;
 mod list;
 mod long;

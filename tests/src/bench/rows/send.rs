@@ -94,13 +94,13 @@ fn lines_of(place: &str, writers: usize, rounds: &[[Round; 4]]) -> Vec<Line> {
 }
 
 /// Result of one round: the durations of each writer's sends.
-struct Round {
+pub(super) struct Round {
     took: Duration,
     writers: Vec<Vec<Duration>>,
 }
 
 impl Round {
-    fn rate(&self) -> f64 {
+    pub(super) fn rate(&self) -> f64 {
         let sent: usize = self.writers.iter().map(Vec::len).sum();
         f64::from(u32::try_from(sent).unwrap_or(u32::MAX)) / self.took.as_secs_f64()
     }
@@ -140,7 +140,8 @@ fn bare(directory: &Path, writers: usize, class: Class) -> Result<Round> {
     )
 }
 
-fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
+/// Starts writers at the same time, and ends the reader after them.
+pub(super) fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
     let mut parts: Vec<Part> = (0..writers)
         .map(|_| Part::start(words))
         .collect::<Result<_>>()?;
