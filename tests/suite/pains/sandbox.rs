@@ -43,6 +43,18 @@ fn in_main_checkout(repository: &Repository) -> Option<ToolContext> {
 }
 
 #[tokio::test]
+async fn commands_have_terminals_of_their_own() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    let opened =
+        "python3 -c 'import pty, sys; sys.exit(pty.spawn([\"test\", \"-t\", \"0\"]))' < /dev/null";
+    let opened = bash(opened, &ctx).await;
+    assert!(!opened.is_error, "{}", opened.content);
+}
+
+#[tokio::test]
 async fn placeholders_of_settings_are_invisible_to_git_and_removed() {
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {

@@ -5,7 +5,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, Running, World};
 
-use crate::scene::{demo_run_args, spawns, world};
+use crate::scene::{demo_run_args, runs_once, spawns, world};
 
 /// Who a test of root becomes. Any other user is unprivileged already.
 const NOBODY: [&str; 4] = [
@@ -119,4 +119,19 @@ fn members_are_killed_and_reaped_although_their_user_cannot_read_their_environme
     user.swarm(&["reap", "--parked"]).ok();
     assert_eq!(team.names(), ["team-lead"]);
     assert_eq!(user.world.processes(), []);
+}
+
+#[test]
+fn the_sandbox_of_another_program_works_inside() {
+    let sandbox = ["unshare", "-Urpf", "--mount-proc", "true"];
+    let api = runs_once(&format!("{} && touch nested", sandbox.join(" ")));
+    let user = Unprivileged::new(&api);
+    let words = [&user.words[1..], &sandbox].concat();
+    let outside = user.world.start_program(user.words[0], &words).wait();
+    if outside.code != Some(0) || !user.can_enter(env!("CARGO_MANIFEST_DIR")) {
+        eprintln!("not run: this user may not create namespaces or cannot reach the programs");
+        return;
+    }
+    user.swarm(&demo_run_args("go", &[])).ok();
+    assert!(user.world.project().join("nested").exists());
 }

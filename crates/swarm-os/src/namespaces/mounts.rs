@@ -4,11 +4,12 @@ use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::process::geteuid;
 
 use super::bind::{MountError, at, lock};
 use super::fixed::{FixedEntry, RESERVED};
@@ -16,6 +17,9 @@ use super::mount_table::mount_table;
 
 /// Devices in the sandbox's own `/dev`, besides terminals and shared memory.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// What is not taken from outside. The multiplexer outside opens no terminals of another instance.
+const OWN: [&str; 3] = ["/dev/pts", "/dev/ptmx", "/dev/shm"];
 
 /// Parts of `/proc` that change the whole system.
 const PROC_READ_ONLY: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
@@ -125,12 +129,13 @@ fn mount_proc() -> Result<(), MountError> {
     let path = Path::new("/proc");
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", path, "proc", flags, None).map_err(at("mount", path))?;
-    for name in PROC_READ_ONLY {
-        let inner = path.join(name);
-        if inner.exists() {
-            mount_bind_recursive(&inner, &inner).map_err(at("mount", &inner))?;
-            lock(&inner, flags)?;
-        }
+    let own = geteuid().as_raw();
+    // Only root owns them. Mounts there would keep sandboxes inside this one from mounting `/proc`.
+    let inner = PROC_READ_ONLY.iter().map(|name| path.join(name));
+    let inner = inner.filter(|inner| inner.metadata().is_ok_and(|found| found.uid() == own));
+    for inner in inner {
+        mount_bind_recursive(&inner, &inner).map_err(at("mount", &inner))?;
+        lock(&inner, flags)?;
     }
     Ok(())
 }
@@ -140,7 +145,7 @@ fn mount_dev(additional: &[&Path]) -> Result<(), MountError> {
     let usual = DEVICES.iter().map(|name| path.join(name));
     let devices: Vec<(PathBuf, OwnedFd)> = usual
         .chain(additional.iter().map(|path| path.to_path_buf()))
-        .filter(|device| !device.starts_with("/dev/pts") && !device.starts_with("/dev/shm"))
+        .filter(|device| !OWN.iter().any(|own| device.starts_with(own)))
         .filter_map(|device| Some((device.clone(), open(&device)?)))
         .collect();
     let nosuid = MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -156,10 +161,7 @@ fn mount_dev(additional: &[&Path]) -> Result<(), MountError> {
         ("ptmx", "pts/ptmx"),
     ] {
         let link = path.join(name);
-        // `/dev/ptmx` may have been requested as an additional device.
-        if !link.exists() {
-            symlink(target, &link).map_err(at("create", &link))?;
-        }
+        symlink(target, &link).map_err(at("create", &link))?;
     }
     for name in ["pts", "shm"] {
         let directory = path.join(name);

@@ -16,6 +16,8 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::KILL)
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID)
+    // Without it, root cannot map itself into a user namespace, as sandboxes of other programs do.
+    .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
 /// Drops every capability of this process that concerns the system, also for the programs that it
