@@ -20,5 +20,5 @@ pub use fixed::{FixedEntry, FixedKind};
 pub use fixed_mounts::FixedMounts;
 pub use handover::{receive_socket, send_socket};
 pub use loopback::start_loopback;
-pub use mounts::MountView;
+pub use mounts::{MountView, Replacement};
 pub use privileges::{drop_all_privileges, drop_system_privileges};

@@ -37,9 +37,23 @@ pub struct MountView {
     pub hidden: Vec<PathBuf>,
     /// Exceptions below hidden directories: readable, and writable if they are also in `writable`.
     pub shown: Vec<PathBuf>,
+    /// Files and directories that appear in the place of others. What of `shown` and `writable` is
+    /// below such a place stays visible there.
+    pub replaced: Vec<Replacement>,
     /// Entries of writable directories that cannot be changed, in the order in which
     /// [`FixedMounts`](super::FixedMounts) mounts them.
     pub fixed: Vec<FixedEntry>,
+}
+
+/// A file or directory that appears in the place of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// Where it appears: an existing file or directory, or an entry of another replaced directory.
+    pub path: PathBuf,
+    /// What appears there.
+    pub source: PathBuf,
+    /// Whether it can be written.
+    pub writable: bool,
 }
 
 impl MountView {
@@ -54,7 +68,10 @@ impl MountView {
         let devices: Vec<&Path> = devices.map(PathBuf::as_path).collect();
         mount_proc()?;
         mount_dev(&devices)?;
-        let mut writable: Vec<&Path> = self.writable.iter().map(PathBuf::as_path).collect();
+        let sources = self.replaced.iter().filter(|replaced| replaced.writable);
+        let sources = sources.map(|replaced| &replaced.source);
+        let writable = self.writable.iter().chain(sources);
+        let mut writable: Vec<&Path> = writable.map(PathBuf::as_path).collect();
         writable.retain(|path| !path.starts_with("/dev"));
         writable.sort();
         for path in &writable {
@@ -64,10 +81,16 @@ impl MountView {
         }
         lock_others(&writable)?;
         // Opened now, because they are not reachable once their directory is hidden.
-        let exceptions = self.shown.iter().chain(&self.writable);
-        let exceptions: Vec<(&Path, OwnedFd)> = exceptions
-            .filter_map(|path| Some((path.as_path(), open(path)?)))
+        let same = self.shown.iter().chain(&self.writable);
+        let same = same.map(|path| (path, path));
+        let other = self.replaced.iter();
+        let other = other.map(|replaced| (&replaced.path, &replaced.source));
+        let mut exceptions: Vec<(&Path, OwnedFd)> = same
+            .chain(other)
+            .filter_map(|(path, source)| Some((path.as_path(), open(source)?)))
             .collect();
+        // A directory precedes its entries. The sort is stable: what replaces comes last.
+        exceptions.sort_by_key(|(path, _)| *path);
         let mut hidden: Vec<PathBuf> = self
             .hidden
             .iter()
@@ -75,8 +98,22 @@ impl MountView {
             .collect();
         hidden.sort();
         hidden.dedup_by(|inner, outer| inner.starts_with(outer));
-        hidden.retain(|path| !writable.contains(&path.as_path()));
-        hidden.iter().try_for_each(|path| hide(path, &exceptions))
+        let is_replaced = |path: &Path| {
+            let mut replaced = self.replaced.iter();
+            replaced.any(|replaced| path.starts_with(&replaced.path))
+        };
+        hidden.retain(|path| !writable.contains(&path.as_path()) && !is_replaced(path));
+        hidden.iter().try_for_each(|path| hide(path, &exceptions))?;
+        let is_hidden = |path: &Path| hidden.iter().any(|hidden| path.starts_with(hidden));
+        exceptions
+            .iter()
+            .filter(|(path, _)| is_replaced(path) && !is_hidden(path))
+            .try_for_each(|(path, file)| place(file, path))?;
+        let read_only = self.replaced.iter().filter(|replaced| !replaced.writable);
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        // One without a source was skipped.
+        let mut read_only = read_only.filter(|replaced| is_mounted(&exceptions, &replaced.path));
+        read_only.try_for_each(|replaced| lock(&replaced.path, flags))
     }
 }
 
@@ -84,6 +121,10 @@ impl MountView {
 fn open(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()
+}
+
+fn is_mounted(exceptions: &[(&Path, OwnedFd)], path: &Path) -> bool {
+    exceptions.iter().any(|(mounted, _)| *mounted == path)
 }
 
 fn is_directory(file: &OwnedFd) -> bool {
@@ -194,6 +235,10 @@ fn mount_memory(path: &Path, flags: MountFlags, options: &CStr) -> Result<(), Mo
 fn place(file: &OwnedFd, path: &Path) -> Result<(), MountError> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(at("create", parent))?;
+    // A mount would follow a link that a program has left in a directory of its own.
+    if path.is_symlink() {
+        fs::remove_file(path).map_err(at("remove", path))?;
+    }
     if path.symlink_metadata().is_err() {
         let created = if is_directory(file) {
             fs::create_dir(path)

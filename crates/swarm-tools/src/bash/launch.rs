@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use swarm_os::namespaces::Replacement;
 use swarm_protocol::SandboxNetwork;
 use tokio::process::Command;
 
@@ -27,19 +28,31 @@ impl ProgramLaunch {
     /// # Errors
     /// A sentence for the model if a sandbox is required or does not work.
     pub async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
+        Self::prepare_replacing(ctx, Vec::new()).await
+    }
+
+    /// Does the same for a program that sees other files and directories in the place of its own, in
+    /// the namespaces of a sandbox.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub async fn prepare_replacing(
+        ctx: &ToolContext,
+        replaced: Vec<Replacement>,
+    ) -> Result<Self, String> {
         let ctx = ctx.clone();
-        let planned = tokio::task::spawn_blocking(move || Self::new(&ctx)).await;
+        let planned = tokio::task::spawn_blocking(move || Self::new(&ctx, &replaced)).await;
         planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
 
-    fn new(ctx: &ToolContext) -> Result<Self, String> {
+    fn new(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Self, String> {
         let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
             sandboxed,
             temporary,
             proxy,
-        }) = plan(ctx)?
+        }) = plan(ctx, replaced)?
         else {
             return Ok(Self {
                 helper: Vec::new(),

@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use swarm_os::namespaces::{FixedEntry, FixedKind, MountView, NamespaceMember};
+use swarm_os::namespaces::{FixedEntry, FixedKind, MountView, NamespaceMember, Replacement};
 use swarm_protocol::SandboxNetwork;
 
 use super::error::SandboxError;
 use super::words::{
     COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, PROXY_PORT, READ_ONLY,
-    RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
+    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
 };
 
 /// What the helper does.
@@ -66,12 +66,22 @@ impl HelperArguments {
             writable,
             hidden,
             shown,
+            replaced,
             fixed,
         } = &self.view;
         for (word, paths) in [(WRITE, writable), (HIDE, hidden), (SHOW, shown)] {
             for path in paths {
                 words.extend([word.into(), path.into()]);
             }
+        }
+        for Replacement {
+            path,
+            source,
+            writable,
+        } in replaced
+        {
+            let word = if *writable { REPLACE_WRITABLE } else { REPLACE };
+            words.extend([word.into(), path.into(), source.into()]);
         }
         for entry in fixed {
             words.extend([fixed_word(entry.kind).into(), entry.path.clone().into()]);
@@ -132,6 +142,15 @@ impl HelperArguments {
                 Some(WRITE) => &mut view.writable,
                 Some(HIDE) => &mut view.hidden,
                 Some(SHOW) => &mut view.shown,
+                Some(replace @ (REPLACE | REPLACE_WRITABLE)) => {
+                    let writable = replace == REPLACE_WRITABLE;
+                    view.replaced.push(Replacement {
+                        path: next_path(arguments, word.clone())?,
+                        source: next_path(arguments, word)?,
+                        writable,
+                    });
+                    continue;
+                }
                 other => {
                     let kind = other.and_then(fixed_kind);
                     let kind = kind.ok_or_else(|| SandboxError::Arguments(word.clone()))?;
@@ -202,6 +221,13 @@ mod tests {
                     writable: paths(&["/a", "--"]),
                     hidden: paths(&["/b"]),
                     shown: paths(&["/b/c"]),
+                    replaced: [true, false]
+                        .map(|writable| Replacement {
+                            path: "/d".into(),
+                            source: "/e".into(),
+                            writable,
+                        })
+                        .into(),
                     fixed: FIXED
                         .map(|(kind, word)| FixedEntry {
                             path: word.into(),

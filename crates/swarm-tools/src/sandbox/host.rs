@@ -131,6 +131,7 @@ impl SandboxHost {
             && own.writable == other.writable
             && own.hidden == other.hidden
             && own.shown == other.shown
+            && own.replaced == other.replaced
     }
 
     /// Makes entries unchangeable that are not yet, or have been replaced from outside.

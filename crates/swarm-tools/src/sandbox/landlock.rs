@@ -246,6 +246,7 @@ mod tests {
                 writable: vec![inside.clone(), inside.join("no such directory")],
                 shown: vec![hidden.join("shown")],
                 hidden: vec![hidden.clone()],
+                replaced: Vec::new(),
                 fixed: Vec::new(),
             };
             restrict(&view, None).unwrap();

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use swarm_os::namespaces::MountView;
+use swarm_os::namespaces::{MountView, Replacement};
 use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
 
 use super::arguments::{HelperArguments, HelperTask};
@@ -51,11 +51,12 @@ pub(crate) struct Plan {
 }
 
 /// Returns how to start a command of this agent: in its own session, and in the sandbox if the
-/// settings require one. Returns `None` if there is no helper.
+/// settings require one, where `replaced` appears in the place of other files. Returns `None` if there
+/// is no helper.
 ///
 /// # Errors
 /// Fails if a sandbox is required and does not work.
-pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
+pub(crate) fn plan(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Option<Plan>, String> {
     let guards = &ctx.guards;
     let confine = confinement(ctx)?;
     if guards.helper.is_empty() {
@@ -73,7 +74,9 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
             let paths = WritablePaths::of(&confine, ctx);
             plan.temporary.clone_from(&paths.temporary);
             create_temporary(paths.temporary.as_deref())?;
-            let joining = confined(backend, paths.view(&confine, ctx), ctx)?;
+            let mut view = paths.view(&confine, ctx);
+            view.replaced = replaced.to_vec();
+            let joining = confined(backend, view, ctx)?;
             plan.proxy = joining.proxy;
             joining.words
         }
@@ -199,6 +202,7 @@ impl WritablePaths {
             writable: self.writable,
             hidden: guards.hide.clone(),
             shown: guards.show.clone(),
+            replaced: Vec::new(),
         };
         view.shown
             .extend(ctx.scratch.as_deref().map(Path::to_owned));
@@ -256,18 +260,18 @@ mod tests {
                 ..ShellGuards::default()
             };
             let ctx = context(base.path(), guards.clone(), confined);
-            let planned = plan(&ctx).unwrap().unwrap();
+            let planned = plan(&ctx, &[]).unwrap().unwrap();
             assert_eq!(planned.sandboxed, expected, "{sandbox} {confined}");
             assert_eq!(planned.words[2..].len() == 1, !expected, "{planned:?}");
             // Without a backend a command runs without a sandbox, unless the sandbox is required.
             guards.backend = None;
             let ctx = context(base.path(), guards.clone(), confined);
             let refused = sandbox == SandboxUse::Always;
-            assert_eq!(plan(&ctx).is_err(), refused, "{sandbox} {confined}");
-            assert!(plan(&ctx).is_ok_and(|plan| !plan.unwrap().sandboxed) || refused);
+            assert_eq!(plan(&ctx, &[]).is_err(), refused, "{sandbox} {confined}");
+            assert!(plan(&ctx, &[]).is_ok_and(|plan| !plan.unwrap().sandboxed) || refused);
             guards.required = true;
             let ctx = context(base.path(), guards, confined);
-            assert_eq!(plan(&ctx).is_err(), expected, "{sandbox} {confined}");
+            assert_eq!(plan(&ctx, &[]).is_err(), expected, "{sandbox} {confined}");
         }
     }
 
@@ -290,7 +294,7 @@ mod tests {
         let ctx = context(&base, guards, true);
         let secret = base.join("secret");
         symlink(&secret, base.join("disk/cache/inner")).unwrap();
-        let words = plan(&ctx).unwrap().unwrap().words;
+        let words = plan(&ctx, &[]).unwrap().unwrap().words;
         let has = |path: &Path| words.iter().any(|word| word == path);
         assert!(has(&base.join("disk/cache")), "{words:?}");
         assert!(!has(&secret) && !has(&of_the_user), "{words:?}");
@@ -305,7 +309,7 @@ mod tests {
             write: vec!["/caches".into()],
             ..ShellGuards::default()
         };
-        let words = plan(&context(base.path(), guards, true))
+        let words = plan(&context(base.path(), guards, true), &[])
             .unwrap()
             .unwrap()
             .words;

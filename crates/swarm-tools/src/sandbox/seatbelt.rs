@@ -103,6 +103,7 @@ mod tests {
             writable: vec!["/w".into(), "/h/.claude/own".into()],
             hidden: vec!["/h/.ssh".into(), "/h/.claude".into()],
             shown: vec!["/h/.claude/skills".into(), "/other".into()],
+            replaced: Vec::new(),
             fixed: vec![
                 fixed("/w/.claude/worktrees", FixedKind::Pinned),
                 fixed("/w/.claude/worktrees/a/.git", FixedKind::ReadOnly),

@@ -17,6 +17,12 @@ pub(super) const HIDE: &str = "--hide";
 
 pub(super) const SHOW: &str = "--show";
 
+/// A path, and what appears there.
+pub(super) const REPLACE: &str = "--replace";
+
+/// The same, writable.
+pub(super) const REPLACE_WRITABLE: &str = "--replace-writable";
+
 pub(super) const READ_ONLY: &str = "--read-only";
 
 pub(super) const PIN: &str = "--pin";
