@@ -51,6 +51,8 @@ def member(rig, program):
     check("ALL DONE" in reports[-1], f"it reported {reports}")
     check(any("touch by-bob.txt" in json.dumps(one["input"]) for one in asked), f"no question about the command: {asked}")
     check((rig.project / "by-bob.txt").exists(), "the command did not run")
+    life = json.loads((rig.directory / "config/teams/demo/swarm/members/bob/life").read_text())
+    check(life["confined"], "it does not run in the sandbox")
     sent = [(entry["from"], entry["text"]) for entry in rig.inbox("demo", "peer")]
     check(("bob", "hello peer") in sent, f"the peer got {sent}")
     rig.swarm("shutdown", "bob")

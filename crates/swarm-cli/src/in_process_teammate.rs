@@ -66,10 +66,9 @@ fn run(env: &Environment, start: InProcessStart) -> anyhow::Result<Option<Ending
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let parts = ordered.parts(Box::new(output), termination)?;
     let ended = runtime.block_on(async {
-        let member = Box::pin(swarm_member::run(
-            ordered.parts(Box::new(output), termination),
-        ));
+        let member = Box::pin(swarm_member::run(parts));
         tokio::select! {
             ended = member => Some(ended),
             () = stop.abandoned() => None,

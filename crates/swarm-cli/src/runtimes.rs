@@ -1,33 +1,21 @@
 //! Agent programs on this machine, and the runtimes of members.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_agent::{AgentRuntime, ModelLoop};
-use swarm_config::{Environment, is_trusted, project_top, runtime_presets};
+use swarm_config::{Environment, RuntimePresets, RuntimeState, is_trusted, project_top};
 use swarm_protocol::AgentProgram;
-use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec};
+use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec, StateDirectory};
 use swarm_supervisor::ResolveRuntime;
 use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_tools::prompt;
 
 use crate::app::App;
 
-/// Variables of Claude Code.
-const CLAUDE_VARIABLES: [&str; 5] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_MODEL",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-];
-
 /// Variables with a key that Claude Code also accepts from `apiKeyHelper`, in its order of precedence.
 const CLAUDE_KEYS: [&str; 2] = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"];
-
-/// npm package of Claude Code.
-pub(crate) const CLAUDE_PACKAGE: &str = "@anthropic-ai/claude-code";
 
 /// Returns the function that finds agent programs for a member in a directory. In a repository that
 /// is not trusted, Claude Code gets no settings of the repository.
@@ -49,22 +37,15 @@ pub(crate) fn resolve_runtime(app: &App) -> Arc<ResolveRuntime> {
 
 /// Finds an agent program: a preset, or a command line.
 pub(crate) fn resolve(env: &Environment, program: &AgentProgram) -> Result<RuntimeOrder, String> {
-    let presets = runtime_presets().map_err(|error| error.to_string())?;
-    let (command, install, variables) = match program {
-        AgentProgram::Swarm => return Err("swarm needs no agent program".to_owned()),
-        AgentProgram::Claude => (
-            vec!["claude".to_owned()],
-            format!("; install it with `npm install -g {CLAUDE_PACKAGE}`"),
-            CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
+    let presets = RuntimePresets::built_in().map_err(|error| error.to_string())?;
+    let (command, install, variables) = match (presets.find(program), program) {
+        (Some(preset), _) => (
+            preset.command.clone(),
+            format!("; install it with `{}`", preset.install),
+            preset.env.clone(),
         ),
-        AgentProgram::Acp(command) => match presets.get(command) {
-            Some(preset) => (
-                preset.command.clone(),
-                format!("; install it with `{}`", preset.install),
-                preset.env.clone(),
-            ),
-            None => (words(command)?, String::new(), Vec::new()),
-        },
+        (None, AgentProgram::Acp(command)) => (words(command)?, String::new(), Vec::new()),
+        (None, _) => return Err(format!("{program} needs no agent program")),
     };
     let name = command.first().map_or("", String::as_str);
     let path = find(env, name).ok_or_else(|| {
@@ -81,7 +62,8 @@ pub(crate) fn resolve(env: &Environment, program: &AgentProgram) -> Result<Runti
         program: program.clone(),
         argv,
         env: set.collect(),
-        team_tools: std::env::current_exe().map_err(|error| error.to_string())?,
+        swarm: std::env::current_exe().map_err(|error| error.to_string())?,
+        has_state: presets.find(program).is_some(),
     })
 }
 
@@ -100,14 +82,17 @@ fn find(env: &Environment, name: &str) -> Option<PathBuf> {
     env.find_program(name)
 }
 
-/// Creates the runtime of a member from its order.
-pub(crate) fn runtime_of(order: &SpawnOrder) -> Arc<dyn AgentRuntime> {
+/// Creates the runtime of a member from its order. `directory` is the member's.
+pub(crate) fn runtime_of(
+    order: &SpawnOrder,
+    directory: &Path,
+) -> anyhow::Result<Arc<dyn AgentRuntime>> {
     let Some(runtime) = &order.runtime else {
-        return Arc::new(ModelLoop);
+        return Ok(Arc::new(ModelLoop));
     };
-    let mut spec = spec(order, runtime);
+    let mut spec = spec(order, runtime, directory)?;
     if runtime.program != AgentProgram::Claude {
-        return Arc::new(AcpRuntime::new(spec));
+        return Ok(Arc::new(AcpRuntime::new(spec)));
     }
     // The helper applies only without a key in the environment.
     let keys = CLAUDE_KEYS.map(|name| spec.env.remove(name));
@@ -116,27 +101,59 @@ pub(crate) fn runtime_of(order: &SpawnOrder) -> Arc<dyn AgentRuntime> {
     if let Some(model) = model.filter(|model| *model != "default") {
         spec.argv.extend(["--model".to_owned(), model.to_owned()]);
     }
-    Arc::new(ClaudeRuntime::new(spec))
+    Ok(Arc::new(ClaudeRuntime::new(spec)))
 }
 
-fn spec(order: &SpawnOrder, runtime: &RuntimeOrder) -> ProgramSpec {
-    let swarm = runtime.team_tools.display().to_string();
-    ProgramSpec {
+fn spec(
+    order: &SpawnOrder,
+    runtime: &RuntimeOrder,
+    directory: &Path,
+) -> anyhow::Result<ProgramSpec> {
+    let presets = RuntimePresets::built_in()?;
+    let preset = presets.find(&runtime.program);
+    let state = preset.map(|preset| {
+        let env = Environment::new(order.env.clone(), &order.cwd);
+        let env = env.with(runtime.env.clone(), &order.cwd);
+        // A program of the same name has the same directories again.
+        let private = directory.join("program").join(&preset.command[0]);
+        let numbered = preset.state.iter().enumerate();
+        let state = numbered
+            .map(|(number, state)| state_directory(state, &env, private.join(number.to_string())));
+        state.collect::<Result<Vec<_>, String>>()
+    });
+    let state = state
+        .transpose()
+        .map_err(|why| anyhow::anyhow!("{}: the state directory {why}", runtime.program))?;
+    Ok(ProgramSpec {
         name: runtime.program.to_string(),
         argv: runtime.argv.clone(),
         env: runtime.env.clone(),
         key: None,
-        introduction: introduction(order, &swarm),
-        team_tools: vec![swarm, "mcp".to_owned()],
-    }
+        introduction: introduction(order),
+        swarm: runtime.swarm.clone(),
+        state,
+    })
+}
+
+fn state_directory(
+    state: &RuntimeState,
+    env: &Environment,
+    private: PathBuf,
+) -> Result<StateDirectory, String> {
+    Ok(StateDirectory {
+        path: state.directory(env)?,
+        private,
+        read: state.read.clone(),
+        write: state.write.clone(),
+        copy: state.copy(env)?,
+    })
 }
 
 /// Returns the first text of the agent's conversation, with the text of its definition.
-fn introduction(order: &SpawnOrder, swarm: &str) -> String {
+fn introduction(order: &SpawnOrder) -> String {
     let values = BTreeMap::from([
         ("{name}", order.agent.name.as_str()),
         ("{team}", order.agent.team.as_str()),
-        ("{swarm}", swarm),
     ]);
     let mut text = prompt!("agent-program").trim_end().to_owned();
     for (name, value) in values {

@@ -131,12 +131,14 @@ impl OrderedTeammate {
         self,
         screen: Box<dyn Write + Send>,
         terminate: Termination,
-    ) -> TeammateParts {
-        TeammateParts {
+    ) -> anyhow::Result<TeammateParts> {
+        let agent = &self.order.agent;
+        let directory = self.store.team(&agent.team).local_directory(&agent.name);
+        Ok(TeammateParts {
             merger: merger(&self.worktrees, &self.order),
             isolator: Some(isolator(self.worktrees, Arc::clone(&self.clock))),
             home: self.order.env.get("HOME").map(PathBuf::from),
-            runtime: runtime_of(&self.order),
+            runtime: runtime_of(&self.order, &directory)?,
             order: self.order,
             root: self.root,
             store: self.store,
@@ -154,7 +156,7 @@ impl OrderedTeammate {
             links: None,
             status: None,
             terminate,
-        }
+        })
     }
 }
 

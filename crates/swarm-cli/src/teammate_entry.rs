@@ -50,7 +50,7 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
         let is_linked = terminal.person.is_some() && ordered.order.color_output;
         let links = linker(&env, &ordered.order.cwd).filter(|_| is_linked);
         let keyboard = terminal.keyboard;
-        let mut parts = ordered.parts(terminal.screen, terminate()?);
+        let mut parts = ordered.parts(terminal.screen, terminate()?)?;
         parts.person = terminal.person;
         parts.status = terminal.status;
         parts.width = Box::new(|| terminal_width(std::io::stdout()));

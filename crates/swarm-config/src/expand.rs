@@ -27,7 +27,7 @@ pub(crate) fn expand(entry: &Value, env: &Environment) -> Result<Value, String> 
     })
 }
 
-fn expand_text(text: &str, env: &Environment) -> Result<String, String> {
+pub(crate) fn expand_text(text: &str, env: &Environment) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {

@@ -24,7 +24,7 @@ pub use hook_directories::{HookDirectories, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
-pub use runtimes::{RuntimePreset, runtime_presets};
+pub use runtimes::{RuntimePreset, RuntimePresets, RuntimeState};
 pub use settings::{
     Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue, Settings,
     SettingsFiles, ValueLocation, repository_directories,

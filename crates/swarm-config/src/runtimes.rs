@@ -1,12 +1,26 @@
-//! The presets of agent programs in `config/runtimes.toml`.
+//! The agent programs in `config/runtimes.toml`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
+use swarm_protocol::AgentProgram;
 
+use crate::environment::Environment;
 use crate::error::ConfigError;
+use crate::expand::expand_text;
 
 const PRESETS: &str = include_str!("../../../config/runtimes.toml");
+
+/// The known agent programs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimePresets {
+    /// Claude Code.
+    pub claude: RuntimePreset,
+    /// Programs that speak the Agent Client Protocol, by name.
+    pub acp: BTreeMap<String, RuntimePreset>,
+}
 
 /// A known agent program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,30 +33,124 @@ pub struct RuntimePreset {
     /// Variables that it gets besides those of a shell.
     #[serde(default)]
     pub env: Vec<String>,
+    /// Its own directories.
+    pub state: Vec<RuntimeState>,
 }
 
-/// Returns the presets by name.
-///
-/// # Errors
-/// [`ConfigError::NotToml`] if the built-in file is invalid.
-pub fn runtime_presets() -> Result<BTreeMap<String, RuntimePreset>, ConfigError> {
-    toml::from_str(PRESETS).map_err(|error| ConfigError::NotToml {
-        place: "config/runtimes.toml".to_owned(),
-        what: error.to_string(),
-    })
+/// A directory in which an agent program keeps its settings and state. Paths may contain variables
+/// (`${NAME:-default}`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeState {
+    directory: String,
+    /// Entries that it reads.
+    #[serde(default)]
+    pub read: Vec<String>,
+    /// Files that it writes in place.
+    #[serde(default)]
+    pub write: Vec<String>,
+    #[serde(default)]
+    copy: Vec<String>,
+}
+
+impl RuntimePresets {
+    /// Returns the built-in presets.
+    ///
+    /// # Errors
+    /// [`ConfigError::NotToml`] if the built-in file is invalid.
+    pub fn built_in() -> Result<Self, ConfigError> {
+        toml::from_str(PRESETS).map_err(|error| ConfigError::NotToml {
+            place: "config/runtimes.toml".to_owned(),
+            what: error.to_string(),
+        })
+    }
+
+    /// Returns the preset of a program, if it is known.
+    pub fn find(&self, program: &AgentProgram) -> Option<&RuntimePreset> {
+        match program {
+            AgentProgram::Swarm => None,
+            AgentProgram::Claude => Some(&self.claude),
+            AgentProgram::Acp(name) => self.acp.get(name),
+        }
+    }
+}
+
+impl RuntimeState {
+    /// Returns the directory in this environment.
+    ///
+    /// # Errors
+    /// A sentence if there is none, or if it contains the home directory, so that it cannot be replaced.
+    pub fn directory(&self, env: &Environment) -> Result<PathBuf, String> {
+        let path = path_of(&self.directory, env)?;
+        if env.home().is_some_and(|home| home.starts_with(&path)) {
+            return Err(format!(
+                "{} ({}) contains the home directory",
+                path.display(),
+                self.directory
+            ));
+        }
+        Ok(path)
+    }
+
+    /// Returns the files that are copied in this environment.
+    ///
+    /// # Errors
+    /// A sentence if a path has no value.
+    pub fn copy(&self, env: &Environment) -> Result<Vec<PathBuf>, String> {
+        let paths = self.copy.iter().map(|path| path_of(path, env));
+        paths.collect()
+    }
+}
+
+fn path_of(text: &str, env: &Environment) -> Result<PathBuf, String> {
+    let path = env.path_of(&expand_text(text, env)?);
+    path.ok_or_else(|| format!("{text} requires a home directory; set HOME"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn every_preset_has_a_program_and_a_way_to_install_it() {
-        let presets = runtime_presets().unwrap();
-        assert_eq!(presets.len(), 5);
-        for (name, preset) in presets {
+    fn every_preset_has_a_program_a_way_to_install_it_and_its_directories() {
+        let presets = RuntimePresets::built_in().unwrap();
+        assert_eq!(presets.acp.len(), 5);
+        let env = Environment::new([("HOME", "/home/u")], Path::new("/"));
+        let claude = ("claude".to_owned(), presets.claude);
+        for (name, preset) in presets.acp.into_iter().chain([claude]) {
             assert!(!preset.command.is_empty(), "{name}");
             assert!(preset.install.starts_with("npm install -g "), "{name}");
+            assert!(!preset.state.is_empty(), "{name}");
+            for state in preset.state {
+                let directory = state.directory(&env).unwrap();
+                assert!(directory.starts_with("/home/u/."), "{name} {directory:?}");
+                state.copy(&env).unwrap();
+            }
         }
+    }
+
+    #[test]
+    fn a_directory_is_where_the_programs_variable_says() {
+        let presets = RuntimePresets::built_in().unwrap();
+        let codex = presets.find(&AgentProgram::Acp("codex-acp".to_owned()));
+        let state = &codex.unwrap().state[0];
+        let directory = |home: &str| {
+            let vars = [("HOME", "/home/u"), ("CODEX_HOME", home)];
+            state.directory(&Environment::new(vars, Path::new("/work")))
+        };
+        assert_eq!(directory("/else/codex").unwrap(), Path::new("/else/codex"));
+        assert_eq!(directory("").unwrap(), Path::new("/home/u/.codex"));
+        for home in ["/", "/home", "/home/u"] {
+            assert!(directory(home).is_err(), "{home}");
+        }
+        let nowhere = Environment::new([("A", "")], Path::new("/work"));
+        assert!(state.directory(&nowhere).unwrap_err().contains("HOME"));
+        assert!(
+            presets
+                .find(&AgentProgram::Acp("claude".to_owned()))
+                .is_none()
+        );
     }
 }

@@ -54,9 +54,25 @@ impl ShellGuards {
         self.confine_all() && self.network != SandboxNetwork::Open
     }
 
+    /// Returns whether the settings confine the commands of an agent with or without its own worktree,
+    /// if a backend works.
+    pub fn confines(&self, has_worktree: bool) -> bool {
+        match self.sandbox {
+            SandboxUse::Always | SandboxUse::Auto => true,
+            SandboxUse::Worktree => has_worktree,
+            SandboxUse::Off => false,
+        }
+    }
+
+    /// Returns whether another agent program runs in the sandbox, if its directories are known. It sees
+    /// others in their place, which requires namespaces.
+    pub fn confines_programs(&self, has_worktree: bool) -> bool {
+        let has_namespaces = self.backend == Some(SandboxKind::Namespaces);
+        self.confines(has_worktree) && has_namespaces && !self.helper.is_empty()
+    }
+
     fn confine_all(&self) -> bool {
-        let confines_all = matches!(self.sandbox, SandboxUse::Always | SandboxUse::Auto);
-        confines_all && self.backend.is_some() && !self.helper.is_empty()
+        self.confines(false) && self.backend.is_some() && !self.helper.is_empty()
     }
 }
 

@@ -10,9 +10,15 @@ mod cut_turn;
 mod no_model;
 mod program;
 mod reply;
+mod sandbox;
+mod spec;
+mod state;
+mod team_tools;
 
 pub use acp::AcpRuntime;
 pub use claude::ClaudeRuntime;
 pub use no_model::NoModel;
-pub use program::ProgramSpec;
 pub(crate) use program::asking_mode;
+pub use spec::ProgramSpec;
+pub use state::StateDirectory;
+pub use team_tools::{TEAM_TOOLS_RELAY, TEAM_TOOLS_VARIABLE, relay_team_tools};

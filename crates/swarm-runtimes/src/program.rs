@@ -1,8 +1,8 @@
 //! The process of an agent program: started in its own process group, with JSON lines on its
 //! standard streams, and terminated with all its descendants.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
+use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,57 +12,21 @@ use serde_json::Value;
 use swarm_agent::AgentError;
 use swarm_os::process::{Target, kill_now};
 use swarm_protocol::PermissionMode;
-use swarm_tools::ToolContext;
+use swarm_tools::{AgentShell, ToolContext};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
+
+use crate::ProgramSpec;
+use crate::sandbox::Launch;
+use crate::team_tools::{TEAM_TOOLS_VARIABLE, TeamTools};
 
 /// Environment variable that identifies all processes of one agent program.
 const ID_VARIABLE: &str = "SWARM_RUNTIME_ID";
 
 /// Lines of standard error that an error message repeats.
 const STDERR_LINES: usize = 5;
-
-/// An agent program and what it is started with.
-#[derive(Clone)]
-pub struct ProgramSpec {
-    /// The program as a person named it.
-    pub name: String,
-    /// Path of the program, then its arguments.
-    pub argv: Vec<String>,
-    /// Additional environment variables, such as its keys.
-    pub env: BTreeMap<String, String>,
-    /// A key that the program reads from a pipe, so that it is in no environment.
-    pub key: Option<String>,
-    /// Command line of the MCP server with the team's tools.
-    pub team_tools: Vec<String>,
-    /// The first text of a new conversation: who the agent is and what its team expects.
-    pub introduction: String,
-}
-
-impl fmt::Debug for ProgramSpec {
-    /// Omits the environment, which may hold keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgramSpec")
-            .field("name", &self.name)
-            .field("argv", &self.argv)
-            .finish_non_exhaustive()
-    }
-}
-
-impl ProgramSpec {
-    /// Returns the variables with which the MCP server of the team's tools finds the team and its
-    /// member, for programs that start servers with an environment of their own.
-    pub(crate) fn team_tools_env(context: &ToolContext) -> BTreeMap<String, String> {
-        let is_needed = |name: &str| {
-            name.starts_with("SWARM_") || ["CLAUDE_CONFIG_DIR", "HOME", "PATH"].contains(&name)
-        };
-        let env = context.env.iter().filter(|(name, _)| is_needed(name));
-        env.map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    }
-}
 
 /// Returns the mode of an agent program in which it asks about its calls: swarm's rules and mode
 /// decide about them. Programs share these names.
@@ -90,6 +54,9 @@ pub(crate) struct Program {
     stdin: ChildStdin,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: LastLines,
+    team_tools: TeamTools,
+    /// Its namespaces. Dropped last.
+    _shell: Arc<AgentShell>,
 }
 
 /// The last lines of standard error, and the task that reads them.
@@ -101,27 +68,30 @@ struct LastLines {
 
 impl Program {
     /// Starts the program in the agent's directory, with its environment and that of `spec`.
-    pub(crate) fn start(spec: &ProgramSpec, context: &ToolContext) -> Result<Self, AgentError> {
-        let failed = |why: String| AgentError::Runtime {
-            why: format!("{}: {why}", spec.name),
-        };
+    pub(crate) fn start(
+        spec: &ProgramSpec,
+        context: &ToolContext,
+        launch: Launch,
+    ) -> Result<Self, AgentError> {
         let Some((program, args)) = spec.argv.split_first() else {
-            return Err(failed("the command is empty".to_owned()));
+            return Err(spec.failed(&"the command is empty"));
         };
+        let team_tools = TeamTools::serve(&spec.swarm, context);
+        let team_tools = team_tools.map_err(|error| spec.failed(&error))?;
         let id = Uuid::new_v4().to_string();
-        let mut child = Command::new(program)
+        let mut child = launch
+            .restrictions
+            .command(OsStr::new(program), &context.env)
             .args(args)
             .current_dir(&context.cwd)
-            .env_clear()
-            .envs(&*context.env)
             .envs(&spec.env)
+            .env(TEAM_TOOLS_VARIABLE, team_tools.address())
             .env(ID_VARIABLE, &id)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
             .spawn()
-            .map_err(|error| failed(format!("{program} cannot be started: {error}")))?;
+            .map_err(|error| spec.failed(&format!("{program} cannot be started: {error}")))?;
         let target = Target {
             group: child.id().and_then(|pid| i32::try_from(pid).ok()),
             marks: vec![(ID_VARIABLE.to_owned(), id)],
@@ -129,7 +99,7 @@ impl Program {
         };
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(failed("the program has no standard streams".to_owned()));
+            return Err(spec.failed(&"the program has no standard streams"));
         };
         Ok(Self {
             child,
@@ -137,7 +107,14 @@ impl Program {
             stdin,
             stdout: BufReader::new(stdout).lines(),
             stderr: keep_last_lines(stderr),
+            team_tools,
+            _shell: launch.shell,
         })
+    }
+
+    /// Returns the address of the team's tools, for servers with an environment of their own.
+    pub(crate) fn team_tools_address(&self) -> &str {
+        self.team_tools.address()
     }
 
     /// Returns whether the program has exited.

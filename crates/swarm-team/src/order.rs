@@ -98,8 +98,10 @@ pub struct RuntimeOrder {
     pub argv: Vec<String>,
     /// Variables for this program alone, such as its keys.
     pub env: BTreeMap<String, String>,
-    /// The program that offers the team's tools to it with the argument `mcp`.
-    pub team_tools: PathBuf,
+    /// swarm, which offers the team's tools to it.
+    pub swarm: PathBuf,
+    /// Whether the directories that it writes are known, so that it can run in the sandbox.
+    pub has_state: bool,
 }
 
 impl fmt::Debug for RuntimeOrder {

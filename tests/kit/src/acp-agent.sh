@@ -1,6 +1,6 @@
 # An agent that speaks the Agent Client Protocol over stdin and stdout, one JSON object a line, with answers by rote.
 # ACP_LOG names a file that gets every line it reads; ACP_LOADS=true makes it continue sessions;
-# ACP_MODES is the JSON list of its session modes.
+# ACP_MODES is the JSON list of its session modes; ACP_SESSION names a file that gets the request for a session.
 [ -n "$ACP_MODES" ] || ACP_MODES='[{"id":"default"},{"id":"plan"},{"id":"auto"}]'
 say() { printf '%s\n' "$1"; }
 number() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
@@ -25,7 +25,9 @@ while next; do
     *'"method":"session/load"'*)
       update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"an old answer"}}'
       say '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
-    *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":'"$ACP_MODES"'}}}' ;;
+    *'"method":"session/new"'*)
+      printf '%s\n' "$line" >"${ACP_SESSION:-/dev/null}"
+      say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":'"$ACP_MODES"'}}}' ;;
     *'"method":"session/set_mode"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{}}' ;;
     *'"method":"session/prompt"'*'clean up'*)
       update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"rm -r build","kind":"execute","status":"pending"}'
@@ -33,6 +35,13 @@ while next; do
         update '{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"removed"}}]}'
         chunk 'cleaned up'
       else chunk 'left as it is'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'try everything'*)
+      # Meanwhile its question is open.
+      { sh ./attempts.sh >attempts.log 2>&1; python3 client.py >client.log 2>&1; } </dev/null &
+      if may '{"toolCallId":"t1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}}'; then
+        chunk 'cleaned up'
+      fi
       ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'write a file'*)
       if may '{"toolCallId":"t2","title":"Write made.txt","kind":"edit","content":[{"type":"diff","path":"'"$PWD"'/made.txt","oldText":null,"newText":"by the agent"}]}'; then

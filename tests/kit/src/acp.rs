@@ -19,7 +19,8 @@ pub fn fake_acp_agent_with(env: BTreeMap<String, String>) -> AcpRuntime {
         argv: ["/bin/sh", "-c", ACP_AGENT].map(str::to_owned).to_vec(),
         env,
         key: None,
-        team_tools: ["swarm", "mcp"].map(str::to_owned).to_vec(),
+        swarm: "swarm".into(),
+        state: None,
         introduction: "You are in a team.".to_owned(),
     })
 }

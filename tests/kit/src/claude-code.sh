@@ -1,5 +1,6 @@
 # Claude Code with `stream-json` in both directions, with answers by rote. CLAUDE_LOG names a file that gets its arguments
-# and every line that it reads; CLAUDE_FAKE_VERSION is its version.
+# and every line that it reads; CLAUDE_FAKE_VERSION is its version,
+# CLAUDE_PROBE a shell command whose output is noted.
 if [ "$1" = --version ]; then echo "${CLAUDE_FAKE_VERSION:-2.1.330} (Claude Code)"; exit; fi
 note() { if [ -n "$CLAUDE_LOG" ]; then printf '%s\n' "$1" >>"$CLAUDE_LOG"; fi; }
 say() { printf '%s\n' "$1"; }
@@ -14,6 +15,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 note "key: $(sh -c "${helper:-:}") in the environment: $ANTHROPIC_API_KEY$ANTHROPIC_AUTH_TOKEN"
+if [ -n "$CLAUDE_PROBE" ]; then note "probe: $(sh -c "$CLAUDE_PROBE" 2>/dev/null)"; fi
 while IFS= read -r line; do
   note "$line"
   case $line in

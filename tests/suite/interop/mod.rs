@@ -6,3 +6,4 @@ mod editor;
 mod external;
 mod mcp;
 mod programs;
+mod sandboxed;

@@ -6,6 +6,7 @@ use swarm_tools::ToolContext;
 
 use crate::ProgramSpec;
 use crate::program::Program;
+use crate::sandbox::Launch;
 
 /// The protocol version of this client.
 const VERSION: u64 = 1;
@@ -92,9 +93,10 @@ impl Connection {
     pub(super) async fn open(
         spec: &ProgramSpec,
         context: &ToolContext,
+        launch: Launch,
     ) -> Result<Self, AgentError> {
         let mut connection = Self {
-            program: Program::start(spec, context)?,
+            program: Program::start(spec, context, launch)?,
             name: spec.name.clone(),
             next_id: 0,
             loads_sessions: false,
@@ -122,6 +124,11 @@ impl Connection {
     /// Returns whether the program has exited.
     pub(super) fn has_exited(&mut self) -> bool {
         self.program.has_exited()
+    }
+
+    /// Returns the address of the team's tools.
+    pub(super) fn team_tools_address(&self) -> &str {
+        self.program.team_tools_address()
     }
 
     /// Starts a session.

@@ -13,6 +13,8 @@ use super::prompt::{PromptEnd, run_prompt};
 use crate::ProgramSpec;
 use crate::asking_mode;
 use crate::cut_turn::CutTurn;
+use crate::sandbox::Launch;
+use crate::team_tools::TEAM_TOOLS_VARIABLE;
 
 /// Timeout of the first response of a program. Programs on Node.js take seconds to start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -54,7 +56,11 @@ impl AcpRuntime {
 
     /// Starts the program and agrees on the protocol.
     async fn launch(&self, agent: &AgentParts) -> Result<Agent, AgentError> {
-        let started = Connection::open(&self.spec, &agent.tool_context);
+        let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
+        if let Some(line) = launch.notice(&self.spec) {
+            agent.events.emit(AgentEvent::Notice { line });
+        }
+        let started = Connection::open(&self.spec, &agent.tool_context, launch);
         let connection = tokio::time::timeout(START_TIMEOUT, started).await;
         let connection = connection.map_err(|_elapsed| AgentError::Runtime {
             why: format!(
@@ -114,7 +120,7 @@ impl AcpRuntime {
         let context = &turn.parts().tool_context;
         let place = json!({
             "cwd": context.cwd,
-            "mcpServers": team_server(&self.spec, &ProgramSpec::team_tools_env(context)),
+            "mcpServers": [team_server(&self.spec, agent.connection.team_tools_address())],
         });
         if let Some(earlier) = state.session().map(str::to_owned) {
             match agent.connection.load_session(&earlier, &place).await {
@@ -145,15 +151,10 @@ impl AcpRuntime {
 }
 
 /// Returns the MCP server of the team's tools, as sessions name it.
-fn team_server(spec: &ProgramSpec, env: &std::collections::BTreeMap<String, String>) -> Value {
-    let Some((command, args)) = spec.team_tools.split_first() else {
-        return json!([]);
-    };
-    let env: Vec<_> = env
-        .iter()
-        .map(|(name, value)| json!({"name": name, "value": value}))
-        .collect();
-    json!([{"name": "swarm", "command": command, "args": args, "env": env}])
+fn team_server(spec: &ProgramSpec, address: &str) -> Value {
+    let (command, args) = spec.team_tools();
+    let env = [json!({"name": TEAM_TOOLS_VARIABLE, "value": address})];
+    json!({"name": "swarm", "command": command, "args": args, "env": env})
 }
 
 #[async_trait]

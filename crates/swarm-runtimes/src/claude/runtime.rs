@@ -15,6 +15,8 @@ use super::version;
 use crate::ProgramSpec;
 use crate::cut_turn::CutTurn;
 use crate::program::{Program, quoted};
+use crate::sandbox::Launch;
+use crate::team_tools::TEAM_TOOLS_VARIABLE;
 
 /// Arguments of every process.
 const ARGUMENTS: [&str; 12] = [
@@ -57,7 +59,7 @@ impl ClaudeRuntime {
     }
 
     /// Returns the running program, or starts it with the session of this conversation.
-    fn ready(
+    async fn ready(
         &self,
         running: Option<Running>,
         turn: &Turn<'_>,
@@ -82,16 +84,19 @@ impl ClaudeRuntime {
             "--append-system-prompt".to_owned(),
             spec.introduction.clone(),
         ]);
-        if let Some((command, args)) = spec.team_tools.split_first() {
-            let env = ProgramSpec::team_tools_env(&turn.parts().tool_context);
-            let server = json!({"command": command, "args": args, "env": env});
-            let servers = json!({"mcpServers": {"swarm": server}});
-            spec.argv
-                .extend(["--mcp-config".to_owned(), servers.to_string()]);
-        }
-        let key = self.key_pipe(&turn.state_file().with_file_name("key"), &mut spec)?;
+        let (command, args) = spec.team_tools();
+        // Other users can read arguments, but not the environment.
+        let env = json!({TEAM_TOOLS_VARIABLE: format!("${{{TEAM_TOOLS_VARIABLE}}}")});
+        let server = json!({"command": command, "args": args, "env": env});
+        let servers = json!({"mcpServers": {"swarm": server}});
+        spec.argv
+            .extend(["--mcp-config".to_owned(), servers.to_string()]);
+        let path = turn.state_file().with_file_name("key");
+        let key = self.key_pipe(&path, &mut spec)?;
+        let context = &turn.parts().tool_context;
+        let launch = Launch::prepare(&spec, context, key.is_some().then_some(path)).await?;
         Ok(Running {
-            program: Program::start(&spec, &turn.parts().tool_context)?,
+            program: Program::start(&spec, context, launch)?,
             key,
         })
     }
@@ -105,9 +110,7 @@ impl ClaudeRuntime {
         let Some(key) = &self.spec.key else {
             return Ok(None);
         };
-        let pipe = SecretPipe::create(path, key).map_err(|error| AgentError::Runtime {
-            why: format!("{}: {error}", self.spec.name),
-        })?;
+        let pipe = SecretPipe::create(path, key).map_err(|error| self.spec.failed(&error))?;
         let helper = format!(
             "dd bs={} count=1 2>/dev/null <{}",
             pipe.bytes(),
@@ -122,7 +125,9 @@ impl ClaudeRuntime {
 #[async_trait]
 impl AgentRuntime for ClaudeRuntime {
     async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
-        if let Some(line) = version::check(&self.spec, &agent.tool_context).await? {
+        let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
+        let untried = version::check(&self.spec, &agent.tool_context, &launch).await?;
+        for line in launch.notice(&self.spec).into_iter().chain(untried) {
             agent.events.emit(AgentEvent::Notice { line });
         }
         Ok(())
@@ -135,7 +140,7 @@ impl AgentRuntime for ClaudeRuntime {
         // Dropped with its process on any error.
         let mut slot = self.claude.lock().await;
         loop {
-            let mut claude = self.ready(slot.take(), turn, &mut state)?;
+            let mut claude = self.ready(slot.take(), turn, &mut state).await?;
             let messages = turn.input();
             let cut = state.give(&messages)?.map(str::to_owned);
             let texts: Vec<_> = cut.into_iter().chain(messages).collect();

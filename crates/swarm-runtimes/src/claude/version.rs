@@ -1,13 +1,14 @@
 //! The installed version of Claude Code.
 
+use std::ffi::OsStr;
 use std::process::Stdio;
 use std::time::Duration;
 
 use swarm_agent::AgentError;
 use swarm_tools::ToolContext;
-use tokio::process::Command;
 
 use crate::ProgramSpec;
+use crate::sandbox::Launch;
 
 /// Versions whose messages were compared with this client.
 const TRIED: [&str; 4] = ["2.1.329", "2.1.330", "2.1.331", "2.1.332"];
@@ -19,15 +20,15 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) async fn check(
     spec: &ProgramSpec,
     context: &ToolContext,
+    launch: &Launch,
 ) -> Result<Option<String>, AgentError> {
-    let failed = |why: String| AgentError::Runtime {
-        why: format!("{}: {why}", spec.name),
-    };
+    let failed = |why: String| spec.failed(&why);
     let program = spec.argv.first().map_or("claude", String::as_str);
-    let asked = Command::new(program)
+    let asked = launch
+        .restrictions
+        .command(OsStr::new(program), &context.env)
         .arg("--version")
-        .env_clear()
-        .envs(&*context.env)
+        .current_dir(&context.cwd)
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();

@@ -1,6 +1,6 @@
 //! Checks for other agent programs, which are optional.
 
-use swarm_config::{Environment, runtime_presets};
+use swarm_config::{Environment, RuntimePresets};
 use swarm_protocol::AgentProgram;
 
 use super::finding::Finding;
@@ -11,17 +11,14 @@ use crate::runtimes;
 pub(super) fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     const NAME: &str = "agent programs";
     let (mut found, mut others, mut packages) = (Vec::new(), Vec::new(), Vec::new());
-    if let Ok(order) = runtimes::resolve(env, &AgentProgram::Claude) {
-        found.push(format!("claude ({})", order.argv[0]));
-    } else {
-        others.push("claude".to_owned());
-        packages.push(runtimes::CLAUDE_PACKAGE.to_owned());
-    }
-    for (name, preset) in runtime_presets()? {
-        if let Ok(order) = runtimes::resolve(env, &AgentProgram::Acp(name.clone())) {
-            found.push(format!("acp:{name} ({})", order.argv[0]));
+    let RuntimePresets { claude, acp } = RuntimePresets::built_in()?;
+    let acp = acp.into_iter();
+    let acp = acp.map(|(name, preset)| (AgentProgram::Acp(name), preset));
+    for (program, preset) in std::iter::once((AgentProgram::Claude, claude)).chain(acp) {
+        if let Ok(order) = runtimes::resolve(env, &program) {
+            found.push(format!("{program} ({})", order.argv[0]));
         } else {
-            others.push(name);
+            others.push(program.to_string());
             let package = preset.install.rsplit(' ').next().unwrap_or_default();
             packages.push(package.to_owned());
         }

@@ -42,7 +42,12 @@ fn judge(
                 SandboxNetwork::Proxy => "of the network they reach permitted hosts",
                 SandboxNetwork::None => "they have no network",
             };
-            Finding::ok(NAME, format!("namespaces; {whose}; {network}"))
+            Finding::ok(
+                NAME,
+                format!(
+                    "namespaces; {whose} and to known agent programs, whose network is open; {network}"
+                ),
+            )
         }
         Some(SandboxKind::Landlock) => {
             let lacks = probe
@@ -64,7 +69,7 @@ fn judge(
             Finding::warning(
                 NAME,
                 format!(
-                    "landlock, the weaker sandbox ({lacks}); {whose}; {network}; not available: {missing}"
+                    "landlock, the weaker sandbox ({lacks}); {whose}, but not to other agent programs; {network}; not available: {missing}"
                 ),
                 format!(
                     "permit unprivileged user namespaces for the stronger one{or}; the guide's table says what each \

@@ -1,0 +1,53 @@
+//! An agent program and what it is started with.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use swarm_agent::AgentError;
+
+use crate::StateDirectory;
+use crate::team_tools::TEAM_TOOLS_RELAY;
+
+/// An agent program and what it is started with.
+#[derive(Clone)]
+pub struct ProgramSpec {
+    /// The program as a person named it.
+    pub name: String,
+    /// Path of the program, then its arguments.
+    pub argv: Vec<String>,
+    /// Additional environment variables, such as its keys.
+    pub env: BTreeMap<String, String>,
+    /// A key that the program reads from a pipe, so that it is in no environment.
+    pub key: Option<String>,
+    /// swarm, which offers the team's tools.
+    pub swarm: PathBuf,
+    /// Its own directories; `None` if they are not known, so that it cannot run in the sandbox.
+    pub state: Option<Vec<StateDirectory>>,
+    /// The first text of a new conversation: who the agent is and what its team expects.
+    pub introduction: String,
+}
+
+impl fmt::Debug for ProgramSpec {
+    /// Omits the environment, which may hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramSpec")
+            .field("name", &self.name)
+            .field("argv", &self.argv)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProgramSpec {
+    /// Returns the command line of the MCP server with the team's tools.
+    pub(crate) fn team_tools(&self) -> (String, [&'static str; 1]) {
+        (self.swarm.display().to_string(), [TEAM_TOOLS_RELAY])
+    }
+
+    /// Returns an error of this program.
+    pub(crate) fn failed(&self, why: &dyn fmt::Display) -> AgentError {
+        AgentError::Runtime {
+            why: format!("{}: {why}", self.name),
+        }
+    }
+}

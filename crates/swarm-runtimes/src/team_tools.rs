@@ -1,0 +1,201 @@
+//! The team's tools for an agent program. The program may be in a sandbox, where it cannot open the
+//! team's files, so its MCP server only passes bytes on: the server itself, `swarm mcp`, is a child of
+//! the member's process, outside of the sandbox. Unix sockets are closed there, and agent programs
+//! start their servers more than once, so the connection is TCP on the loopback address.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, Shutdown};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use swarm_tools::ToolContext;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
+use tokio::task::{JoinHandle, JoinSet};
+use uuid::Uuid;
+
+/// First argument that makes swarm pass on standard input and output to the server.
+pub const TEAM_TOOLS_RELAY: &str = "__team-tools";
+
+/// Variable with `PORT:TOKEN` of the server. Whoever reads it may act as this member, which the
+/// program and its commands may anyway.
+pub const TEAM_TOOLS_VARIABLE: &str = "SWARM_TEAM_TOOLS";
+
+/// How long a client may take to send its token.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The listener for an agent program's MCP servers. Dropping it terminates them.
+#[derive(Debug)]
+pub(crate) struct TeamTools {
+    /// Value of [`TEAM_TOOLS_VARIABLE`].
+    address: String,
+    task: JoinHandle<()>,
+}
+
+/// What a server is started with.
+#[derive(Debug)]
+struct Server {
+    swarm: PathBuf,
+    cwd: PathBuf,
+    env: Arc<BTreeMap<String, String>>,
+    token: String,
+}
+
+impl TeamTools {
+    /// Listens for the servers of the member whose commands have this context.
+    pub(crate) fn serve(swarm: &Path, context: &ToolContext) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let server = Server {
+            swarm: swarm.to_owned(),
+            cwd: context.cwd.clone(),
+            env: Arc::clone(&context.env),
+            token: Uuid::new_v4().simple().to_string(),
+        };
+        Ok(Self {
+            address: format!("{port}:{}", server.token),
+            task: tokio::spawn(accept(TcpListener::from_std(listener)?, server)),
+        })
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for TeamTools {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, server: Server) {
+    let server = Arc::new(server);
+    let mut clients = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        while clients.try_join_next().is_some() {}
+        let server = Arc::clone(&server);
+        clients.spawn(async move {
+            if let Err(error) = server.serve(client).await {
+                tracing::warn!(%error, "a connection for the team's tools failed");
+            }
+        });
+    }
+}
+
+impl Server {
+    /// Runs a server for a client that knows the token.
+    async fn serve(&self, mut client: TcpStream) -> io::Result<()> {
+        let mut line = vec![0; self.token.len() + 1];
+        tokio::time::timeout(TOKEN_TIMEOUT, client.read_exact(&mut line)).await??;
+        if line.strip_suffix(b"\n") != Some(self.token.as_bytes()) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let client = client.into_std()?;
+        client.set_nonblocking(false)?;
+        let input = OwnedFd::from(client.try_clone()?);
+        let mut server = Command::new(&self.swarm);
+        server
+            .arg("mcp")
+            .current_dir(&self.cwd)
+            .env_clear()
+            .envs(&*self.env)
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::from(OwnedFd::from(client)))
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true);
+        let mut child = server.spawn()?;
+        // It holds the connection, which must end with it.
+        drop(server);
+        child.wait().await.map(drop)
+    }
+}
+
+/// Passes on standard input and output to the server of the team's tools at `address`, the value of
+/// [`TEAM_TOOLS_VARIABLE`], until it ends.
+///
+/// # Errors
+/// Fails if there is no server at this address.
+pub fn relay_team_tools(address: &str) -> io::Result<()> {
+    let (port, token) = address.split_once(':').ok_or(io::ErrorKind::InvalidInput)?;
+    let port: u16 = port.parse().map_err(io::Error::other)?;
+    let mut server = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    writeln!(server, "{token}")?;
+    let mut requests = server.try_clone()?;
+    // Ends with this process: a read of standard input cannot be cancelled.
+    std::thread::spawn(move || {
+        let read = io::copy(&mut io::stdin().lock(), &mut requests);
+        read.and(requests.shutdown(Shutdown::Write))
+    });
+    io::copy(&mut server, &mut io::stdout()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use swarm_protocol::MemberName;
+    use swarm_tools::Caller;
+
+    use super::*;
+
+    /// Serves a program that repeats what it reads, as the member in `directory`.
+    fn serve(directory: &Path) -> TeamTools {
+        let program = directory.join("swarm");
+        let script = "#!/bin/sh\necho \"$1 $WHO\"; exec cat\n";
+        swarm_os::replace_alone(&program, script.as_bytes()).unwrap();
+        let executable = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&program, executable).unwrap();
+        let mut context = ToolContext::new(directory.to_owned(), Caller::new(MemberName::lead()));
+        let who = ("WHO".to_owned(), "bob".to_owned());
+        let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
+        context.env = Arc::new([who, path].into());
+        TeamTools::serve(&program, &context).unwrap()
+    }
+
+    fn connect(tools: &TeamTools, token: Option<&str>) -> std::net::TcpStream {
+        let (port, known) = tools.address().split_once(':').unwrap();
+        let port: u16 = port.parse().unwrap();
+        let mut client = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        writeln!(client, "{}", token.unwrap_or(known)).unwrap();
+        client
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn each_client_with_the_token_gets_a_server_of_the_member() {
+        let directory = tempfile::tempdir().unwrap();
+        let tools = serve(directory.path());
+        let clients = [connect(&tools, None), connect(&tools, None)];
+        for mut client in clients {
+            writeln!(client, "request").unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            let lines: Vec<_> = BufReader::new(client).lines().map(Result::unwrap).collect();
+            assert_eq!(lines, ["mcp bob", "request"], "until the end of both");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nobody_gets_a_server_without_the_token_or_after_the_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let tools = serve(directory.path());
+        let mut text = String::new();
+        let mut stranger = connect(&tools, Some(&"0".repeat(32)));
+        stranger.read_to_string(&mut text).ok();
+        assert_eq!(text, "");
+        let mut client = BufReader::new(connect(&tools, None));
+        client.read_line(&mut text).unwrap();
+        assert_eq!(text, "mcp bob\n");
+        drop(tools);
+        text.clear();
+        client.read_to_string(&mut text).ok();
+        assert_eq!(text, "");
+    }
+}
