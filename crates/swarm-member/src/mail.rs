@@ -12,8 +12,8 @@ use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, PeerMessage,
     ShutdownRequest, marked_images,
 };
-use swarm_store::{BlockOn as _, Draft, StoreError, Team};
-use swarm_team::{Incoming, MemberContext, PeerInbox, PendingShutdown, sort_mail, summary_of};
+use swarm_store::{BlockOn as _, Draft, StoreError, Team, summary_of};
+use swarm_team::{Incoming, MemberContext, PeerInbox, PendingShutdown, sort_mail};
 use tokio::sync::oneshot;
 
 use crate::deferred_writes::DeferredWrites;

@@ -38,7 +38,7 @@ pub use journal::{BrokenJournalLine, Cursor, Events, JournalLines};
 pub use keys::VerifyKey;
 pub use lease::{Lease, LeaseEnd};
 pub use limits::StoreLimits;
-pub use mailbox::{Draft, Inbox, Posted};
+pub use mailbox::{Draft, Inbox, Posted, summary_of};
 pub use memory::{Hold, MemoryStore};
 pub use nats::{HubReport, HubSettings, LeaseTerms};
 pub use reconcile::{Departure, ReconcileReport, RolledBack, is_stopped_by_person};

@@ -308,7 +308,7 @@ macro_rules! asynchronous_team {
             ) -> Result<TaskUpdated> {
                 let id = *id;
                 let by = by.to_owned();
-                self.run(move |team| team.update_task(id, &change, &by))
+                self.run_blocking(move |team| team.update_task(id, &change, &by))
                     .await
             }
 
@@ -328,24 +328,35 @@ macro_rules! asynchronous_team {
             async fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task> {
                 let id = *id;
                 let by = by.to_owned();
-                self.run(move |team| team.claim(id, &by)).await
+                self.run_blocking(move |team| team.claim(id, &by)).await
             }
 
             async fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
                 let by = by.to_owned();
-                self.run(move |team| team.claim_next(&by)).await
+                self.run_blocking(move |team| team.claim_next(&by)).await
             }
 
             async fn release(&self, id: &TaskId, by: &Actor) -> Result<Task> {
                 let id = *id;
                 let by = by.to_owned();
-                self.run(move |team| team.release(id, &by)).await
+                self.run_blocking(move |team| team.release(id, &by)).await
             }
 
             async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
                 let id = *id;
                 let by = by.to_owned();
-                self.run(move |team| team.delete_task(id, &by)).await
+                self.run_blocking(move |team| team.delete_task(id, &by))
+                    .await
+            }
+
+            async fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
+                if ids.is_empty() {
+                    return Ok(());
+                }
+                let ids = ids.to_owned();
+                let by = by.to_owned();
+                self.run_blocking(move |team| team.announce_tasks(&ids, &by))
+                    .await
             }
         }
 
@@ -356,7 +367,7 @@ macro_rules! asynchronous_team {
                 request: RequestRecord,
                 notice: Option<Draft>,
             ) -> Result<RequestRecord> {
-                self.run_blocking(move |team| team.open_request(&request, notice))
+                self.run_blocking(move |team| team.open_request(&request, notice.as_ref()))
                     .await
             }
 

@@ -315,11 +315,13 @@ pub trait Mailbox: Send + Sync {
     async fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 }
 
-/// The task list.
+/// The task list. A change that assigns or unblocks tasks also notifies their owners, or the lead of
+/// unblocked tasks without an owner: once, even if the process is killed in between.
 #[async_trait]
 pub trait TaskBoard: Send + Sync {
     /// Creates tasks in the given order, atomically even if the process is killed. Their numbers
-    /// are consecutive, so a blocker may also be a task of the same call.
+    /// are consecutive, so a blocker may also be a task of the same call. Their owners are notified by
+    /// [`Self::announce_tasks`], because hooks may still refuse them.
     ///
     /// # Errors
     /// [`StoreError::TaskNotFound`] for an unknown blocker, [`StoreError::Cycle`].
@@ -331,8 +333,7 @@ pub trait TaskBoard: Send + Sync {
     /// Returns one task.
     async fn task(&self, id: &TaskId) -> Result<Task>;
 
-    /// Changes a task. Completing a task returns the tasks that it unblocked; the caller notifies
-    /// their owners.
+    /// Changes a task. Completing a task returns the tasks that it unblocked.
     ///
     /// # Errors
     /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`], [`StoreError::Unchecked`],
@@ -370,6 +371,12 @@ pub trait TaskBoard: Send + Sync {
     /// # Errors
     /// [`StoreError::ChecksOfOther`] for an owner whose task has checks that another actor set.
     async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
+
+    /// Notifies the owners of new tasks that are not blocked.
+    ///
+    /// # Errors
+    /// [`StoreError::TaskNotFound`].
+    async fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()>;
 }
 
 /// The open requests to a person.

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use swarm_protocol::{
-    Answer, AnsweredBy, RequestId, RequestKind, RequestRecord, RequestState, TaskStatus, UnixMs,
+    Answer, AnsweredBy, NewTask, RequestId, RequestKind, RequestRecord, RequestState, TaskStatus,
+    UnixMs,
 };
 use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, TeamStore};
 use tracing::field::{Field, Visit};
@@ -276,13 +277,15 @@ fn a_sent_message_survives_a_power_cut_and_half_of_one_is_never_read() {
 }
 
 #[test]
-fn a_completed_task_survives_a_power_cut() {
+fn a_completed_task_survives_a_power_cut_with_the_notice_of_what_it_unblocked() {
     let world = World::with_member("ann");
     let (files, person) = (world.store.team(&world.team), world.person());
-    files
-        .create_tasks(&[new_task("part", &[])], &person)
-        .block_on()
-        .unwrap();
+    let waiting = NewTask {
+        owner: Some(name("ann")),
+        ..new_task("rest", &[1])
+    };
+    let new = [new_task("part", &[]), waiting];
+    files.create_tasks(&new, &person).block_on().unwrap();
     let done = TaskChange {
         status: Some(TaskStatus::Completed),
         ..TaskChange::default()
@@ -293,9 +296,14 @@ fn a_completed_task_survives_a_power_cut() {
             files.update_task(&id(1), done, &person).block_on().unwrap();
         },
         |store| {
-            let task = store.team(&world.team).task(&id(1)).block_on().unwrap();
+            let team = store.team(&world.team);
+            team.reconcile().block_on().unwrap();
+            let task = team.task(&id(1)).block_on().unwrap();
             assert_eq!(task.subject, "part");
-            task.status == TaskStatus::Completed
+            let is_done = task.status == TaskStatus::Completed;
+            let unread = team.take_unread(&name("ann")).block_on().unwrap();
+            assert_eq!(unread.len(), usize::from(is_done), "{task:?}");
+            is_done
         },
     );
 }

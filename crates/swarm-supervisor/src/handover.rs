@@ -254,6 +254,7 @@ fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
 
 fn take_away(team: &dyn Team, member: &Member, tasks: &[Given]) {
     let itself = Actor::member(team.name(), member.name.clone(), None);
+    let itself = itself.in_name_of(&MemberName::lead());
     for Given { task, .. } in tasks.iter().filter(|given| given.is_new) {
         if let Err(error) = team.release(&task.id, &itself).block_on() {
             tracing::warn!(team = %team.name(), member = %member.name, task = %task.id, %error, "task not released from a dead member");

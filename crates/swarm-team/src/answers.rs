@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_protocol::MemberName;
-use swarm_store::{Draft, Team};
+use swarm_store::{Draft, Team, summary_of};
 
 use crate::peer_questions::is_question;
-use crate::send::summary_of;
 use crate::{Incoming, MemberContext};
 
 impl MemberContext {

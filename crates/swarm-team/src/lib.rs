@@ -35,9 +35,7 @@ pub use brief::team_brief;
 pub use completion::{Completion, CompletionProgress};
 pub use completion_error::CompletionError;
 pub use context::{MemberContext, NoTeam, TeamCreator};
-pub use effects::{
-    announce_assignment, announce_unblocked, reconcile, reconcile_and_view, reserve,
-};
+pub use effects::{reconcile, reconcile_and_view, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, sort_mail, speaker};
 pub use marked::{
@@ -58,7 +56,6 @@ pub use permission::{
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
-    summary_of,
 };
 pub use send_message::SendMessageTool;
 pub use shutdown::{

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_protocol::{Member, MemberName, Task, TaskId, TaskStatus};
-use swarm_store::{Actor, StoreError, Team};
+use swarm_store::{Actor, Draft, StoreError, Team};
 use swarm_tools::{Confinement, ToolContext};
 
 use crate::MergeError;
-use crate::send::{error_for_model, system_message};
+use crate::send::error_for_model;
 
 /// Work in a worktree that completing a task merges.
 pub(crate) struct OwnerWork {
@@ -59,7 +59,7 @@ impl OwnerWork {
              committed or stashed there.",
             self.owner
         );
-        if let Err(error) = team.send(&lead, system_message(&text)).await {
+        if let Err(error) = team.send(&lead, Draft::system(text).summarized()).await {
             tracing::warn!(%error, "lead not told that a merge waits");
         }
     }
@@ -84,7 +84,10 @@ impl OwnerWork {
             if &name == by.name() {
                 continue;
             }
-            if let Err(error) = team.send(&name, system_message(&text)).await {
+            if let Err(error) = team
+                .send(&name, Draft::system(text.clone()).summarized())
+                .await
+            {
                 let why = error_for_model(&error);
                 return format!("{refused}; {name} was not notified: {why}");
             }

@@ -1,12 +1,9 @@
 //! Recipients and sending of messages.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
-use swarm_store::{Draft, Posted, StoreError, Team};
+use swarm_store::{Draft, Posted, StoreError, Team, summary_of};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
-
-/// Longest summary in characters; Claude Code cuts there.
-const SUMMARY_CHARS: usize = 200;
 
 /// Recipient of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,21 +179,6 @@ pub struct Prose<'a> {
     pub urgent: bool,
     /// Replaces the sender's unread message with this key.
     pub supersede: Option<&'a str>,
-}
-
-/// Returns a summary for lists, of at most 200 characters: the given one, else the first non-empty
-/// line.
-pub fn summary_of(text: &str, given: Option<&str>) -> String {
-    let line = given
-        .filter(|given| !given.trim().is_empty())
-        .or_else(|| text.lines().find(|line| !line.trim().is_empty()))
-        .unwrap_or_default();
-    line.trim().chars().take(SUMMARY_CHARS).collect()
-}
-
-/// Creates a system message with its first line as the summary.
-pub(crate) fn system_message(text: &str) -> Draft {
-    Draft::system(text).with_summary(summary_of(text, None))
 }
 
 /// Sends a text to one member or to all but the sender. A broadcast is a separate message to each;

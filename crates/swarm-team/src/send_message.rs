@@ -12,10 +12,11 @@ use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PeerDelivery, PermissionMode, RequestId, RequestRecord,
     SESSION_ADDRESS, ToolKind, session_socket,
 };
+use swarm_store::summary_of;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_call, answer_plan};
-use crate::send::{SendError, error_for_model, summary_of};
+use crate::send::{SendError, error_for_model};
 use crate::team_rights::request_mode;
 use crate::{
     MemberContext, PeerLink, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown,

@@ -1,9 +1,7 @@
 //! Events of an agent for its team: ends of sub-agents, compactions, and repeated calls.
 
 use swarm_protocol::{AgentEvent, Event, MemberName, defang};
-use swarm_store::{BlockOn as _, Team};
-
-use crate::send::system_message;
+use swarm_store::{BlockOn as _, Draft, Team};
 
 /// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
 /// is only logged.
@@ -74,7 +72,7 @@ pub fn tell_of_repetition(team: &dyn Team, member: &MemberName, event: &AgentEve
         "{who} has made the same call {times} times in a row: {tool} {}. If it is stuck, tell it what to do instead.",
         defang(input)
     );
-    let message = system_message(&text);
+    let message = Draft::system(text).summarized();
     if let Err(error) = team.send(&MemberName::lead(), message).block_on() {
         tracing::warn!(team = %team.name(), %member, %error, "the lead was not told about a repeated call");
     }

@@ -4,14 +4,13 @@ use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
 use crate::reconcile::stop_news;
-use crate::{Cursor, Departure, Result};
+use crate::{Cursor, Departure, Draft, Result};
 
 impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
     /// only once: a process that records a death may be killed before it updates the roster.
     pub(crate) fn report_death(&self, departure: &Departure) -> Result<()> {
         let id = MessageId::new(departure.spawn_id.to_string());
-        let lead = MemberName::lead();
         let entries = self.events_from(Cursor::default())?.entries;
         let mut released = &departure.released;
         for entry in &entries {
@@ -27,7 +26,7 @@ impl FileTeam {
             }
         }
         let draft = departure.news(released);
-        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
+        self.tell_lead(draft, id)
     }
 
     /// Writes to the lead process that a member shut down or was terminated, once for each spawn.
@@ -41,7 +40,12 @@ impl FileTeam {
         let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
             return Ok(());
         };
-        let (lead, id) = (MemberName::lead(), MessageId::new(spawn_id.to_string()));
-        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
+        self.tell_lead(draft, MessageId::new(spawn_id.to_string()))
+    }
+
+    /// Writes to the lead, once for each ID.
+    pub(crate) fn tell_lead(&self, draft: Draft, id: MessageId) -> Result<()> {
+        let (lead, entry) = (MemberName::lead(), draft.into_entry(id, self.now()));
+        self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, &entry))
     }
 }

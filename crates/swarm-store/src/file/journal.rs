@@ -1,10 +1,11 @@
 //! `journal.jsonl`: one event a line, append-only.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use swarm_os::PendingSync;
-use swarm_protocol::{Event, JournalEntry, SpawnId, parse_repaired};
+use swarm_protocol::{Event, JournalEntry, MemberName, SpawnId, parse_repaired};
 
 use crate::file::record;
 use crate::file::team::FileTeam;
@@ -41,6 +42,24 @@ impl FileTeam {
     /// Appends events in one write and returns once they are on disk.
     pub(crate) fn record_all(&self, events: impl IntoIterator<Item = Event>) -> Result<()> {
         Ok(self.enter(events)?.sync()?)
+    }
+
+    /// Renames a damaged file to keep it. Returns its new path.
+    pub(crate) fn set_aside(
+        &self,
+        path: &Path,
+        inbox: Option<&MemberName>,
+        reason: String,
+    ) -> Result<PathBuf> {
+        let kept = swarm_os::quarantine(path)?;
+        tracing::warn!(team = %self.team, kept = %kept.display(), reason, "damaged file set aside");
+        self.record_done([Event::FileDamaged {
+            file: path.display().to_string(),
+            inbox: inbox.cloned(),
+            kept: kept.display().to_string(),
+            reason,
+        }]);
+        Ok(kept)
     }
 
     /// Like the above, without waiting for the disk.

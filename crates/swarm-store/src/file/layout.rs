@@ -247,6 +247,11 @@ impl TeamLayout {
         self.tasks.join(".highwatermark")
     }
 
+    /// Messages of changes of the task list that are not in the inboxes yet.
+    pub(crate) fn tasks_outbox(&self) -> PathBuf {
+        self.own().join("tasks.outbox.json")
+    }
+
     /// Task files that are about to be written together.
     pub(crate) fn tasks_redo(&self) -> PathBuf {
         self.own().join("tasks.redo.json")

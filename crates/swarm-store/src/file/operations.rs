@@ -41,7 +41,7 @@ impl FileTeam {
         &self.team
     }
 
-    fn waiting_at_most(&self, at_most: Duration) -> Self {
+    pub(super) fn waiting_at_most(&self, at_most: Duration) -> Self {
         let mut team = self.clone();
         let deadline = &mut team.store.lock_options.deadline;
         *deadline = at_most.min(*deadline);

@@ -2,8 +2,7 @@
 
 use swarm_os::LockGuard;
 use swarm_protocol::{
-    Answer, AnsweredBy, Event, Grant, Member, MemberName, RequestId, RequestKind, RequestRecord,
-    RequestState,
+    Answer, AnsweredBy, Event, Grant, Member, RequestId, RequestKind, RequestRecord, RequestState,
 };
 
 use crate::file::record;
@@ -17,7 +16,7 @@ impl FileTeam {
     pub(crate) fn open_request(
         &self,
         request: &RequestRecord,
-        notice: Option<Draft>,
+        notice: Option<&Draft>,
     ) -> Result<RequestRecord> {
         let path = self.at.request(checked(&request.id)?);
         let opened = self.with_requests_lock(|held| {
@@ -30,14 +29,11 @@ impl FileTeam {
             self.record_done([opened(&request)]);
             Ok(request)
         })?;
-        if let Some(notice) = notice {
-            let (lead, id) = (MemberName::lead(), notice_id(&opened));
-            let sent =
-                self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, notice, id));
-            if let Err(error) = sent {
-                self.withdraw_request(&opened.id)?;
-                return Err(error);
-            }
+        if let Some(notice) = notice
+            && let Err(error) = self.tell_lead(notice.clone(), notice_id(&opened))
+        {
+            self.withdraw_request(&opened.id)?;
+            return Err(error);
         }
         Ok(opened)
     }

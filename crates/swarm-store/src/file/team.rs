@@ -85,10 +85,11 @@ impl FileTeam {
 
     /// Returns whether the team needs reconciliation.
     pub(crate) fn needs_reconcile(&self) -> Result<bool> {
-        Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
+        Ok(self.has_letters() || !self.findings(&self.config()?, |_| true)?.is_empty())
     }
 
     pub(crate) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
+        self.deliver_letters();
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             self.reconcile_some(held, &mut config, |_| true, done)
@@ -101,7 +102,7 @@ impl FileTeam {
         let members: Vec<MemberView> = members
             .map(|member| self.view_of(&config, member))
             .collect::<Result<_>>()?;
-        let mut needs_reconcile = false;
+        let mut needs_reconcile = self.has_letters();
         for view in &members {
             needs_reconcile |= finding(&view.member, self.now(), || Ok(view.liveness))?.is_some();
         }

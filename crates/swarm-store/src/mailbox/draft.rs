@@ -6,6 +6,9 @@ use swarm_protocol::{
     ControlFrame, InboxEntry, LEAD_NAME, Malformed, MarkKind, MessageId, SYSTEM_SENDER, SwarmMark,
 };
 
+/// Longest summary in characters; Claude Code cuts there.
+const SUMMARY_CHARS: usize = 200;
+
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
@@ -58,6 +61,13 @@ impl Draft {
         draft
     }
 
+    /// Sets the first line as the summary.
+    #[must_use]
+    pub fn summarized(self) -> Self {
+        let summary = summary_of(&self.text, None);
+        self.with_summary(summary)
+    }
+
     /// Sets the summary.
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
@@ -71,6 +81,15 @@ impl Draft {
         self.swarm.urgent = true;
         self
     }
+}
+
+/// Returns the given summary of a message, or the first line of its text.
+pub fn summary_of(text: &str, given: Option<&str>) -> String {
+    let line = given
+        .filter(|given| !given.trim().is_empty())
+        .or_else(|| text.lines().find(|line| !line.trim().is_empty()))
+        .unwrap_or_default();
+    line.trim().chars().take(SUMMARY_CHARS).collect()
 }
 
 /// A message that was put into an inbox.

@@ -3,5 +3,5 @@
 mod draft;
 mod rules;
 
-pub use draft::{Draft, Inbox, Posted};
+pub use draft::{Draft, Inbox, Posted, summary_of};
 pub(crate) use rules::{queued, refuse_if_read_by_program, replaces};

@@ -98,9 +98,15 @@ impl RecordsTeam {
     }
 
     /// Sends a message once, even if the inbox is full.
-    pub(super) fn deliver_once(&self, to: &MemberName, draft: Draft, id: &MessageId) -> Result<()> {
-        let entry = draft.into_entry(id.clone(), self.now());
-        self.put(to, &entry, |inbox| Ok(inbox.once.insert(id.clone())))
+    pub(super) fn deliver_once(&self, to: &MemberName, entry: &InboxEntry) -> Result<()> {
+        let Some(id) = &entry.msg_id else {
+            return Ok(());
+        };
+        let inbox = self.read(&values::inbox(to))?;
+        if inbox.is_some_and(|inbox| inbox.once.contains(id)) {
+            return Ok(());
+        }
+        self.put(to, entry, |inbox| Ok(inbox.once.insert(id.clone())))
             .map(drop)
     }
 

@@ -6,7 +6,7 @@ use super::team::RecordsTeam;
 use super::values;
 use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead, stop_news};
 use crate::roster::position_of;
-use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
+use crate::{Cursor, Departure, Draft, ReconcileReport, Result, RolledBack};
 
 impl RecordsTeam {
     pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
@@ -59,8 +59,14 @@ impl RecordsTeam {
         let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
             return Ok(());
         };
+        self.tell_lead(draft, spawn_id)
+    }
+
+    /// Writes to the lead about the end of a spawn, once.
+    fn tell_lead(&self, draft: Draft, spawn_id: SpawnId) -> Result<()> {
         let id = MessageId::new(spawn_id.to_string());
-        self.deliver_once(&MemberName::lead(), draft, &id)
+        let entry = draft.into_entry(id, self.now());
+        self.deliver_once(&MemberName::lead(), &entry)
     }
 
     /// Returns the departure if this call has recorded it in the roster.
@@ -79,9 +85,7 @@ impl RecordsTeam {
         if departure.in_order {
             self.report_stop(config, &member.name, spawn_id, &departure.released)?;
         } else {
-            let news = departure.news(&departure.released);
-            let id = MessageId::new(spawn_id.to_string());
-            self.deliver_once(&MemberName::lead(), news, &id)?;
+            self.tell_lead(departure.news(&departure.released), spawn_id)?;
         }
         let is_mine = self.change(&values::roster(), |roster, _events| {
             let Some(at) = position_of(&roster.config, spawn_id) else {

@@ -9,6 +9,7 @@ use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, UnixMs};
 use uuid::Uuid;
 
 use super::space::{Key, WriteId};
+use crate::tasks::Letter;
 use crate::{Result, StoreError};
 
 /// The key of a record with values of one type.
@@ -47,6 +48,8 @@ pub(super) enum Outgoing {
     Event(Box<JournalEntry>),
     /// An acknowledged message leaves the inbox.
     Archived(MemberName, Box<InboxEntry>),
+    /// A message is sent.
+    Letter(Box<Letter>),
 }
 
 /// What a change appends to logs.
@@ -72,6 +75,11 @@ impl Outbox {
         let entries = events.map(|event| Outgoing::Event(Box::new(JournalEntry { at, event })));
         self.entries
             .extend(entries.map(|entry| (Uuid::new_v4(), entry)));
+    }
+
+    pub(super) fn send(&mut self, letter: Letter) {
+        let entry = Outgoing::Letter(Box::new(letter));
+        self.entries.push((Uuid::new_v4(), entry));
     }
 
     pub(super) fn archive(&mut self, name: &MemberName, entry: InboxEntry) {

@@ -13,16 +13,17 @@ use crate::keys::{SigningKey, is_signed_by};
 use crate::requests::{
     Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
 };
+use crate::tasks::Letter;
 use crate::{AnswerLookup, Cursor, Draft, RequestList, Result, StoreError, VerifyKey};
 
 impl RecordsTeam {
     pub(super) fn open_request(
         &self,
         request: &RequestRecord,
-        notice: Option<Draft>,
+        notice: Option<&Draft>,
     ) -> Result<RequestRecord> {
         checked(&request.id)?;
-        let opened = self.change(&values::requests(), |queue, events| {
+        self.change(&values::requests(), |queue, events| {
             if let Some(found) = queue.requests.get(&request.id) {
                 return repeated(found.clone(), request);
             }
@@ -30,17 +31,15 @@ impl RecordsTeam {
             let mut request = request.clone();
             request.number = Some(queue.highest);
             events.push(opened(&request));
+            if let Some(notice) = notice.cloned() {
+                events.send(Letter {
+                    to: MemberName::lead(),
+                    entry: notice.into_entry(notice_id(&request), self.now()),
+                });
+            }
             queue.requests.insert(request.id.clone(), request.clone());
             Ok(request)
-        })?;
-        if let Some(notice) = notice {
-            let sent = self.deliver_once(&MemberName::lead(), notice, &notice_id(&opened));
-            if let Err(error) = sent {
-                self.withdraw_request(&opened.id)?;
-                return Err(error);
-            }
-        }
-        Ok(opened)
+        })
     }
 
     pub(super) fn withdraw_request(&self, id: &RequestId) -> Result<bool> {

@@ -1,10 +1,10 @@
 //! The task list of a team in records.
 
-use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
+use swarm_protocol::{Event, Member, NewTask, Task, TaskId, TeamConfig};
 
 use super::team::RecordsTeam;
 use super::values::{self, TasksValue};
-use crate::tasks::{Plan, Planner, Returned, Writes, new_tasks, require_current, return_tasks};
+use crate::tasks::{Plan, Planner, Returned, new_tasks, require_current, return_tasks};
 use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
 
 impl RecordsTeam {
@@ -40,8 +40,8 @@ impl RecordsTeam {
 
     pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         let tasks = self.read(&values::tasks())?;
-        self.require_current(&tasks, by)?;
-        let planner = self.planner(&tasks.list, by);
+        let config = self.roster_of(&tasks, by)?;
+        let planner = self.planner(&tasks.list, (&config, by));
         planner.update(id, change).map(drop)
     }
 
@@ -52,18 +52,9 @@ impl RecordsTeam {
     pub(super) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
         self.change_tasks(by, |planner, _| {
             let Some(id) = planner.candidates().into_iter().next() else {
-                return Ok(Plan {
-                    writes: Writes::new(),
-                    events: Vec::new(),
-                    result: None,
-                });
+                return Ok(Plan::nothing(None));
             };
-            let plan = planner.claim(id)?;
-            Ok(Plan {
-                writes: plan.writes,
-                events: plan.events,
-                result: Some(plan.result),
-            })
+            Ok(planner.claim(id)?.map(Some))
         })
     }
 
@@ -73,6 +64,10 @@ impl RecordsTeam {
 
     pub(super) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
         self.change_tasks(by, |planner, _| planner.delete(id))
+    }
+
+    pub(super) fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
+        self.change_tasks(by, |planner, _| planner.announce(ids))
     }
 }
 
@@ -118,24 +113,31 @@ impl RecordsTeam {
         Ok(released.split_off(before))
     }
 
-    fn planner<'a>(&'a self, list: &'a TaskList, by: &'a Actor) -> Planner<'a> {
+    fn planner<'a>(
+        &'a self,
+        list: &'a TaskList,
+        (config, by): (&'a TeamConfig, &'a Actor),
+    ) -> Planner<'a> {
         Planner {
             team: &self.team,
+            config,
             list,
             by,
             now: self.now(),
         }
     }
 
-    /// The roster is read after the list: a spawn is ended in the list before it leaves the roster.
-    fn require_current(&self, tasks: &TasksValue, by: &Actor) -> Result<()> {
+    /// Returns the roster, in which the actor is. It is read after the list: a spawn is ended in the
+    /// list before it leaves the roster.
+    fn roster_of(&self, tasks: &TasksValue, by: &Actor) -> Result<TeamConfig> {
         if let Some(spawn_id) = by.spawn_id.filter(|spawn| tasks.ended.contains_key(spawn)) {
             return Err(StoreError::SpawnGone {
                 team: self.team.clone(),
                 spawn_id,
             });
         }
-        require_current(&self.team, by, || self.config())
+        let config = self.config()?;
+        require_current(&self.team, by, &config).map(|()| config)
     }
 
     fn change_tasks<R>(
@@ -144,10 +146,13 @@ impl RecordsTeam {
         plan: impl Fn(Planner<'_>, &TasksValue) -> Result<Plan<R>>,
     ) -> Result<R> {
         self.change(&values::tasks(), |tasks, events| {
-            self.require_current(tasks, by)?;
-            let plan = plan(self.planner(&tasks.list, by), tasks)?;
+            let config = self.roster_of(tasks, by)?;
+            let plan = plan(self.planner(&tasks.list, (&config, by)), tasks)?;
             tasks.apply(plan.writes);
             events.extend(plan.events);
+            plan.letters
+                .into_iter()
+                .for_each(|letter| events.send(letter));
             Ok(plan.result)
         })
     }

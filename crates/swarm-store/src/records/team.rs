@@ -230,6 +230,7 @@ impl RecordsTeam {
                 Outgoing::Archived(name, entry) => {
                     self.append(&values::archive(name), *id, &**entry)?;
                 }
+                Outgoing::Letter(letter) => self.deliver_once(&letter.to, &letter.entry)?,
             }
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! Changes of the task list as functions of the list. No I/O: a store reads the list, plans, and
 //! writes the plan if the list has not changed meanwhile.
 
-use swarm_protocol::{Event, Task, TaskId, TaskState, TaskStatus, TeamName, UnixMs};
+use swarm_protocol::{Event, Task, TaskId, TaskState, TaskStatus, TeamConfig, TeamName, UnixMs};
 
 use super::change::{Edit, OWN_KEY};
 use super::create::NewTasks;
 use super::graph::{Graph, add_edges};
+use super::letters::{Letter, Notices};
 use super::notes::{changes, unblocked};
 use super::release::Returned;
 use super::rules::{self, Holder};
@@ -19,14 +20,38 @@ pub(crate) struct Plan<T> {
     pub(crate) writes: Writes,
     /// Journal events, recorded after the write.
     pub(crate) events: Vec<Event>,
+    /// Messages, sent after the write.
+    pub(crate) letters: Vec<Letter>,
     /// What the operation returns.
     pub(crate) result: T,
+}
+
+impl<T> Plan<T> {
+    /// Changes nothing.
+    pub(crate) fn nothing(result: T) -> Self {
+        Self {
+            writes: Writes::new(),
+            events: Vec::new(),
+            letters: Vec::new(),
+            result,
+        }
+    }
+
+    pub(crate) fn map<U>(self, to: impl FnOnce(T) -> U) -> Plan<U> {
+        Plan {
+            writes: self.writes,
+            events: self.events,
+            letters: self.letters,
+            result: to(self.result),
+        }
+    }
 }
 
 /// Plans changes of a list by an actor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planner<'a> {
     pub(crate) team: &'a TeamName,
+    pub(crate) config: &'a TeamConfig,
     /// The list, or the part of it that the change concerns.
     pub(crate) list: &'a TaskList,
     pub(crate) by: &'a Actor,
@@ -72,6 +97,7 @@ impl Planner<'_> {
         Ok(Plan {
             writes,
             events,
+            letters: Vec::new(),
             result: made.keys().copied().collect(),
         })
     }
@@ -101,7 +127,25 @@ impl Planner<'_> {
             },
             task,
         };
-        Ok(self.changed(writes, result))
+        let is_assigned = result.changed_fields.contains(&"owner");
+        let assignment = is_assigned.then(|| self.notices().assignment(&after, &result.task));
+        let mut letters: Vec<Letter> = assignment.flatten().into_iter().collect();
+        letters.extend(self.notices().unblocked(&after, &result.unblocked));
+        Ok(Plan {
+            letters,
+            ..self.changed(writes, result)
+        })
+    }
+
+    /// Notifies the owners of tasks.
+    pub(crate) fn announce(&self, ids: &[TaskId]) -> Result<Plan<()>> {
+        let mut plan = Plan::nothing(());
+        for id in ids {
+            let task = self.require(*id)?;
+            plan.letters
+                .extend(self.notices().assignment(self.list, task));
+        }
+        Ok(plan)
     }
 
     /// Claims a task. Writes nothing if the actor already works on it.
@@ -113,7 +157,15 @@ impl Planner<'_> {
         let mut task = before.clone();
         let by = self.by;
         rules::start(&mut task, &by.agent_id, by.spawn_id, self.now);
-        Ok(self.replaced(before, task))
+        let mut plan = self.replaced(before, task);
+        // A member of another program that runs this command itself needs no message.
+        let member = self.config.member(by.name());
+        let is_ours = member.is_some_and(|member| member.swarm.is_some());
+        if is_ours && !before.is_owned_by(&by.agent_id) {
+            plan.letters
+                .extend(self.notices().assignment(self.list, &plan.result));
+        }
+        Ok(plan)
     }
 
     /// Returns the tasks that the actor may claim: its own first, then those without an owner, by
@@ -142,7 +194,12 @@ impl Planner<'_> {
         rules::require_charge(before, self.by)?;
         let mut task = before.clone();
         rules::give_back(&mut task);
-        Ok(self.replaced(before, task))
+        let mut plan = self.replaced(before, task);
+        if self.list.state(&plan.result) == TaskState::Pending {
+            let released = std::slice::from_ref(&plan.result);
+            plan.letters = self.notices().unblocked(self.list, released);
+        }
+        Ok(plan)
     }
 
     /// Deletes a task and every edge to it. The list must be complete.
@@ -165,11 +222,21 @@ impl Planner<'_> {
         }
         let result = unblocked(self.list, &after);
         let mut plan = self.changed(writes, result);
+        plan.letters = self.notices().unblocked(&after, &plan.result);
         plan.events.push(Event::TaskDeleted {
             task: id,
             by: self.by.name().to_string(),
         });
         Ok(plan)
+    }
+
+    fn notices(&self) -> Notices<'_> {
+        Notices {
+            team: self.team,
+            config: self.config,
+            by: self.by,
+            now: self.now,
+        }
     }
 
     fn require(&self, id: TaskId) -> Result<&Task> {
@@ -184,7 +251,7 @@ impl Planner<'_> {
         Plan {
             events: self.changes(&writes),
             writes,
-            result,
+            ..Plan::nothing(result)
         }
     }
 
@@ -224,6 +291,7 @@ pub(crate) fn return_tasks(list: &TaskList, returned: &Returned) -> Plan<Vec<Tas
         .collect();
     Plan {
         events: changes(list, &writes, "swarm"),
+        letters: Vec::new(),
         result: writes.keys().copied().collect(),
         writes,
     }

@@ -21,16 +21,19 @@ pub struct Actor {
     pub person: bool,
     /// Whether the person forces a change of another member's task.
     pub force: bool,
+    /// The member in whose name others are notified of the change. It is not notified itself.
+    pub in_name_of: MemberName,
 }
 
 impl Actor {
     /// Creates the actor of a spawned member.
     pub fn member(team: &TeamName, name: MemberName, spawn_id: Option<SpawnId>) -> Self {
         Self {
-            agent_id: AgentId::new(name, team.clone()),
+            agent_id: AgentId::new(name.clone(), team.clone()),
             spawn_id,
             person: false,
             force: false,
+            in_name_of: name,
         }
     }
 
@@ -46,6 +49,13 @@ impl Actor {
     #[must_use]
     pub fn forced(mut self) -> Self {
         self.force = true;
+        self
+    }
+
+    /// Notifies others in the name of another member.
+    #[must_use]
+    pub fn in_name_of(mut self, name: &MemberName) -> Self {
+        self.in_name_of.clone_from(name);
         self
     }
 

@@ -21,6 +21,7 @@ mod journal;
 mod kinds;
 mod mail;
 mod nodes;
+mod notices;
 mod presence;
 mod rebuild;
 mod requests;
@@ -145,6 +146,11 @@ contract! {
         of_eight_that_take_an_order_one_gets_it,
         a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out,
         only_who_carries_an_order_out_finishes_it,
+    }
+    notices {
+        what_a_change_unblocks_is_announced_once_to_its_owner_or_the_lead,
+        an_assignment_is_announced_unless_the_task_waits_or_is_done,
+        a_full_inbox_gets_the_news_and_an_unblocked_task_names_what_it_builds_on,
     }
     presence {
         the_state_of_a_member_follows_from_lock_and_report,

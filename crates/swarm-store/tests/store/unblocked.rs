@@ -116,3 +116,30 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
     let task = world.handle().tasks().block_on().unwrap();
     assert_eq!(task.tasks.len(), 3);
 }
+
+#[test]
+fn a_notice_for_a_locked_inbox_does_not_fail_the_change_and_is_delivered_later() {
+    let world = World::with_member("bob");
+    world.create("one", &[]);
+    let foreign = Foreign::on([world.inbox_path("bob")]);
+    let hurried = world.handle().with_lock_timeout(Duration::from_millis(50));
+    let assign = TaskChange {
+        owner: Some(name("bob")),
+        ..TaskChange::default()
+    };
+    let person = world.person();
+    hurried
+        .update_task(&id(1), assign, &person)
+        .block_on()
+        .unwrap();
+    // A change of the list does not wait for an inbox, and a deleted task has still been assigned.
+    hurried.delete_task(&id(1), &person).block_on().unwrap();
+    assert!(world.unread("bob").is_empty());
+    assert!(world.handle().view().block_on().unwrap().needs_reconcile);
+    drop(foreign);
+    for _ in 0..2 {
+        world.handle().reconcile().block_on().unwrap();
+        assert_eq!(world.unread("bob").len(), 1);
+    }
+    assert!(!world.handle().view().block_on().unwrap().needs_reconcile);
+}

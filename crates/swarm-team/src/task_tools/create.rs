@@ -7,12 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
-use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
 use super::checks::{check_commands, check_owner, check_subject};
-use crate::{MemberContext, announce_assignment, created_hooks};
+use crate::{MemberContext, created_hooks};
 
 #[derive(Debug)]
 pub(super) struct TaskCreate(pub(super) Arc<MemberContext>);
@@ -98,31 +97,19 @@ impl TaskCreate {
             metadata: input.metadata,
             checks: input.checks,
         };
+        let actor = context.actor(team.name());
         let ids = team
-            .create_tasks(&[task], &context.actor(team.name()))
+            .create_tasks(&[task], &actor)
             .await
             .map_err(|error| error.to_string())?;
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
         };
-        created_hooks(
-            &*team,
-            &[id],
-            &context.hooks(),
-            &context.actor(team.name()),
-            cancel,
-        )
-        .await?;
-        self.announce(&*team, id).await.map_err(|error| {
+        created_hooks(&*team, &[id], &context.hooks(), &actor, cancel).await?;
+        team.announce_tasks(&[id], &actor).await.map_err(|error| {
             format!("task #{id} was created, but its owner was not notified: {error}")
         })?;
         let text = format!("Task #{id} created successfully: {subject}{note}");
         Ok(ToolOutput::ok(text, format!("#{id}")))
-    }
-
-    async fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
-        let context = &self.0;
-        let created = team.task(&id).await?;
-        announce_assignment(team, &created, &context.name, context.clock.now()).await
     }
 }

@@ -11,7 +11,7 @@ use swarm_store::{TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
 
 use super::checks::{check_owner, check_subject, named_task};
-use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
+use crate::{Completion, MemberContext};
 
 /// Display text of a change.
 const DONE: &str = "ok";
@@ -138,7 +138,6 @@ impl TaskUpdate {
             .update_task(&id, change, &context.actor(team.name()))
             .await
             .map_err(|error| error.to_string())?;
-        self.announce(&*team, &updated).await?;
         let mut output = answer(context, id, &updated);
         output.content.push_str(&note);
         Ok(output)
@@ -168,7 +167,6 @@ impl TaskUpdate {
             .update_task(&id, rest, &actor)
             .await
             .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
-        self.announce(team, &updated).await?;
         let mut output = answer(context, id, &updated);
         output.content = format!("{claimed}. {}", output.content);
         Ok(output)
@@ -176,35 +174,10 @@ impl TaskUpdate {
 
     async fn delete(&self, team: &dyn Team, id: TaskId) -> Result<ToolOutput, String> {
         let context = &self.0;
-        let freed = team
-            .delete_task(&id, &context.actor(team.name()))
+        team.delete_task(&id, &context.actor(team.name()))
             .await
             .map_err(|error| error.to_string())?;
-        announce_unblocked(team, &freed, &context.name).await.map_err(|error| {
-            format!("task #{id} was deleted, but the owners of its dependents were not notified: {error}")
-        })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
-    }
-
-    /// Notifies a new owner of its task, and others of unblocked tasks.
-    async fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
-        let (context, task) = (&self.0, &updated.task);
-        if updated.changed_fields.contains(&"owner") {
-            announce_assignment(team, task, &context.name, context.clock.now())
-                .await
-                .map_err(|error| {
-                    format!(
-                        "task #{} was changed, but its owner was not notified: {error}",
-                        task.id
-                    )
-                })?;
-        }
-        announce_unblocked(team, &updated.unblocked, &context.name).await.map_err(|error| {
-            format!(
-                "task #{} was changed, but the owners of its dependents were not notified: {error}",
-                task.id
-            )
-        })
     }
 }
 

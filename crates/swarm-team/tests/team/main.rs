@@ -9,7 +9,6 @@
 
 mod brief;
 mod completion;
-mod effects;
 mod hello;
 mod incoming;
 mod marked;

@@ -95,7 +95,8 @@ impl Operation {
     pub fn may_be_seen_half_done(self) -> bool {
         matches!(
             self,
-            Self::Reserve
+            Self::Complete
+                | Self::Reserve
                 | Self::AbortSpawn
                 | Self::Remove
                 | Self::Reconcile

@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_protocol::{MemberName, SwarmMark, TeamName};
-use swarm_store::{BlockOn as _, Draft};
-use swarm_team::summary_of;
+use swarm_store::{BlockOn as _, Draft, summary_of};
 use swarm_worktree::{Slug, WorktreeDiff};
 
 use super::comments::{Comment, INSTRUCTIONS, comment_on, comments_in, message};

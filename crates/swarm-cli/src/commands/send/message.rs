@@ -7,8 +7,8 @@ use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, SwarmMark, TeamConfig,
     TeamName, session_socket,
 };
-use swarm_store::{BlockOn as _, Draft};
-use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post, summary_of};
+use swarm_store::{BlockOn as _, Draft, summary_of};
+use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post};
 use swarm_ui::print::counted;
 
 use super::report::{Refused, Report, Tracked};

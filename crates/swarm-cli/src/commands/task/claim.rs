@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{ErrorKind, MemberName, Task, TaskId, TaskState};
+use swarm_protocol::{ErrorKind, MemberName, Task, TaskId};
 use swarm_store::{Actor, BlockOn as _};
 
-use super::{notify, record};
+use super::record;
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::members;
@@ -31,7 +31,6 @@ pub(crate) struct TaskClaimArgs {
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let command_actor = command_actor(app, "task claim")?;
     let actor = claimant(app, &command_actor, args.member.as_ref())?;
-    let before = app.store.team(&command_actor.team).tasks().block_on()?;
     let claimed = match args.id {
         Some(id) => app
             .store
@@ -52,18 +51,6 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
-    let config = app.store.team(&command_actor.team).config().block_on()?;
-    let had_it = before
-        .get(claimed.id)
-        .is_some_and(|task| task.is_owned_by(&actor.agent_id));
-    // A member in another process is notified, unless it was notified when the task was assigned.
-    if !had_it
-        && config
-            .member(actor.name())
-            .is_some_and(|member| member.swarm.is_some())
-    {
-        notify::notify_owner(app, &command_actor, &claimed)?;
-    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,10 +63,9 @@ pub(super) fn claimant(
     match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
-            members::actor(
-                &app.store.team(&command_actor.team).config().block_on()?,
-                name,
-            )
+            let config = app.store.team(&command_actor.team).config().block_on()?;
+            let actor = members::actor(&config, name)?;
+            Ok(actor.in_name_of(&command_actor.name))
         }
         _ => Ok(command_actor.actor()),
     }
@@ -105,9 +91,6 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
         let state = list.state(&task).name();
         app.out
             .data(&format!("#{id} is {state} and has no owner"))?;
-    }
-    if list.state(&task) == TaskState::Pending {
-        notify::notify_unblocked(app, &command_actor, &[task])?;
     }
     Ok(ExitCode::SUCCESS)
 }

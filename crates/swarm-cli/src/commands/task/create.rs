@@ -9,7 +9,7 @@ use swarm_store::BlockOn as _;
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
-use super::{file, notify, record};
+use super::{file, record};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
@@ -108,10 +108,15 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
     let looked_at = created_hooks(&*team, &ids, &hooks, &actor, &cancel);
     runtime()?.block_on(looked_at).map_err(refused)?;
     show(app, &command_actor, &ids, refs.as_deref())?;
-    let list = app.store.team(&command_actor.team).tasks().block_on()?;
-    for task in ids.iter().filter_map(|id| list.get(*id)) {
-        notify::notify_owner(app, &command_actor, task)?;
-    }
+    let announced = team.announce_tasks(&ids, &actor).block_on();
+    announced.map_err(|error| {
+        let mut failure = Failure::from(error);
+        failure.message = format!(
+            "the tasks were created, but their owners were not notified: {}",
+            failure.message
+        );
+        failure
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

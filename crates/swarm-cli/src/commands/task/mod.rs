@@ -6,14 +6,12 @@ mod create;
 mod dispatch;
 mod file;
 mod list;
-mod notify;
 mod record;
 mod remove;
 mod show;
 mod update;
 
 pub(in crate::commands) use check_shell::check_shell;
-pub(in crate::commands) use notify::notify_owner;
 
 pub(super) use dispatch::{TaskCommand, run};
 pub(super) use record::{record, table};

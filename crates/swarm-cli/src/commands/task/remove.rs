@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_protocol::TaskId;
 
-use super::notify;
 use crate::app::App;
 use crate::commands::acting::command_actor;
 use crate::failure::Failure;
@@ -25,6 +24,5 @@ pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     } else {
         app.out.data(&format!("#{id} is deleted"))?;
     }
-    notify::notify_unblocked(app, &command_actor, &freed)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::check_shell::check_shell;
 use super::claim::claimant;
 use super::create::{json_object, refused};
-use super::{notify, record};
+use super::record;
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
@@ -118,10 +118,6 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         .update_task(&id, change, &actor)
         .block_on()?;
     show(app, &command_actor, &updated)?;
-    if updated.changed_fields.contains(&"owner") {
-        notify::notify_owner(app, &command_actor, &updated.task)?;
-    }
-    notify::notify_unblocked(app, &command_actor, &updated.unblocked)?;
     Ok(ExitCode::SUCCESS)
 }
 

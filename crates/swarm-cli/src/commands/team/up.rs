@@ -10,10 +10,9 @@ use swarm_protocol::{BudgetScope, PERSON, TaskId, TeamName};
 use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 
 use crate::app::App;
-use crate::commands::acting::{CommandActor, require_person};
+use crate::commands::acting::require_person;
 use crate::commands::members::is_over;
 use crate::commands::spawn;
-use crate::commands::task::notify_owner;
 use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::captured;
@@ -52,16 +51,8 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
             started.push(member.name.get_ref().clone());
         }
     }
-    let list = team.tasks().block_on()?;
-    let actor = CommandActor {
-        team: name.clone(),
-        name: swarm_protocol::MemberName::lead(),
-        spawn_id: None,
-        is_person: true,
-    };
-    for task in created.iter().filter_map(|id| list.get(*id)) {
-        notify_owner(app, &actor, task)?;
-    }
+    team.announce_tasks(&created, &Actor::person(&name))
+        .block_on()?;
     if app.out.json {
         app.out.json(&json!({
             "team": name, "created": is_new, "started": started, "tasks": created,

@@ -151,14 +151,7 @@ impl InboxFile {
         held: &LockGuard,
         reason: &str,
     ) -> Result<Self> {
-        let kept = swarm_os::quarantine(&self.path)?;
-        tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
-        files.record_done([Event::FileDamaged {
-            file: self.path.display().to_string(),
-            inbox: Some(name.clone()),
-            kept: kept.display().to_string(),
-            reason: reason.to_owned(),
-        }]);
+        let kept = files.set_aside(&self.path, Some(name), reason.to_owned())?;
         let text = format!(
             "Your inbox was damaged ({reason}) and is kept as {}. What waited in it has not reached you: if you expect \
              a message, ask its sender for it again.",
@@ -267,9 +260,9 @@ impl InboxFile {
     }
 
     /// Returns whether an entry has this ID.
-    pub(super) fn has(&self, id: &MessageId) -> Result<bool> {
+    pub(super) fn has(&self, id: Option<&MessageId>) -> Result<bool> {
         for slot in &self.slots {
-            if self.entry(slot)?.msg_id.as_ref() == Some(id) {
+            if self.entry(slot)?.msg_id.as_ref() == id {
                 return Ok(true);
             }
         }

@@ -52,15 +52,13 @@ impl FileTeam {
         &self,
         held: &LockGuard,
         to: &MemberName,
-        draft: Draft,
-        msg_id: MessageId,
+        entry: &InboxEntry,
     ) -> Result<()> {
         let inbox = InboxFile::open(self, to, held)?;
-        if inbox.has(&msg_id)? {
+        if inbox.has(entry.msg_id.as_ref())? {
             return Ok(());
         }
-        let entry = draft.into_entry(msg_id, self.now());
-        let put = self.put(held, to, inbox, &entry)?;
+        let put = self.put(held, to, inbox, entry)?;
         Ok(put.placed.and(put.entered).sync()?)
     }
 

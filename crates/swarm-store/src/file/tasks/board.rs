@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use swarm_os::LockGuard;
-use swarm_protocol::{NewTask, Task, TaskId};
+use swarm_protocol::{NewTask, Task, TaskId, TeamConfig};
 
 use super::files::id_of;
 use crate::file::team::{FileTeam, is_there};
@@ -20,9 +20,9 @@ impl FileTeam {
             };
         }
         self.with_list_lock(|held| {
-            self.require_current(by)?;
+            let config = self.roster_of(by)?;
             let made = new_tasks(new, self.next_numbers(new.len())?, by)?;
-            self.write_new(held, &made, by)
+            self.write_new(held, &made, (&config, by))
         })
     }
 
@@ -64,36 +64,35 @@ impl FileTeam {
         let edges = change.add_blocks.iter().chain(&change.add_blocked_by);
         let touched: BTreeSet<TaskId> = edges.copied().chain([id]).collect();
         let touched: Vec<TaskId> = touched.into_iter().collect();
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
+        self.change_list(|held| {
+            let config = self.roster_of(by)?;
             self.with_task_locks(held, &touched, || {
-                let list = self.concerned(id, change)?;
-                self.put_plan(held, self.planner(&list, by).update(id, change)?)
+                let list = self.concerned(&config, id, change)?;
+                let planner = self.planner(&list, (&config, by));
+                self.put_plan(held, planner.update(id, change)?)
             })
         })
     }
 
     pub(crate) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.with_list_lock(|_| {
-            self.require_current(by)?;
-            let list = self.concerned(id, change)?;
-            self.planner(&list, by).update(id, change).map(drop)
+            let config = self.roster_of(by)?;
+            let list = self.concerned(&config, id, change)?;
+            let planner = self.planner(&list, (&config, by));
+            planner.update(id, change).map(drop)
         })
     }
 
     pub(crate) fn claim(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
-            self.claim_held(held, id, by)
-        })
+        self.change_list(|held| self.claim_held(held, id, (&self.roster_of(by)?, by)))
     }
 
     pub(crate) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
+        self.change_list(|held| {
+            let config = self.roster_of(by)?;
             let list = self.read_all_tasks()?;
-            for id in self.planner(&list, by).candidates() {
-                match self.claim_held(held, id, by) {
+            for id in self.planner(&list, (&config, by)).candidates() {
+                match self.claim_held(held, id, (&config, by)) {
                     // Another program, which does not take the list lock, claimed it first.
                     Err(
                         StoreError::Taken { .. }
@@ -110,27 +109,37 @@ impl FileTeam {
     }
 
     pub(crate) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
+        self.change_list(|held| {
+            let config = self.roster_of(by)?;
             self.with_task_locks(held, &[id], || {
-                let list = self.read_related(&[id])?;
-                self.put_plan(held, self.planner(&list, by).release(id)?)
+                let list = self.read_related(&config, &[id])?;
+                let planner = self.planner(&list, (&config, by));
+                self.put_plan(held, planner.release(id)?)
             })
         })
     }
 
     pub(crate) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
-        self.with_list_lock(|held| {
-            self.require_current(by)?;
+        self.change_list(|held| {
+            let config = self.roster_of(by)?;
             let mut touched = neighbours(&self.read_all_tasks()?, id);
             touched.insert(id);
             let touched: Vec<TaskId> = touched.into_iter().collect();
             self.with_task_locks(held, &touched, || {
                 let list = self.read_all_tasks()?;
-                let plan = self.planner(&list, by).delete(id)?;
+                let plan = self.planner(&list, (&config, by)).delete(id)?;
                 self.raise_mark(held, self.highest_given()?)?;
                 self.put_plan(held, plan)
             })
+        })
+    }
+
+    pub(crate) fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
+        self.change_list(|held| {
+            let config = self.roster_of(by)?;
+            let list = self.read_related(&config, ids)?;
+            let planner = self.planner(&list, (&config, by));
+            self.put_plan(held, planner.announce(ids)?)
         })
     }
 
@@ -156,21 +165,33 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    fn planner<'a>(&'a self, list: &'a TaskList, by: &'a Actor) -> Planner<'a> {
+    fn planner<'a>(
+        &'a self,
+        list: &'a TaskList,
+        (config, by): (&'a TeamConfig, &'a Actor),
+    ) -> Planner<'a> {
         Planner {
             team: &self.team,
+            config,
             list,
             by,
             now: self.now(),
         }
     }
 
-    /// Requires the list's lock, under which members are removed from the roster.
-    fn require_current(&self, by: &Actor) -> Result<()> {
-        require_current(&self.team, by, || self.read_config())
+    /// Returns the roster, in which the actor is. Requires the list's lock, under which members are
+    /// removed from it.
+    fn roster_of(&self, by: &Actor) -> Result<TeamConfig> {
+        let config = self.read_config()?;
+        require_current(&self.team, by, &config).map(|()| config)
     }
 
-    fn write_new(&self, held: &LockGuard, made: &NewTasks, by: &Actor) -> Result<Vec<TaskId>> {
+    fn write_new(
+        &self,
+        held: &LockGuard,
+        made: &NewTasks,
+        by: (&TeamConfig, &Actor),
+    ) -> Result<Vec<TaskId>> {
         let blockers = made.values().flat_map(|task| &task.blocked_by).copied();
         let known: BTreeSet<TaskId> = blockers.filter(|id| !made.contains_key(id)).collect();
         let known: Vec<TaskId> = known.into_iter().collect();
@@ -190,14 +211,15 @@ impl FileTeam {
         })
     }
 
-    fn claim_held(&self, held: &LockGuard, id: TaskId, by: &Actor) -> Result<Task> {
+    fn claim_held(&self, held: &LockGuard, id: TaskId, by: (&TeamConfig, &Actor)) -> Result<Task> {
         self.with_task_locks(held, &[id], || {
-            let list = self.read_related(&[id])?;
+            let list = self.read_related(by.0, &[id])?;
             self.put_plan(held, self.planner(&list, by).claim(id)?)
         })
     }
 
     fn put_plan<T>(&self, held: &LockGuard, plan: Plan<T>) -> Result<T> {
+        self.keep_letters(held, &plan)?;
         if !plan.writes.is_empty() {
             self.write_tasks(held, &plan.writes)?;
             self.record_done(plan.events);
@@ -206,9 +228,9 @@ impl FileTeam {
     }
 
     /// Returns the part of the list that a change needs: all of it if new edges may form a cycle.
-    fn concerned(&self, id: TaskId, change: &TaskChange) -> Result<TaskList> {
+    fn concerned(&self, config: &TeamConfig, id: TaskId, change: &TaskChange) -> Result<TaskList> {
         if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
-            self.read_related(&[id])
+            self.read_related(config, &[id])
         } else {
             self.read_all_tasks()
         }

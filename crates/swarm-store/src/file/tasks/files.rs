@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::{DirReader, LockGuard, OsError};
-use swarm_protocol::{Task, TaskId};
+use swarm_protocol::{Task, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
 use crate::{BrokenFile, Result, TaskList};
@@ -13,7 +13,7 @@ const FILES_PER_THREAD: usize = 250;
 
 impl FileTeam {
     /// Runs `work` with the task list locked. An inbox may be locked meanwhile. An interrupted
-    /// write of several files is completed first.
+    /// write of several files is completed first, and messages of earlier changes are sent.
     pub(crate) fn with_list_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,
@@ -34,6 +34,7 @@ impl FileTeam {
                     held.remove_leftovers(self.at.tasks())?;
                 }
                 self.complete_redo(held)?;
+                self.settle_outbox(held)?;
                 work(held)
             })
         })
@@ -55,12 +56,9 @@ impl FileTeam {
     /// Reads the tasks needed to change `ids`: these, their dependents, and all blockers. Swarm and
     /// Claude Code record each edge on both sides. If another program takes part, the whole list is
     /// read, since an edge may be recorded on one side only.
-    pub(super) fn read_related(&self, ids: &[TaskId]) -> Result<TaskList> {
-        if self
-            .read_config()?
-            .teammates()
-            .any(|member| member.swarm.is_none())
-        {
+    pub(super) fn read_related(&self, config: &TeamConfig, ids: &[TaskId]) -> Result<TaskList> {
+        let mut members = config.teammates();
+        if members.any(|member| member.swarm.is_none()) {
             return self.read_all_tasks();
         }
         let mut list = TaskList::default();

@@ -19,13 +19,7 @@ impl FileTeam {
             Err(_) if text.is_empty() => 0,
             Err(error) => {
                 self.store.lock_options.abandon_attempt(&path)?;
-                let kept = swarm_os::quarantine(&path)?;
-                self.record_done([Event::FileDamaged {
-                    file: path.display().to_string(),
-                    inbox: None,
-                    kept: kept.display().to_string(),
-                    reason: error.to_string(),
-                }]);
+                self.set_aside(&path, None, error.to_string())?;
                 self.highest_in_journal()?
             }
         };

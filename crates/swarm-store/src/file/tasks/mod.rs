@@ -3,4 +3,5 @@
 mod board;
 mod files;
 mod mark;
+mod outbox;
 mod redo;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use swarm_os::LockGuard;
-use swarm_protocol::{Event, Task, TaskId};
+use swarm_protocol::{Task, TaskId};
 
 use crate::file::record;
 use crate::file::team::{FileTeam, is_there};
@@ -60,14 +60,7 @@ impl FileTeam {
             Ok(None) => return Ok(()),
             Ok(Some(redo)) => redo,
             Err(StoreError::Damaged { reason, .. }) => {
-                let kept = swarm_os::quarantine(&path)?;
-                self.record_done([Event::FileDamaged {
-                    file: path.display().to_string(),
-                    inbox: None,
-                    kept: kept.display().to_string(),
-                    reason,
-                }]);
-                return Ok(());
+                return self.set_aside(&path, None, reason).map(drop);
             }
             Err(error) => return Err(error),
         };
