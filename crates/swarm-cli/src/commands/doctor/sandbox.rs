@@ -45,7 +45,7 @@ fn judge(
             Finding::ok(
                 NAME,
                 format!(
-                    "namespaces; {whose} and to known agent programs, whose network is open; {network}"
+                    "namespaces; {whose}; {network}; known agent programs run in it too, with an open network"
                 ),
             )
         }
