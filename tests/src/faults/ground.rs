@@ -357,14 +357,25 @@ pub fn assert_document(path: &Path) {
 /// # Panics
 /// If the store fails.
 pub fn join(team: &dyn swarm_store::Team, member: &str) -> SpawnId {
+    let spawn = reserve(team, member);
+    commit(team, spawn);
+    spawn
+}
+
+/// Reserves a place for a member that this process spawns.
+pub(super) fn reserve(team: &dyn swarm_store::Team, member: &str) -> SpawnId {
     let new = new_member(member);
     let spawn = new.spawn_id;
     team.reserve(new).block_on().expect("a place");
+    spawn
+}
+
+/// Commits a spawn, whose process has taken its lease if it has one.
+pub(super) fn commit(team: &dyn swarm_store::Team, spawn: SpawnId) {
     let (pane, backend) = (PaneId::new("%1"), BackendType::Tmux);
     team.commit_spawn(&spawn, pane, backend, None)
         .block_on()
         .expect("a member");
-    spawn
 }
 
 /// Returns the life record of a member that is this process.

@@ -17,7 +17,7 @@ use super::dice::{Dice, Seed};
 use super::ground::{TeamFixture, life_record, new_task};
 use super::history::{Call, Effect, History};
 use super::log::{Line, lines, monotonic_nanos, path_of};
-use super::worker::WorkerArguments;
+use super::worker::{WorkerArguments, is_outage};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_until;
 
@@ -385,6 +385,8 @@ pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
             Ok(false) | Err(StoreError::LeaseLost { .. } | StoreError::SpawnGone { .. }) => {
                 return Ok(());
             }
+            // It is not known whether the last operation is done.
+            Err(error) if is_outage(&*arguments.team, &error) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
     }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, with_lock};
-use swarm_protocol::{MemberName, MessageId};
-use swarm_store::{BlockOn as _, Draft, RootStore, Team, TeamStore as _};
+use swarm_protocol::{ErrorKind, MemberName, MessageId};
+use swarm_store::{BlockOn as _, Draft, RootStore, StoreError, Team, TeamStore as _};
 
 use super::ground::{Locking, TeamFixture};
 use super::log::Log;
@@ -109,6 +109,12 @@ fn wait_for_hub(team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
+/// Returns whether a hub could not be reached for longer than an operation waits.
+pub(super) fn is_outage(team: &dyn Team, error: &StoreError) -> bool {
+    let kinds = [ErrorKind::Environment, ErrorKind::TimedOut];
+    team.is_remote() && kinds.contains(&error.kind())
+}
+
 /// Performs one operation between two marks in the trace.
 fn once(mut arguments: WorkerArguments) -> Result<()> {
     let operation = arguments
@@ -165,8 +171,13 @@ fn send(mut arguments: WorkerArguments) -> Result<()> {
             &arguments.name,
             format!("{} {number} {padding}", arguments.name),
         );
-        let id = arguments.team.send(&reader, draft).block_on()?;
-        arguments.log.say(&format!("sent {number} {id}"))?;
+        match arguments.team.send(&reader, draft).block_on() {
+            Ok(id) => arguments.log.say(&format!("sent {number} {id}"))?,
+            Err(error) if is_outage(&*arguments.team, &error) => {
+                arguments.log.say(&format!("refused {number}"))?;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     arguments.log.say("finished")?;
     Ok(())
@@ -192,7 +203,10 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         .map(|entry| entry.0)
         .collect();
     loop {
-        let unread = team.take_unread(&me).block_on()?;
+        let unread = match team.take_unread(&me).block_on() {
+            Err(error) if is_outage(&**team, &error) => continue,
+            unread => unread?,
+        };
         let mut ids = Vec::new();
         let mut lines = Vec::new();
         for entry in unread {
@@ -211,7 +225,10 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         if !lines.is_empty() {
             swarm_os::append_durable(&transcript, &lines)?;
         }
-        team.delivered(&me, &ids).block_on()?;
+        match team.delivered(&me, &ids).block_on() {
+            Err(error) if is_outage(&**team, &error) => {}
+            done => drop(done?),
+        }
     }
 }
 

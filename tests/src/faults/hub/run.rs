@@ -12,7 +12,7 @@ use super::machines::Machines;
 use super::workers::{Racer, racer_log};
 use crate::faults::arrivals::arrivals;
 use crate::faults::dice::{Dice, Seed};
-use crate::faults::ground::{join, name, new_task};
+use crate::faults::ground::{commit, join, name, new_task};
 use crate::faults::history::{Call, Effect, History};
 use crate::faults::log::{lines, monotonic_nanos, path_of};
 use crate::faults::tasks::{enter, release_failed};
@@ -53,7 +53,7 @@ pub struct HubRun {
 pub struct HubReport {
     /// Acknowledged sends.
     pub acknowledged: usize,
-    /// Sends that were interrupted by a kill, and how many of them arrived.
+    /// Sends that were interrupted by a kill, or refused during an outage, and how many arrived.
     pub interrupted: (usize, usize),
     /// Completed tasks.
     pub tasks: usize,
@@ -206,13 +206,11 @@ impl Storm<'_> {
         self.racers.push(racer);
     }
 
-    /// Kills a racer that holds its lease: another one could not be distinguished from a member that
-    /// is starting.
+    /// Kills a racer that has held its lease: another one is still being spawned.
     fn kill_racer(&mut self, dice: &mut Dice) {
         let lives = |at: &usize| {
             let racer = &self.racers[*at];
-            let process = racer.process.as_ref();
-            process.is_some_and(|process| !process.said().is_empty())
+            racer.is_committed && racer.process.is_some()
         };
         let living: Vec<usize> = (0..self.racers.len()).filter(lives).collect();
         if !living.is_empty() {
@@ -223,6 +221,13 @@ impl Storm<'_> {
 
     /// Records deaths, and starts racers again that the team counts as dead.
     fn replace_lost(&mut self) {
+        for racer in self.racers.iter_mut().filter(|racer| !racer.is_committed) {
+            let process = racer.process.as_ref();
+            if process.is_some_and(|process| !process.said().is_empty()) {
+                commit(&*self.machines.team, racer.spawn);
+                racer.is_committed = true;
+            }
+        }
         let began = monotonic_nanos();
         let done = self.machines.team.reconcile().block_on();
         let returned = monotonic_nanos();

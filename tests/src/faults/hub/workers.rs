@@ -5,7 +5,7 @@ use std::process::Command;
 use swarm_protocol::SpawnId;
 
 use super::machines::Machines;
-use crate::faults::ground::join;
+use crate::faults::ground::reserve;
 use crate::faults::log::{lines, path_of};
 use crate::faults::worker::{READER, transcript_of};
 use crate::faults::workers::{Programs, Worker};
@@ -15,6 +15,8 @@ pub(super) struct Racer {
     pub(super) name: String,
     pub(super) at: usize,
     pub(super) spawn: SpawnId,
+    /// Whether the spawn is committed, which it is after it has taken its lease.
+    pub(super) is_committed: bool,
     /// `None` once it was killed or has exited.
     pub(super) process: Option<Worker>,
 }
@@ -53,7 +55,7 @@ impl Machines {
     /// Creates or replaces a member, and starts its process. `number` is that of its log, which belongs
     /// to the spawn.
     pub(super) fn racer(&self, programs: &Programs, name: &str, at: usize, number: usize) -> Racer {
-        let spawn = join(&*self.team, name);
+        let spawn = reserve(&*self.team, name);
         let log = racer_log(number);
         let mut command = self.command(programs, "works", at, &log);
         command.args([name, &spawn.to_string()]);
@@ -61,6 +63,7 @@ impl Machines {
             name: name.to_owned(),
             at,
             spawn,
+            is_committed: false,
             process: Some(Worker::start(command, &self.logs, &log)),
         }
     }
