@@ -34,7 +34,7 @@ impl BareHub {
             .enable_all()
             .build()?;
         let client = runtime.block_on(async_nats::connect(url))?;
-        let context = jetstream::new(client);
+        let context = runtime.block_on(async { jetstream::new(client) });
         Ok(Self { runtime, context })
     }
 

@@ -66,6 +66,22 @@ fn join_hub(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
     Ok(joined.team(&team_name(TEAM)))
 }
 
+/// Creates the team on the hub.
+pub(super) fn create(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
+    let new = NewTeam {
+        name: team_name(TEAM),
+        description: None,
+        lead_session_id: None,
+        lead_process: None,
+        cwd: PathBuf::from("/"),
+        lead_model: None,
+        created_by: "bench".to_owned(),
+    };
+    let created = RootStore::new(store(root));
+    created.create_on_hub(new, settings(server)).block_on()?;
+    Ok(open(root))
+}
+
 fn messages(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     let place = on_disk();
@@ -164,18 +180,7 @@ fn sends(order: &Order, senders: usize) -> Result<Line> {
         let server = NatsServer::start(&place.path().join("server"), &[]);
         let each = (MESSAGES / senders).to_string();
         let root = place.path().join("root");
-        let new = NewTeam {
-            name: team_name(TEAM),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: PathBuf::from("/"),
-            lead_model: None,
-            created_by: "bench".to_owned(),
-        };
-        let created = RootStore::new(store(&root));
-        created.create_on_hub(new, settings(&server)).block_on()?;
-        join(&*open(&root), "reader");
+        join(&*create(&root, &server)?, "reader");
         let root = root.display().to_string();
         let reader = Part::start(&["hub-read", &root])?;
         rates[0].push(race(reader, senders, &["hub-write", &root, &each])?.rate());

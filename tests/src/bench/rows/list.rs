@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    batch, broadcast, carried, coop, hub, idle, long, message, overview, sandbox, screen, send,
-    soak, spawn, stop, tasks, watch,
+    batch, broadcast, carried, coop, hub, hub_growth, idle, long, message, overview, sandbox,
+    screen, send, soak, spawn, stop, tasks, watch,
 };
 use crate::bench::order::Order;
 use crate::bench::table::Line;
@@ -26,7 +26,7 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
 }
 
 /// All measurements, in the order of the table.
-pub(crate) const ALL: [Row; 17] = [
+pub(crate) const ALL: [Row; 18] = [
     usual("message", message::measure),
     usual("send", send::measure),
     usual("carried", carried::measure),
@@ -43,6 +43,11 @@ pub(crate) const ALL: [Row; 17] = [
     usual("sandbox", sandbox::measure),
     usual("coop", coop::measure),
     usual("screen", screen::measure),
+    Row {
+        name: "hub-growth",
+        measure: hub_growth::measure,
+        is_usual: false,
+    },
     Row {
         name: "soak",
         measure: soak::measure,

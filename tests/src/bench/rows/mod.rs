@@ -5,6 +5,7 @@ mod broadcast;
 mod carried;
 mod coop;
 pub(crate) mod hub;
+mod hub_growth;
 mod idle;
 mod list;
 mod long;
