@@ -17,6 +17,7 @@ mod digest;
 mod effort;
 mod envelope;
 mod error_kind;
+mod exchange;
 mod frame;
 mod grant;
 mod grant_signature;
@@ -62,6 +63,7 @@ pub use digest::{content_digest, input_digest};
 pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, cross_session_message, defang};
 pub use error_kind::{ErrorKind, ExitCode};
+pub use exchange::{BlobRef, PublishedBranch};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
     InterruptRequest, ModeSetRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,

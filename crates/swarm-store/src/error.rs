@@ -224,6 +224,14 @@ pub enum StoreError {
         /// Maximum size in bytes.
         limit: usize,
     },
+    /// A large value is too large.
+    #[error("{} MB are too much for one transfer: the limit is {} MB", bytes.div_ceil(1_000_000), limit / 1_000_000)]
+    BlobTooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+        /// Maximum size in bytes.
+        limit: u64,
+    },
     /// The task does not exist.
     #[error("team `{team}` has no task {id}")]
     TaskNotFound {
@@ -404,9 +412,10 @@ impl StoreError {
             | Self::RequestAnswered { .. }
             | Self::RequestChanged { .. }
             | Self::ReadByProgram { .. } => ErrorKind::Conflict,
-            Self::TeamFull { .. } | Self::InboxFull { .. } | Self::MessageTooLarge { .. } => {
-                ErrorKind::Refused
-            }
+            Self::TeamFull { .. }
+            | Self::InboxFull { .. }
+            | Self::MessageTooLarge { .. }
+            | Self::BlobTooLarge { .. } => ErrorKind::Refused,
             Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
                 ErrorKind::Usage
             }

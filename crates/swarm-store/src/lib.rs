@@ -1,13 +1,15 @@
 //! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
 //!
 //! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject
-//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`], [`Presence`]).
+//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`], [`Presence`],
+//! [`Exchange`]).
 //! [`FileStore`] keeps a team in Claude Code's own files. The rules are separate from the kinds of
 //! stores. Synchronous callers wait with [`BlockOn`].
 
 mod block_on;
 mod blocking_pool;
 mod error;
+mod exchange;
 mod file;
 mod hub;
 mod journal;
@@ -46,7 +48,8 @@ pub use records::{NodeView, Nodes, Orders};
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{
-    Accounts, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamStore,
+    Accounts, Exchange, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team,
+    TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{BrokenFile, Leftover, NewTeam, TeamDamage};

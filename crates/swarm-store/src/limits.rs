@@ -17,6 +17,8 @@ pub struct StoreLimits {
     /// Bytes of the file beyond which acknowledged entries move to the archive, regardless of their
     /// number.
     pub keep_bytes: usize,
+    /// Maximum size of a large value in bytes, which processes hold in memory.
+    pub max_blob_bytes: u64,
 }
 
 impl Default for StoreLimits {
@@ -27,6 +29,7 @@ impl Default for StoreLimits {
             max_message_bytes: 256 * 1024,
             keep_acked: 50,
             keep_bytes: 256 * 1024,
+            max_blob_bytes: 256_000_000,
         }
     }
 }

@@ -14,16 +14,17 @@ macro_rules! asynchronous_team {
         use swarm_os::process::Identity;
         use swarm_os::{DirectoryWatcher, Liveness};
         use swarm_protocol::{
-            Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event,
-            Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId,
-            NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind, RequestRecord,
-            RightsReport, RunBudget, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+            Answer, AnsweredBy, BackendType, BlobRef, Budget, BudgetScope, Budgets, CostRecord,
+            Event, Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName,
+            MessageId, NewTask, PaneId, PauseMark, PermissionMode, PublishedBranch, RequestId,
+            RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId, StateReport, Task,
+            TaskId, TeamConfig, TeamName,
         };
 
         use crate::roster::Place;
         use crate::{
-            Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, Journal,
-            JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Orders, Posted, Presence,
+            Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Exchange, Inbox,
+            Journal, JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Orders, Posted, Presence,
             ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard,
             TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, VerifyKey,
         };
@@ -80,6 +81,10 @@ macro_rules! asynchronous_team {
 
             fn orders(&self) -> Option<Orders> {
                 self.orders_for_nodes()
+            }
+
+            fn is_joined(&self) -> bool {
+                self.is_joined()
             }
 
             async fn is_foreign(&self) -> bool {
@@ -564,6 +569,33 @@ macro_rules! asynchronous_team {
                 let name = name.to_owned();
                 let record = record.to_owned();
                 self.run(move |team| team.take_life(&name, &record)).await
+            }
+        }
+
+        #[async_trait]
+        impl Exchange for $team {
+            async fn put_blob(&self, content: Vec<u8>) -> Result<BlobRef> {
+                self.run_blocking(move |team| team.put_blob(&content)).await
+            }
+
+            async fn blob(&self, blob: &BlobRef) -> Result<Option<Vec<u8>>> {
+                let blob = *blob;
+                self.run_blocking(move |team| team.blob(&blob)).await
+            }
+
+            async fn delete_blob(&self, blob: &BlobRef) -> Result<()> {
+                let blob = *blob;
+                self.run_blocking(move |team| team.delete_blob(&blob)).await
+            }
+
+            async fn publish_branch(&self, branch: &PublishedBranch) -> Result<()> {
+                let branch = branch.to_owned();
+                self.run_blocking(move |team| team.publish_branch(&branch))
+                    .await
+            }
+
+            async fn published_branches(&self) -> Result<Vec<PublishedBranch>> {
+                self.run($team::published_branches).await
             }
         }
     };

@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use swarm_os::process::Identity;
 use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
-    InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
-    PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
-    StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, BlobRef, Budget, BudgetScope, Budgets, CostRecord, Event,
+    Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask,
+    PaneId, PauseMark, PermissionMode, PublishedBranch, RequestId, RequestKind, RequestRecord,
+    RightsReport, RunBudget, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
@@ -61,7 +61,17 @@ pub trait TeamStore: Send + Sync + Debug {
 /// fail returns [`StoreError::TeamNotFound`].
 #[async_trait]
 pub trait Team:
-    Roster + Mailbox + TaskBoard + RequestQueue + Journal + Accounts + Presence + Send + Sync + Debug
+    Roster
+    + Mailbox
+    + TaskBoard
+    + RequestQueue
+    + Journal
+    + Accounts
+    + Presence
+    + Exchange
+    + Send
+    + Sync
+    + Debug
 {
     /// Returns its name.
     fn name(&self) -> &TeamName;
@@ -92,6 +102,9 @@ pub trait Team:
 
     /// Returns the orders for nodes; `None` for a kind without a server, which has no nodes.
     fn orders(&self) -> Option<Orders>;
+
+    /// Returns whether another machine created the team, and this one has joined it.
+    fn is_joined(&self) -> bool;
 
     /// Returns whether another program created the team. It is then read-only: every change fails
     /// with [`StoreError::ForeignTeam`].
@@ -562,4 +575,27 @@ pub trait Presence: Send + Sync {
     /// # Errors
     /// [`StoreError::LeaseHeld`] if another process holds it.
     async fn take_life(&self, name: &MemberName, record: &LifeRecord) -> Result<Lease>;
+}
+
+/// Large values and branches, which members on several machines exchange.
+#[async_trait]
+pub trait Exchange: Send + Sync {
+    /// Stores a large value. If this fails, nothing is stored.
+    ///
+    /// # Errors
+    /// [`StoreError::BlobTooLarge`].
+    async fn put_blob(&self, content: Vec<u8>) -> Result<BlobRef>;
+
+    /// Returns a large value; `None` if it was deleted.
+    async fn blob(&self, blob: &BlobRef) -> Result<Option<Vec<u8>>>;
+
+    /// Deletes a large value. Does nothing if it was deleted.
+    async fn delete_blob(&self, blob: &BlobRef) -> Result<()>;
+
+    /// Publishes the branch of a member in place of the one that it published before, whose bundle is
+    /// deleted if it is not the new one's.
+    async fn publish_branch(&self, branch: &PublishedBranch) -> Result<()>;
+
+    /// Returns the published branches, by member.
+    async fn published_branches(&self) -> Result<Vec<PublishedBranch>>;
 }

@@ -58,6 +58,9 @@ impl StoreError {
                 "write it to a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
                     .to_owned()
             }
+            Self::BlobTooLarge { .. } => {
+                "push the commits to a git remote that both machines reach, and fetch them there".to_owned()
+            }
             Self::TaskNotFound { team, .. } => {
                 format!("`swarm task list --team {team}` shows the tasks")
             },

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use swarm_protocol::TeamName;
 
 use super::{Layout, record};
@@ -12,20 +13,44 @@ pub(crate) fn path(layout: &Layout, team: &TeamName) -> PathBuf {
     layout.team(team).own().join("hub.json")
 }
 
+/// Content of the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct HubFile {
+    #[serde(flatten)]
+    hub: HubSettings,
+    /// Whether another machine created the team.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    joined: bool,
+}
+
 /// Returns the hub of a team; `None` for teams in files.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub(crate) fn read(layout: &Layout, team: &TeamName) -> Result<Option<HubSettings>> {
-    record::read(&path(layout, team))
+    let file: Option<HubFile> = record::read(&path(layout, team))?;
+    Ok(file.map(|file| file.hub))
+}
+
+/// Returns whether this machine has joined a team that another one created; `None` without a usable
+/// file.
+pub(crate) fn is_joined(layout: &Layout, team: &TeamName) -> Option<bool> {
+    let file: Option<HubFile> = record::read(&path(layout, team)).ok()?;
+    file.map(|file| file.joined)
 }
 
 /// Creates the local directories of a team on a hub.
-pub(crate) fn create(layout: &Layout, team: &TeamName, hub: &HubSettings) -> Result<()> {
+pub(crate) fn create(
+    layout: &Layout,
+    team: &TeamName,
+    hub: &HubSettings,
+    joined: bool,
+) -> Result<()> {
     let at = layout.team(team);
     swarm_os::place_private_dir(&layout.teams())?.sync()?;
     swarm_os::ensure_private_dir(&at.members())?;
     let path = path(layout, team);
-    let content = record::pretty(&path, hub)?;
+    let hub = hub.clone();
+    let content = record::pretty(&path, &HubFile { hub, joined })?;
     Ok(swarm_os::replace_alone(&path, &content)?)
 }

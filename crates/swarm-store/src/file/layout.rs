@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::{MemberName, RequestId, SpawnId, TaskId, TeamName};
+use swarm_protocol::{BlobRef, MemberName, RequestId, SpawnId, TaskId, TeamName};
 
 use crate::Result;
 
@@ -139,6 +139,20 @@ impl TeamLayout {
 
     pub(crate) fn budgets(&self) -> PathBuf {
         self.own().join("budgets.json")
+    }
+
+    /// The directory of large values.
+    pub(crate) fn blobs(&self) -> PathBuf {
+        self.own().join("blobs")
+    }
+
+    pub(crate) fn blob(&self, blob: &BlobRef) -> PathBuf {
+        self.blobs().join(blob.id.to_string())
+    }
+
+    /// The published branches.
+    pub(crate) fn branches(&self) -> PathBuf {
+        self.own().join("branches.json")
     }
 
     pub(crate) fn members(&self) -> PathBuf {

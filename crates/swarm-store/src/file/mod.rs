@@ -5,6 +5,7 @@
 
 mod accounts;
 mod death_news;
+mod exchange;
 pub(crate) mod hub_file;
 mod journal;
 mod keys;

@@ -61,6 +61,11 @@ impl FileTeam {
         None
     }
 
+    #[expect(clippy::unused_self, reason = "other kinds may be")]
+    pub(crate) fn is_joined(&self) -> bool {
+        false
+    }
+
     pub(crate) fn is_foreign(&self) -> bool {
         self.exists() && !is_there(&self.at.locks())
     }

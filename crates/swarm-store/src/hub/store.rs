@@ -96,7 +96,8 @@ impl HubStore {
     /// [`StoreError::NotOnHub`].
     pub async fn join(&self, team: &TeamName) -> Result<TeamConfig> {
         let config = self.team(team).config().await?;
-        hub_file::create(&self.layout, team, self.hub())?;
+        let joined = hub_file::is_joined(&self.layout, team).unwrap_or(true);
+        hub_file::create(&self.layout, team, self.hub(), joined)?;
         Ok(config)
     }
 
@@ -164,7 +165,7 @@ impl TeamStore for HubStore {
         let team = self.handle(&new.name);
         let name = new.name.clone();
         let config = on_blocking_pool(move || team.create(&new)).await?;
-        hub_file::create(&self.layout, &name, self.hub())?;
+        hub_file::create(&self.layout, &name, self.hub(), false)?;
         Ok(config)
     }
 

@@ -224,6 +224,21 @@ impl Space for MemorySpace {
         }
     }
 
+    fn remove(&self, prefix: &Key, _at_most: Duration) -> Answered<()> {
+        let faults = &self.shared.faults;
+        let content = self.content()?;
+        let fault = faults.of_write();
+        if fault != Fault::LostRequest {
+            let begins = format!("{prefix}.");
+            let mut records = content.records.lock();
+            records.retain(|key, _| !key.as_str().starts_with(&begins));
+        }
+        match fault {
+            Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
+            Fault::None | Fault::Conflict => Ok(()),
+        }
+    }
+
     fn append(&self, log: &Key, id: WriteId, entry: &[u8], _at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
         faults.delay();

@@ -18,6 +18,11 @@ const CHUNK_ID: &str = "Swarm-Chunk-Id";
 const PART: usize = 2;
 
 impl Requests {
+    /// Returns the size in bytes of the largest value that is not stored in chunks.
+    pub(super) async fn largest(&self) -> Answered<usize> {
+        Ok(self.hub.client().await?.max_payload() / PART)
+    }
+
     /// Stores a value under a subject, in chunks if it is large.
     pub(super) async fn put(
         &self,
@@ -26,7 +31,7 @@ impl Requests {
         id: WriteId,
         value: Bytes,
     ) -> Answered<Published> {
-        let largest = self.hub.client().await?.max_payload() / PART;
+        let largest = self.largest().await?;
         let is_large = value.len() > largest;
         if is_large {
             // Before the first chunk, because the write may stay unanswered.

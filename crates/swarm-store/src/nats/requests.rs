@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{Context, PublishErrorKind};
+use async_nats::jetstream::context::{Context, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::StreamMessage;
-use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, PurgeErrorKind, Stream};
 use async_nats::jetstream::{Error, ErrorCode};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -66,10 +66,14 @@ impl Requests {
 
     /// Returns the error of a request that the server refused.
     pub(super) fn failed(&self, why: &dyn std::error::Error) -> NoAnswer {
+        self.refused_because(with_cause(why))
+    }
+
+    fn refused_because(&self, reason: String) -> NoAnswer {
         NoAnswer::Failed(StoreError::HubRefused {
             team: self.team.clone(),
             hub: self.hub.settings().url.clone(),
-            reason: with_cause(why),
+            reason,
         })
     }
 
@@ -139,7 +143,21 @@ impl Requests {
                 PublishErrorKind::TimedOut
                 | PublishErrorKind::BrokenPipe
                 | PublishErrorKind::MaxAckPending => Err(self.unanswered()),
+                _ if is_full(&error) => Err(self.refused_because("its storage is full".to_owned())),
                 _ => Err(self.failed(&error)),
+            },
+        }
+    }
+
+    /// Removes the messages whose subjects match a pattern.
+    pub(super) async fn purge(&self, pattern: String) -> Answered<()> {
+        let stream = self.stream().await?;
+        match stream.purge().filter(pattern).await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.kind() {
+                PurgeErrorKind::TimedOut => Err(self.unanswered()),
+                PurgeErrorKind::Request => Err(self.failed(&error)),
+                PurgeErrorKind::JetStream(error) => Err(self.refused(&error)),
             },
         }
     }
@@ -183,4 +201,19 @@ impl Requests {
             None => self.measure_clock().await,
         }
     }
+}
+
+/// Returns whether a message was not stored because disk or limits of the server leave no room.
+fn is_full(error: &PublishError) -> bool {
+    let source = std::error::Error::source(error);
+    let code = source.and_then(|source| source.downcast_ref::<Error>());
+    code.is_some_and(|error| {
+        matches!(
+            error.error_code(),
+            ErrorCode::INSUFFICIENT_RESOURCES
+                | ErrorCode::STORAGE_RESOURCES_EXCEEDED
+                | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED
+                | ErrorCode::STREAM_STORE_FAILED
+        )
+    })
 }

@@ -152,6 +152,10 @@ impl Space for NatsSpace {
         self.wait(at_most, |requests| async move { requests.read(&key).await })
     }
 
+    fn largest(&self, at_most: Duration) -> Answered<usize> {
+        self.wait(at_most, |requests| async move { requests.largest().await })
+    }
+
     fn write(
         &self,
         key: &Key,
@@ -169,6 +173,14 @@ impl Space for NatsSpace {
         } else {
             Err(NotWritten::Conflict)
         }
+    }
+
+    fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()> {
+        let pattern = subjects::below(&self.requests.team, prefix);
+        self.wait(
+            at_most,
+            |requests| async move { requests.purge(pattern).await },
+        )
     }
 
     fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()> {

@@ -11,7 +11,9 @@ pub(super) fn stream(team: &TeamName) -> String {
 
 /// Returns the subjects that the stream of a team stores.
 pub(super) fn stored(team: &TeamName) -> Vec<String> {
-    let kinds = ["record.>", "log.>", "lease.*", "chunk.>", "clock"];
+    let kinds = [
+        "record.>", "log.>", "lease.*", "chunk.>", "blob.*.*", "clock",
+    ];
     kinds.map(|kind| format!("swarm.{team}.{kind}")).to_vec()
 }
 
@@ -29,6 +31,11 @@ pub(super) fn entry(team: &TeamName, log: &Key, id: WriteId) -> String {
 /// Returns the pattern of the entries of a log.
 pub(super) fn entries(team: &TeamName, log: &Key) -> String {
     format!("swarm.{team}.{log}.*")
+}
+
+/// Returns the pattern of the records whose keys begin with these words.
+pub(super) fn below(team: &TeamName, prefix: &Key) -> String {
+    format!("swarm.{team}.{prefix}.>")
 }
 
 /// Returns the prefix of the subjects of all chunks of values that were written to a subject.

@@ -8,6 +8,7 @@
 mod accounts;
 mod bell;
 mod call;
+mod exchange;
 mod mailbox;
 mod nodes;
 mod operations;

@@ -31,7 +31,8 @@ impl RecordsTeam {
         on_blocking_pool(move || operation(&team)).await
     }
 
-    fn called(&self, is_attempt: bool) -> Self {
+    /// Returns the handle for a new execution of an operation, with the whole deadline.
+    pub(super) fn called(&self, is_attempt: bool) -> Self {
         let mut team = self.clone();
         team.call = Call::new(&team.patience, is_attempt);
         team

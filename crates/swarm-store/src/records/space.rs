@@ -137,6 +137,11 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns a record, if there is one.
     fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>>;
 
+    /// Returns the size in bytes of the largest value that is stored in one piece.
+    fn largest(&self, _at_most: Duration) -> Answered<usize> {
+        Ok(usize::MAX)
+    }
+
     /// Replaces a record if it still has this revision.
     fn write(
         &self,
@@ -146,6 +151,9 @@ pub(crate) trait Space: Debug + Send + Sync {
         value: &[u8],
         at_most: Duration,
     ) -> Result<(), NotWritten>;
+
+    /// Removes all records whose keys begin with these words. Those that are written meanwhile may stay.
+    fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()>;
 
     /// Appends an entry to a log, unless this write was already done.
     fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()>;

@@ -13,7 +13,7 @@ use super::call::{Call, Patience};
 use super::record::{Log, Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
 use super::space::{Answered, Key, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
-use crate::file::Layout;
+use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
 use crate::observer::Observer;
 use crate::roster::{refuse_if_busy, refuse_if_led};
@@ -152,7 +152,7 @@ impl RecordsTeam {
 
     /// Writes a record; `false` if its revision is another one. A write that is not acknowledged is
     /// repeated.
-    fn write(
+    pub(super) fn write(
         &self,
         key: &Key,
         revision: u64,
@@ -297,6 +297,10 @@ impl RecordsTeam {
 
     pub(super) fn is_remote(&self) -> bool {
         !self.space.is_local()
+    }
+
+    pub(super) fn is_joined(&self) -> bool {
+        hub_file::is_joined(&self.local.layout, &self.team).unwrap_or(false)
     }
 
     #[expect(

@@ -10,6 +10,7 @@ use swarm_protocol::{
 
 use super::record::{Log, Record, Value};
 use crate::TaskList;
+use crate::exchange::Branches;
 use crate::roster::Undo;
 use crate::tasks::Writes;
 
@@ -27,6 +28,10 @@ pub(super) fn requests() -> Record<RequestsValue> {
 
 pub(super) fn budgets() -> Record<Budgets> {
     Record::new("budgets")
+}
+
+pub(super) fn branches() -> Record<Branches> {
+    Record::new("branches")
 }
 
 /// The seed of the team's signing key, in hex.
@@ -151,6 +156,12 @@ impl Value for RequestsValue {
 }
 
 impl Value for Budgets {
+    fn initial() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+impl Value for Branches {
     fn initial() -> Option<Self> {
         Some(Self::default())
     }

@@ -10,8 +10,10 @@
 mod calls;
 mod claims;
 mod deaths;
+mod exchange;
 mod grants;
 mod hub;
+mod hub_blobs;
 mod hub_failures;
 mod hub_limits;
 mod hub_scene;
@@ -108,6 +110,12 @@ contract! {
         mail_to_a_dead_member_waits_for_its_successor,
         l6_of_eight_reconciliations_one_reports_the_death_and_releases_the_tasks,
         an_expired_reservation_of_a_dead_spawner_is_undone,
+    }
+    exchange {
+        a_large_value_is_complete_until_it_is_deleted,
+        a_value_above_the_limit_or_without_a_team_is_refused,
+        past_its_deadline_a_large_value_has_left_nothing,
+        of_two_published_branches_the_newest_wins_and_the_other_bundle_is_gone,
     }
     grants {
         an_approval_without_the_signature_for_its_own_request_is_rejected,

@@ -1,0 +1,106 @@
+//! Large values and published branches of a team in records.
+
+use swarm_protocol::{BlobRef, PublishedBranch};
+use uuid::Uuid;
+
+use super::space::Key;
+use super::team::RecordsTeam;
+use super::values;
+use crate::exchange::{publish, refuse_too_large};
+use crate::{Result, StoreError};
+
+/// Most bytes of a part of a large value, which is a record: one request on a slow link.
+const PART: usize = 256 << 10;
+
+impl RecordsTeam {
+    /// Stores the parts, each with the whole deadline: on a slow link, all take longer.
+    pub(super) fn put_blob(&self, content: &[u8]) -> Result<BlobRef> {
+        self.require()?;
+        refuse_too_large(content, &self.limits)?;
+        let blob = BlobRef {
+            id: Uuid::new_v4(),
+            bytes: content.len() as u64,
+        };
+        let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
+        let mut parts = content.chunks(largest.clamp(1, PART)).enumerate();
+        let stored = parts.try_for_each(|(number, part)| {
+            self.refuse_interrupted()?;
+            self.called(false).put_part(&part_of(&blob, number), part)
+        });
+        if let Err(error) = stored {
+            if let Err(error) = self.called(false).delete_blob(&blob) {
+                tracing::warn!(%error, "parts of a large value are left");
+            }
+            return Err(error);
+        }
+        Ok(blob)
+    }
+
+    fn put_part(&self, key: &Key, part: &[u8]) -> Result<()> {
+        let mut is_repetition = false;
+        // Nobody else writes this key: after a conflict, an earlier attempt may have written it.
+        while !self.write(key, 0, part, is_repetition)? {
+            if self.read_part(key)?.is_some() {
+                break;
+            }
+            is_repetition = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn blob(&self, blob: &BlobRef) -> Result<Option<Vec<u8>>> {
+        self.require()?;
+        let mut content = Vec::new();
+        let mut number = 0;
+        while (content.len() as u64) < blob.bytes {
+            self.refuse_interrupted()?;
+            match self.called(false).read_part(&part_of(blob, number))? {
+                Some(part) => content.extend(part),
+                None => return Ok(None),
+            }
+            number += 1;
+        }
+        Ok(Some(content))
+    }
+
+    fn read_part(&self, key: &Key) -> Result<Option<Vec<u8>>> {
+        let found = self.answered(false, |at_most| self.space.read(key, at_most))?;
+        Ok(found.map(|stored| stored.value))
+    }
+
+    pub(super) fn delete_blob(&self, blob: &BlobRef) -> Result<()> {
+        self.may_write(false)?;
+        let parts = Key::new(format!("blob.{}", blob.id));
+        self.answered(true, |at_most| self.space.remove(&parts, at_most))
+    }
+
+    pub(super) fn publish_branch(&self, branch: &PublishedBranch) -> Result<()> {
+        self.require()?;
+        let unused = self.change(&values::branches(), |branches, _events| {
+            Ok(publish(branches, branch))
+        })?;
+        if let Some(unused) = unused
+            && let Err(error) = self.delete_blob(&unused)
+        {
+            tracing::warn!(%error, "a replaced bundle is left");
+        }
+        Ok(())
+    }
+
+    pub(super) fn published_branches(&self) -> Result<Vec<PublishedBranch>> {
+        self.require()?;
+        Ok(self.read(&values::branches())?.into_values().collect())
+    }
+
+    fn refuse_interrupted(&self) -> Result<()> {
+        if !self.patience.interrupt.is_set() {
+            return Ok(());
+        }
+        let (team, waited) = (self.team.clone(), std::time::Duration::ZERO);
+        Err(StoreError::Contended { team, waited })
+    }
+}
+
+fn part_of(blob: &BlobRef, number: usize) -> Key {
+    Key::new(format!("blob.{}.{number}", blob.id))
+}
