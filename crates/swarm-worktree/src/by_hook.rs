@@ -134,6 +134,7 @@ impl ByHook {
             taken: None,
             taken_as: None,
             by_hook: true,
+            remote: None,
         };
         self.save(&record)?;
         Ok(created(record, true, &request.from, Vec::new()))

@@ -44,7 +44,7 @@ impl MergeCandidate {
         on_wait: &dyn Fn(),
     ) -> Result<Self, WorktreeError> {
         let find = || {
-            Record::load(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
+            Record::find(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
                 slug: slug.to_string(),
                 repository: repository.shown(),
             })
@@ -86,9 +86,10 @@ impl MergeCandidate {
     /// # Errors
     /// [`WorktreeError`] if it could not be created.
     pub fn check_out(&mut self) -> Result<PathBuf, WorktreeError> {
-        let own = &self.record.path;
-        if self.prepared.new == self.prepared.tip && own.is_dir() {
-            return Ok(own.clone());
+        if self.prepared.new == self.prepared.tip
+            && let Some(own) = self.record.path_here().filter(|own| own.is_dir())
+        {
+            return Ok(own.to_owned());
         }
         if let Some(path) = &self.scratch {
             return Ok(path.clone());
@@ -109,6 +110,7 @@ impl MergeCandidate {
         at.under(&self.queue).run(&reset)?;
         let mut record = Record {
             path: path.to_owned(),
+            remote: None,
             ..self.record.clone()
         };
         carry::copy_untracked(&self.repository, &self.settings, &mut record)
@@ -176,7 +178,7 @@ impl MergeCandidate {
         }
         // Changing the record takes its lock, whose holders may wait for the one above.
         if let Some(copied) = self.prepared.copied.take() {
-            copied.record_in(&self.repository, &self.record.slug);
+            copied.record_in(&self.repository, &self.record);
         }
         Ok(Merged {
             branch: self.record.branch.clone(),

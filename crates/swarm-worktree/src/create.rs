@@ -187,6 +187,7 @@ impl Creation<'_> {
             taken_as: None,
             hooks_path: None,
             by_hook: false,
+            remote: None,
         };
         self.add(&record)?;
         let noted = registration::note(self.repository, &mut record);

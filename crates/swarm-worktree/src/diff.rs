@@ -26,18 +26,17 @@ impl Worktrees {
     /// [`WorktreeError`] if it does not exist, does not match its record, or git fails.
     pub fn diff(&self, directory: &Path, slug: &Slug) -> Result<WorktreeDiff, WorktreeError> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
-        let found = Record::load(&repository, slug)?;
+        let found = Record::find(&repository, slug)?;
         let record = found.ok_or_else(|| WorktreeError::NotFound {
             slug: slug.to_string(),
             repository: repository.shown(),
         })?;
-        let tip = repository.tip(&record.branch)?;
+        let tip = repository.tip(&record)?;
         let tip = tip.unwrap_or_else(|| record.base.sha.clone());
         let base = base(&repository, &record, &tip)?;
-        let work = if record.path.is_dir() {
-            snapshot::tree(&repository, &record.path, &[])?
-        } else {
-            tip
+        let work = match record.path_here() {
+            Some(path) if path.is_dir() => snapshot::tree(&repository, path, &[])?,
+            _ => tip,
         };
         let diff = repository.common_git().run(&[
             // Names with letters beyond ASCII are readable.

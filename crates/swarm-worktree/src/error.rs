@@ -86,6 +86,32 @@ pub enum WorktreeError {
         /// The repository.
         repository: PathBuf,
     },
+    /// Worktrees of several agents have this name.
+    #[error("there are several worktrees `{slug}`: of {}; remove those that are not needed with `swarm worktree remove {slug}` where they are", of.join(", of "))]
+    Ambiguous {
+        /// The name.
+        slug: String,
+        /// Descriptions of their owners and machines.
+        of: Vec<String>,
+    },
+    /// The work of a member on another machine cannot be used.
+    #[error("{branch} of {of} was not fetched: {why}")]
+    NotFetched {
+        /// The branch.
+        branch: String,
+        /// The member and its machine.
+        of: String,
+        /// The reason.
+        why: String,
+    },
+    /// A bundle is too large to be sent.
+    #[error("{} MB of commits are too many for one transfer: the limit is {} MB", bytes.div_ceil(1_000_000), limit / 1_000_000)]
+    BundleTooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+        /// Maximum size in bytes.
+        limit: u64,
+    },
     /// Removing the worktree would or might lose work.
     #[error("the worktree `{slug}` is kept: {}{}", listed(hazards), removal_hint(hazards, *forced))]
     Unsafe {
@@ -206,7 +232,11 @@ impl WorktreeError {
         match self {
             Self::Slug(_) => ErrorKind::Usage,
             Self::NoRepository { .. } | Self::NotFound { .. } => ErrorKind::NotFound,
-            Self::Unsuitable { .. } | Self::Unsafe { .. } | Self::Hook { .. } => ErrorKind::Refused,
+            Self::Unsuitable { .. }
+            | Self::Unsafe { .. }
+            | Self::Hook { .. }
+            | Self::NotFetched { .. }
+            | Self::BundleTooLarge { .. } => ErrorKind::Refused,
             Self::Interrupted { .. } => ErrorKind::Interrupted,
             Self::Uncommitted { .. }
             | Self::Taken { .. }
@@ -214,6 +244,7 @@ impl WorktreeError {
             | Self::Conflict { .. }
             | Self::TargetChanged { .. }
             | Self::TargetMoved { .. }
+            | Self::Ambiguous { .. }
             | Self::NotMerged { .. } => ErrorKind::Conflict,
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Git(GitError::Missing { .. }) => ErrorKind::Environment,

@@ -11,7 +11,7 @@ use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::uncommitted::TemporaryObjects;
-use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, temporary};
+use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, remote, temporary};
 
 /// A worktree of a pair that conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -215,21 +215,27 @@ impl<'a> Forecast<'a> {
     /// Returns the worktrees with a target and work, by name.
     fn sides(&self) -> Result<Vec<Side>, WorktreeError> {
         let mut records = Record::all(self.repository)?.0;
+        records.extend(remote::fetched(self.repository)?);
         records.retain(|record| record.stage == Stage::Ready && record.target.is_some());
         if records.len() < 2 {
             return Ok(Vec::new());
         }
         records.sort_by(|one, other| one.slug.cmp(&other.slug));
-        let format = "--format=%(objectname) %(refname:lstrip=2)";
-        let words = ["for-each-ref", format, "refs/heads/worktree-*"];
+        let format = "--format=%(objectname) %(refname)";
+        let words = [
+            "for-each-ref",
+            format,
+            "refs/heads/worktree-*",
+            "refs/swarm/members/",
+        ];
         let listed = text(&self.repository.common_git().run(&words)?);
         let tips: BTreeMap<&str, &str> = listed
             .lines()
             .filter_map(|line| line.split_once(' '))
-            .map(|(tip, branch)| (branch, tip))
+            .map(|(tip, name)| (name, tip))
             .collect();
         let sides = records.into_iter().filter_map(|record| {
-            let tip = (*tips.get(record.branch.as_str())?).to_owned();
+            let tip = (*tips.get(record.branch_ref().as_str())?).to_owned();
             let tree = self.uncommitted(&record, &tip);
             let has_work = tree.is_some() || tip != record.base.sha;
             let work = Work { tip, tree };
@@ -250,7 +256,7 @@ impl<'a> Forecast<'a> {
             }
             Changes::LeftOut => return None,
         };
-        if !record.path.is_dir() {
+        if !record.path_here()?.is_dir() {
             return None;
         }
         objects

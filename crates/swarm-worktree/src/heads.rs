@@ -96,6 +96,6 @@ fn resolve(common: &Path, name: &str) -> Option<String> {
     line.split_once(' ').map(|(id, _)| id.to_owned())
 }
 
-fn is_object_id(text: &str) -> bool {
+pub(crate) fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -18,13 +18,19 @@ use crate::{GitError, Record, WorktreeError, recover, usage};
 /// Returns all present reasons against removing a worktree.
 pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
     let mut found = Vec::new();
-    match usage::user_of(record, &repository.registry.occupants) {
+    let occupants = &repository.registry.occupants;
+    let user = match record.path_here() {
+        Some(_) => usage::user_of(record, occupants),
+        None => usage::holder(record, occupants),
+    };
+    match user {
         Ok(None) => {}
         Ok(Some(by)) => found.push(Hazard::InUse(by)),
         Err(why) => found.push(Hazard::Unknown(why)),
     }
     found.extend(locked(repository, record));
-    let inspected = if record.path.symlink_metadata().is_ok() {
+    let path = record.path_here();
+    let inspected = if path.is_some_and(|path| path.symlink_metadata().is_ok()) {
         inspect(repository, record, &mut found)
     } else {
         commits(repository, record, None, &mut found)
@@ -97,7 +103,7 @@ fn commits(
     head: Option<&str>,
     found: &mut Vec<Hazard>,
 ) -> Result<(), WorktreeError> {
-    let tip = repository.tip(&record.branch)?;
+    let tip = repository.tip(record)?;
     let tips: Vec<_> = tip.as_deref().into_iter().chain(head).collect();
     if !tips.is_empty() {
         let unmerged = recover::unreachable_elsewhere(repository, record, &tips)?;

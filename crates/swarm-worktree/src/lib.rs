@@ -3,6 +3,7 @@
 //! is only removed if that is known to be safe. All operations block.
 
 mod base;
+mod bundle;
 mod by_hook;
 mod candidate;
 mod carry;
@@ -28,6 +29,7 @@ mod records;
 mod recover;
 mod registration;
 mod registry;
+mod remote;
 mod remove;
 mod repository;
 mod rescue;
@@ -54,7 +56,8 @@ pub use list::{Condition, ListedWorktree, Pruned};
 pub use maker::DirectoryMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::{Resident, moved_notice, worktree_notice};
-pub use record::{Base, Carried, FormerOwner, Owner, ProcessMark, Record, Stage};
+pub use record::{Base, Carried, FormerOwner, Owner, ProcessMark, Record, RemoteState, Stage};
+pub use remote::OutgoingWork;
 pub use remove::{RemovedWorktree, WorktreeOutcome};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};

@@ -72,13 +72,18 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> ListedWorktre
             record,
         };
     }
-    let hazards = hazards(repository, &record);
+    let mut hazards = hazards(repository, &record);
+    if let Some(remote) = &record.remote
+        && !remote.uncommitted.is_empty()
+    {
+        hazards.push(Hazard::Dirty(remote.uncommitted.clone()));
+    }
     let is = |wanted: fn(&Hazard) -> bool| hazards.iter().any(wanted);
     let condition = if is(|hazard| matches!(hazard, Hazard::InUse(_))) {
         Condition::InUse
     } else if is(|hazard| matches!(hazard, Hazard::NotAsMade(_) | Hazard::Unknown(_))) {
         Condition::Unknown
-    } else if !record.path.is_dir() {
+    } else if record.path_here().is_some_and(|path| !path.is_dir()) {
         Condition::Gone
     } else if hazards.is_empty() {
         Condition::Clean
@@ -86,7 +91,7 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> ListedWorktre
         Condition::Work
     };
     ListedWorktree {
-        size: size(&record.path),
+        size: record.path_here().map_or(0, size),
         condition,
         hazards,
         record,

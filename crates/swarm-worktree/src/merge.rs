@@ -8,7 +8,7 @@ use crate::registration::check;
 use crate::repository::Repository;
 use crate::target::clean_checkout;
 use crate::view::Checkout;
-use crate::{GitError, Record, Slug, WorktreeError, snapshot};
+use crate::{GitError, Record, WorktreeError, remote, snapshot};
 
 /// Result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +60,21 @@ pub(crate) struct Copied {
 impl Copied {
     /// Records the copy. The merge is complete even if this fails; the work then counts as unmerged
     /// until the next merge.
-    pub(crate) fn record_in(self, repository: &Repository, slug: &Slug) {
-        let written = Record::change(repository, slug, |record| {
+    pub(crate) fn record_in(self, repository: &Repository, record: &Record) {
+        let note = |record: &mut Record| {
             record.taken = Some(self.taken);
             record.taken_as = Some(self.taken_as);
-            true
-        });
+        };
+        let slug = &record.slug;
+        let written = if record.remote.is_some() {
+            remote::change(repository, record, note)
+        } else {
+            let changed = Record::change(repository, slug, |record| {
+                note(record);
+                true
+            });
+            changed.map(drop)
+        };
         if let Err(error) = written {
             tracing::warn!(%slug, %error, "could not record a merge");
         }
@@ -91,8 +100,9 @@ impl Merging<'_> {
     /// target is not changed.
     pub(crate) fn prepare(&self) -> Result<Prepared, WorktreeError> {
         self.refuse_uncommitted()?;
-        let tip = self.tip(&self.record.branch)?;
-        let old = self.tip(self.target)?;
+        let tip = self.repository.tip(self.record)?;
+        let tip = tip.ok_or_else(|| self.no_branch(&self.record.branch))?;
+        let old = self.target_tip()?;
         let is_ancestor = |one: &str, other: &str| {
             let at = self.repository.common_git();
             at.succeeds(&["merge-base", "--is-ancestor", one, other])
@@ -130,18 +140,29 @@ impl Merging<'_> {
         })
     }
 
-    fn tip(&self, branch: &str) -> Result<String, WorktreeError> {
-        self.repository
-            .tip(branch)?
-            .ok_or_else(|| not_merged(self.record, format!("the branch {branch} no longer exists")))
+    fn target_tip(&self) -> Result<String, WorktreeError> {
+        let tip = self
+            .repository
+            .commit_of(&format!("refs/heads/{}", self.target))?;
+        tip.ok_or_else(|| self.no_branch(self.target))
     }
 
-    /// Refuses uncommitted changes of the worktree, which would be missing in the merge.
+    fn no_branch(&self, branch: &str) -> WorktreeError {
+        let gone = if self.record.remote.is_some() {
+            "does not exist here"
+        } else {
+            "no longer exists"
+        };
+        not_merged(self.record, format!("the branch {branch} {gone}"))
+    }
+
+    /// Refuses uncommitted changes of the worktree, which would be missing in the merge. Those on
+    /// another machine are not lost: its member is still to commit them, or they stay there.
     fn refuse_uncommitted(&self) -> Result<(), WorktreeError> {
-        let path = &self.record.path;
-        if path.symlink_metadata().is_err() {
+        let path = self.record.path_here();
+        let Some(path) = path.filter(|path| path.symlink_metadata().is_ok()) else {
             return Ok(());
-        }
+        };
         let seen = check(self.repository, self.record)?;
         if seen.branch.as_ref() != Some(&self.record.branch) {
             let on = seen.branch.as_deref().unwrap_or("no branch");
@@ -185,7 +206,7 @@ impl Merging<'_> {
     /// Returns whether the branch was still at that commit.
     pub(crate) fn move_target(&self, old: &str, new: &str) -> Result<bool, WorktreeError> {
         let checkout = clean_checkout(self.repository, self.record, self.target)?;
-        if self.tip(self.target)? != old {
+        if self.target_tip()? != old {
             return Ok(false);
         }
         let Some((path, checkout)) = checkout else {

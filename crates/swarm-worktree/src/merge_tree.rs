@@ -45,9 +45,10 @@ impl Merging<'_> {
             let listed = self.repository.common_git().line(&words)?;
             Ok(listed.lines().map(str::to_owned).collect())
         };
+        let (own, target) = (self.record.branch_ref(), format!("refs/heads/{theirs}"));
         let sides = ConflictSides {
-            ours: commits(format!("refs/heads/{theirs}..refs/heads/{ours}"))?,
-            theirs: commits(format!("refs/heads/{ours}..refs/heads/{theirs}"))?,
+            ours: commits(format!("{target}..{own}"))?,
+            theirs: commits(format!("{own}..{target}"))?,
         };
         Ok(WorktreeError::Conflict {
             sides: Box::new(sides),

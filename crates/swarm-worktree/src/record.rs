@@ -140,6 +140,20 @@ pub struct Record {
     /// Whether it was created by a hook of the user instead of git. Its branch is unknown then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
+    /// State of a worktree on another machine. Its path is one of that machine then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteState>,
+}
+
+/// State of a worktree on another machine, as its member last published it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemoteState {
+    /// Name of the machine.
+    pub host: String,
+    /// The first changed files that were not committed.
+    #[serde(default)]
+    pub uncommitted: Vec<String>,
 }
 
 impl Record {
@@ -169,6 +183,29 @@ impl Record {
             count += 1;
         }
         env.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
+    }
+
+    /// Returns the ref of its commits: its branch, or the ref into which they were fetched from another
+    /// machine.
+    pub(crate) fn branch_ref(&self) -> String {
+        match (&self.remote, &self.owner.team, &self.owner.member) {
+            (Some(_), Some(team), Some(member)) => format!("refs/swarm/members/{team}/{member}"),
+            _ => format!("refs/heads/{}", self.branch),
+        }
+    }
+
+    /// Returns its path if it is on this machine.
+    pub(crate) fn path_here(&self) -> Option<&Path> {
+        self.remote.is_none().then_some(&self.path)
+    }
+
+    /// Returns its path for people, with the machine if it is on another one.
+    pub fn location(&self) -> String {
+        let path = self.path.display();
+        match &self.remote {
+            Some(remote) => format!("{}:{path}", remote.host),
+            None => path.to_string(),
+        }
     }
 
     /// Returns a description of its branch and base commit.

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use swarm_os::{InheritableLock, replace_alone};
 
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::usage::KnownOccupants;
-use crate::{ProcessMark, Record, Slug, WorktreeError, usage};
+use crate::{ProcessMark, Record, Slug, WorktreeError, remote, usage};
 
 impl Record {
     pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
@@ -28,6 +28,37 @@ impl Record {
         let record = Self::read(&repository.records(), slug)?;
         let confirmed = record.map(|record| confirmed(repository, slug, record));
         confirmed.transpose()
+    }
+
+    /// Returns the record of a worktree, here or on another machine.
+    ///
+    /// # Errors
+    /// [`WorktreeError::Ambiguous`] if worktrees of several agents have this name.
+    pub(crate) fn find(
+        repository: &Repository,
+        slug: &Slug,
+    ) -> Result<Option<Self>, WorktreeError> {
+        let here = Self::load(repository, slug)?;
+        let mut all = remote::fetched(repository)?;
+        all.retain(|record| {
+            let is_here = |here: &Self| here.owner.is_same_agent(&record.owner);
+            record.slug == *slug && !here.as_ref().is_some_and(is_here)
+        });
+        all.splice(0..0, here);
+        if all.len() > 1 {
+            let of = all.iter().map(|record| {
+                let host = record
+                    .remote
+                    .as_ref()
+                    .map_or("this machine", |remote| &remote.host);
+                format!("{} on {host}", record.owner.describe())
+            });
+            let mut of: Vec<_> = of.collect();
+            of.sort();
+            let slug = slug.to_string();
+            return Err(WorktreeError::Ambiguous { slug, of });
+        }
+        Ok(all.pop())
     }
 
     /// Takes the lock of a record, reads it and changes it. Returns the record with its lock, or
@@ -54,11 +85,16 @@ impl Record {
     }
 
     pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
-        let path = file(repository, slug);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(WorktreeError::Read { path, source })
-            }
+        Self::forget_file(&file(repository, slug))
+    }
+
+    /// Removes the file of a record.
+    pub(crate) fn forget_file(path: &Path) -> Result<(), WorktreeError> {
+        match fs::remove_file(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(WorktreeError::Read {
+                path: path.to_owned(),
+                source,
+            }),
             _ => Ok(()),
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn undo(repository: &Repository, record: &Record) -> Result<(), Workt
 /// Removes the remains of a worktree whose work is elsewhere too, wherever its branch points. The
 /// caller holds its lock.
 pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
-    let tip = repository.tip(&record.branch)?;
+    let tip = repository.tip(record)?;
     clear(
         repository,
         record,
@@ -134,7 +134,7 @@ pub(crate) fn delete_branch(
 /// Returns the number of commits of a worktree's branch that are not in any other branch, remote
 /// branch or tag, and not in its base.
 pub(crate) fn unmerged_commits(repository: &Repository, record: &Record) -> Result<u64, GitError> {
-    match repository.tip(&record.branch)? {
+    match repository.tip(record)? {
         None => Ok(0),
         Some(tip) => unreachable_elsewhere(repository, record, &[&tip]),
     }

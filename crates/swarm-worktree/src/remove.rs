@@ -10,7 +10,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
-use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, recover};
+use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, recover, remote};
 
 /// A removed worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,12 +54,34 @@ pub(crate) fn remove(
         slug: slug.to_string(),
         repository: repository.shown(),
     };
-    if Record::load(repository, slug)?.is_none() {
-        return Err(missing());
+    let found = Record::find(repository, slug)?.ok_or_else(missing)?;
+    if found.remote.is_some() {
+        return remove_fetched(repository, &found, force, now);
     }
     let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let record = Record::load(repository, slug)?.ok_or_else(missing)?;
     remove_locked(repository, &record, lock, force, now)
+}
+
+/// Removes what was fetched of a worktree on another machine. Nothing changes there.
+fn remove_fetched(
+    repository: &Repository,
+    record: &Record,
+    force: bool,
+    now: UnixMs,
+) -> Result<RemovedWorktree, WorktreeError> {
+    let unmerged = recover::unmerged_commits(repository, record)?;
+    if unmerged > 0 && !force {
+        return Err(WorktreeError::Unsafe {
+            slug: record.slug.to_string(),
+            hazards: vec![Hazard::Unmerged(unmerged)],
+            forced: false,
+        });
+    }
+    let saved = (unmerged > 0).then(|| rescue(repository, record, now));
+    let saved = saved.transpose()?;
+    remote::forget(repository, record)?;
+    Ok(removed(record, saved))
 }
 
 /// Removes the worktree of an agent that has stopped, if that is safe. Returns `None` if it belongs
@@ -137,7 +159,7 @@ fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
 /// Removes directory, registration, branch and record, and verifies the result.
 fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
     let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
-    let tip = repository.tip(&record.branch)?;
+    let tip = repository.tip(record)?;
     let at = repository.common_git().changing().under(&lock);
     let reason = recover::lock_reason(repository, record);
     if reason.is_some_and(|reason| saved || reason.starts_with(OUR_LOCK)) {

@@ -153,17 +153,25 @@ impl Repository {
 
     /// Returns whether a branch of this name exists.
     pub(crate) fn has_branch(&self, branch: &str) -> Result<bool, GitError> {
-        let name = format!("refs/heads/{branch}");
-        self.common_git()
-            .succeeds(&["show-ref", "--verify", "--quiet", &name])
+        self.has_ref(&format!("refs/heads/{branch}"))
     }
 
-    /// Returns the commit of a branch, or `None` if it does not exist.
-    pub(crate) fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
-        if !self.has_branch(branch)? {
+    fn has_ref(&self, name: &str) -> Result<bool, GitError> {
+        self.common_git()
+            .succeeds(&["show-ref", "--verify", "--quiet", name])
+    }
+
+    /// Returns the commit of a worktree's branch, or `None` if it does not exist.
+    pub(crate) fn tip(&self, record: &Record) -> Result<Option<String>, GitError> {
+        self.commit_of(&record.branch_ref())
+    }
+
+    /// Returns the commit of a ref, or `None` if it does not exist.
+    pub(crate) fn commit_of(&self, name: &str) -> Result<Option<String>, GitError> {
+        if !self.has_ref(name)? {
             return Ok(None);
         }
-        let name = format!("refs/heads/{branch}^{{commit}}");
+        let name = format!("{name}^{{commit}}");
         self.common_git()
             .line(&["rev-parse", "--verify", &name])
             .map(Some)

@@ -1,6 +1,6 @@
 //! Saves the work in a worktree before a forced removal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use swarm_os::{ensure_private_dir, replace_alone};
 use swarm_protocol::UnixMs;
@@ -25,7 +25,7 @@ pub(crate) fn rescue(
     record: &Record,
     now: UnixMs,
 ) -> Result<Rescue, WorktreeError> {
-    let (commit, head) = if record.path.is_dir() {
+    let (commit, head) = if record.path_here().is_some_and(Path::is_dir) {
         let view = View::open(repository, record)?;
         let head = view
             .git()
@@ -33,7 +33,7 @@ pub(crate) fn rescue(
         let further = changed_listed(repository, record)?;
         let tree = snapshot::tree(repository, &record.path, &further)?;
         let message = format!("Rescued from the worktree {}", record.slug);
-        let tip = repository.tip(&record.branch)?;
+        let tip = repository.tip(record)?;
         let mut parents = vec![head.as_str()];
         parents.extend(tip.as_deref().filter(|tip| *tip != head));
         (
@@ -42,7 +42,7 @@ pub(crate) fn rescue(
         )
     } else {
         // Only its branch remains.
-        let tip = repository.tip(&record.branch)?;
+        let tip = repository.tip(record)?;
         let tip = tip.unwrap_or_else(|| record.base.sha.clone());
         (tip.clone(), tip)
     };

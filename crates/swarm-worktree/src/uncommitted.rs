@@ -53,6 +53,32 @@ impl TemporaryObjects {
             .with_objects(&self.objects)
     }
 
+    /// Moves the packs with these objects into the repository.
+    pub(crate) fn keep(&self, repository: &Repository) -> Result<(), WorktreeError> {
+        let (from, to) = (
+            self.objects.join("pack"),
+            repository.common.join("objects/pack"),
+        );
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| WorktreeError::Read { path, source }
+        };
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&from).map_err(failed(&from))? {
+            files.push(entry.map_err(failed(&from))?.file_name());
+        }
+        // Git looks for the index of a pack, which must not exist before its other files.
+        files.sort_by_key(|name| Path::new(name).extension() == Some("idx".as_ref()));
+        for name in files {
+            let path = to.join(&name);
+            // A pack with the same name has the same objects.
+            if !path.exists() {
+                fs::rename(from.join(&name), &path).map_err(failed(&path))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the tree of a worktree with its uncommitted changes, without ignored, large and
     /// special files. Returns `None` if there are none, or if they are not comparable: on another
     /// branch, or during a merge or rebase.

@@ -19,7 +19,7 @@ use crate::usage::KnownOccupants;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
     Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
-    WorktreeOutcome, WorktreeSettings, recover, temporary,
+    WorktreeOutcome, WorktreeSettings, recover, remote, temporary,
 };
 
 /// Creates, lists, merges and removes worktrees.
@@ -298,6 +298,7 @@ impl Worktrees {
         let (records, damaged) = Record::all(&repository)?;
         let listed = records
             .into_iter()
+            .chain(remote::fetched(&repository)?)
             .map(|record| describe(&repository, record));
         made.splice(0..0, listed);
         wrong.extend(damaged);
@@ -388,7 +389,8 @@ impl Worktrees {
         if !dry {
             temporary::clear(&repository);
         }
-        let (records, _) = Record::all(&repository)?;
+        let (mut records, _) = Record::all(&repository)?;
+        records.extend(remote::fetched(&repository)?);
         for record in records {
             let listed = describe(&repository, record);
             let is_free = match listed.condition {
@@ -452,7 +454,7 @@ impl Worktrees {
     /// [`WorktreeError::TargetChanged`] if it has some.
     pub fn require_clean_target(&self, directory: &Path, slug: &Slug) -> Result<(), WorktreeError> {
         let repository = Repository::find(&self.git, &self.registry, directory)?;
-        let Some(record) = Record::load(&repository, slug)? else {
+        let Some(record) = Record::find(&repository, slug)? else {
             return Ok(());
         };
         let Some(target) = &record.target else {

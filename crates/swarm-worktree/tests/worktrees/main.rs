@@ -21,6 +21,7 @@ mod killed;
 mod matrix;
 mod merging;
 mod planted;
+mod remote;
 mod removal;
 mod reuse;
 mod summary;

@@ -1,0 +1,305 @@
+//! Worktrees of members on other machines: their commits are in refs of this repository that are no
+//! branches, and their records in `swarm/members` of the shared git directory.
+
+use std::path::{Path, PathBuf};
+
+use swarm_os::{InheritableLock, ensure_private_dir, replace_alone};
+use swarm_protocol::{MemberName, PublishedBranch, TeamName};
+
+use crate::bundle::{BundleError, is_commit};
+use crate::git::Call;
+use crate::heads::is_object_id;
+use crate::record::{read, short};
+use crate::repository::{LOCK_WAIT, Repository};
+use crate::{Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees};
+
+/// The work in a worktree that is to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingWork {
+    /// The record of the worktree.
+    pub record: Record,
+    /// The last commit of its branch.
+    pub commit: String,
+    /// The first changed files that are not committed.
+    pub uncommitted: Vec<String>,
+}
+
+/// Number of uncommitted files that are named.
+const NAMED: usize = 20;
+
+impl OutgoingWork {
+    /// Returns the commit before the work, which other machines may have.
+    pub fn base(&self) -> &str {
+        let base = &self.record.base;
+        base.snapshot_of.as_deref().unwrap_or(&base.sha)
+    }
+
+    /// Returns whether there are commits.
+    pub fn has_commits(&self) -> bool {
+        self.commit != self.base()
+    }
+}
+
+impl Worktrees {
+    /// Returns the work in the worktree that contains a directory; `None` if there is no worktree of
+    /// swarm, or a hook created it.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if git fails.
+    pub fn outgoing(&self, directory: &Path) -> Result<Option<OutgoingWork>, WorktreeError> {
+        let Some(record) = self.find(directory)?.filter(|record| !record.by_hook) else {
+            return Ok(None);
+        };
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        let Some(commit) = repository.tip(&record)? else {
+            return Ok(None);
+        };
+        let checkout = crate::view::Checkout::at(&repository, &record.path)?;
+        let mut uncommitted = checkout.changed_files("--untracked-files=normal")?;
+        let is_carried = |file: &String| {
+            let mut carried = record.carried.iter();
+            carried.any(|carried| carried.path == Path::new(file))
+        };
+        uncommitted.retain(|file| !is_carried(file));
+        uncommitted.truncate(NAMED);
+        Ok(Some(OutgoingWork {
+            record,
+            commit,
+            uncommitted,
+        }))
+    }
+
+    /// Creates a git bundle of the commits of a work.
+    ///
+    /// # Errors
+    /// [`WorktreeError::BundleTooLarge`] above `limit` bytes.
+    pub fn bundle(&self, work: &OutgoingWork, limit: u64) -> Result<Vec<u8>, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), &work.record.path)?;
+        repository.bundle(&work.commit, &[work.base().to_owned()], limit)
+    }
+
+    /// Returns whether the commits of a published branch are missing in the repository of a directory.
+    ///
+    /// # Errors
+    /// [`WorktreeError::NotFetched`] if it is not usable, or this is another repository.
+    pub fn needs_bundle(
+        &self,
+        directory: &Path,
+        team: &TeamName,
+        branch: &PublishedBranch,
+    ) -> Result<bool, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        let work = RemoteWork { team, branch };
+        work.refuse_unusable(&repository)?;
+        Ok(!repository.has_commit(&branch.commit)?)
+    }
+
+    /// Adds the commits of a published branch and its record. A branch of this repository is never
+    /// changed.
+    ///
+    /// # Errors
+    /// [`WorktreeError::NotFetched`]. Nothing has changed then.
+    pub fn fetch(
+        &self,
+        directory: &Path,
+        team: &TeamName,
+        branch: &PublishedBranch,
+        bundle: Option<&[u8]>,
+    ) -> Result<Record, WorktreeError> {
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
+        let work = RemoteWork { team, branch };
+        let slug = work.refuse_unusable(&repository)?;
+        repository.create_own_directories()?;
+        ensure_private_dir(&members(&repository))?;
+        let checked = match bundle {
+            Some(bundle) => {
+                let check = |at: &Call<'_>| work.refuse_unrelated(at);
+                repository.add_bundle(bundle, &branch.commit, check)
+            }
+            None => work.refuse_unrelated(&repository.common_git()),
+        };
+        checked.map_err(|error| work.refused(error))?;
+        let path = file(&repository, team, &branch.member);
+        let lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
+        let mut record = work.record(&repository, slug);
+        if let Some(before) = read(&path)?
+            && before.base == record.base
+        {
+            (record.taken, record.taken_as) = (before.taken, before.taken_as);
+        }
+        let at = repository.common_git().changing().under(&lock);
+        at.run(&["update-ref", &record.branch_ref(), &branch.commit])?;
+        save(&path, &record)?;
+        Ok(record)
+    }
+}
+
+/// A published branch, which is not trusted.
+struct RemoteWork<'a> {
+    team: &'a TeamName,
+    branch: &'a PublishedBranch,
+}
+
+impl RemoteWork<'_> {
+    /// Refuses values that git could take for something else, and branches of other repositories.
+    fn refuse_unusable(&self, repository: &Repository) -> Result<Slug, WorktreeError> {
+        let branch = self.branch;
+        let ids = [
+            Some(&branch.commit),
+            Some(&branch.base),
+            branch.snapshot.as_ref(),
+        ];
+        let slug = Slug::parse(&branch.worktree).ok();
+        let is_usable = ids.into_iter().flatten().all(|id| is_object_id(id));
+        let slug = slug.filter(|slug| is_usable && slug.branch() == branch.branch);
+        let slug = slug.ok_or_else(|| self.not_fetched("what was published is invalid"))?;
+        if !repository.has_commit(&branch.base)? {
+            return Err(self.refused(BundleError::Lacks(branch.base.clone())));
+        }
+        Ok(slug)
+    }
+
+    /// Refuses commits that are not based on the commit that they should be.
+    fn refuse_unrelated(&self, at: &Call<'_>) -> Result<(), BundleError> {
+        let branch = self.branch;
+        let begin = branch.snapshot.as_ref().unwrap_or(&branch.base);
+        for (one, other) in [(&branch.base, begin), (begin, &branch.commit)] {
+            let is_related = is_commit(at, other)?
+                && at.succeeds(&["merge-base", "--is-ancestor", one, other])?;
+            if !is_related {
+                return Err(BundleError::Refused(
+                    "its commits are not based on the announced commit",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, repository: &Repository, slug: Slug) -> Record {
+        let branch = self.branch;
+        let (sha, snapshot_of) = match &branch.snapshot {
+            Some(snapshot) => (snapshot.clone(), Some(branch.base.clone())),
+            None => (branch.base.clone(), None),
+        };
+        Record {
+            version: Record::VERSION,
+            slug,
+            path: branch.path.clone(),
+            branch: branch.branch.clone(),
+            base: Base {
+                sha,
+                branch: branch.target.clone(),
+                upstream: None,
+                ahead: 0,
+                behind: 0,
+                snapshot_of,
+            },
+            from: repository.top.clone(),
+            target: branch.target.clone(),
+            owner: Owner {
+                team: Some(self.team.clone()),
+                member: Some(branch.member.clone()),
+                agent: None,
+                spawn_id: None,
+            },
+            created_at: branch.published_at,
+            stage: Stage::Ready,
+            in_use: true,
+            process: None,
+            carried: Vec::new(),
+            notices: Vec::new(),
+            git_directory: None,
+            git_settings: None,
+            taken: None,
+            taken_as: None,
+            hooks_path: None,
+            by_hook: false,
+            remote: Some(RemoteState {
+                host: branch.host.clone(),
+                uncommitted: branch.uncommitted.clone(),
+            }),
+        }
+    }
+
+    fn refused(&self, error: BundleError) -> WorktreeError {
+        match error {
+            BundleError::Lacks(commit) => self.not_fetched(&format!(
+                "this repository lacks the commit {} that it is based on; run `git fetch`, or run the command in the repository that the team works on",
+                short(&commit)
+            )),
+            BundleError::Refused(why) => self.not_fetched(why),
+            BundleError::Failed(error) => error,
+        }
+    }
+
+    fn not_fetched(&self, why: &str) -> WorktreeError {
+        WorktreeError::NotFetched {
+            branch: self.branch.branch.clone(),
+            of: format!(
+                "{}@{} on {}",
+                self.branch.member, self.team, self.branch.host
+            ),
+            why: why.to_owned(),
+        }
+    }
+}
+
+/// Returns the records of fetched worktrees, sorted by their names. Unreadable ones are skipped, because
+/// fetching writes them again.
+pub(crate) fn fetched(repository: &Repository) -> Result<Vec<Record>, WorktreeError> {
+    let (mut records, damaged) = Record::all_in(&members(repository))?;
+    for error in damaged {
+        tracing::warn!(%error, "the record of a fetched worktree is skipped");
+    }
+    records.retain(|record| record.remote.is_some());
+    Ok(records)
+}
+
+/// Changes the record of a fetched worktree.
+pub(crate) fn change(
+    repository: &Repository,
+    record: &Record,
+    change: impl FnOnce(&mut Record),
+) -> Result<(), WorktreeError> {
+    let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
+        return Ok(());
+    };
+    let path = file(repository, team, member);
+    let _lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
+    let Some(mut now) = read(&path)? else {
+        return Ok(());
+    };
+    change(&mut now);
+    save(&path, &now)
+}
+
+/// Removes the ref and the record of a fetched worktree.
+pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+    let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
+        return Ok(());
+    };
+    let path = file(repository, team, member);
+    let lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
+    let at = repository.common_git().changing().under(&lock);
+    at.run(&["update-ref", "-d", &record.branch_ref()])?;
+    Record::forget_file(&path)?;
+    lock.retire();
+    Ok(())
+}
+
+fn save(path: &Path, record: &Record) -> Result<(), WorktreeError> {
+    let bytes = serde_json::to_vec_pretty(record).map_err(|error| WorktreeError::Damaged {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })?;
+    Ok(replace_alone(path, &bytes)?)
+}
+
+fn members(repository: &Repository) -> PathBuf {
+    repository.own_directory().join("members")
+}
+
+/// Names of teams and members have no dots.
+fn file(repository: &Repository, team: &TeamName, member: &MemberName) -> PathBuf {
+    members(repository).join(format!("{team}.{member}.json"))
+}
