@@ -101,7 +101,7 @@ fn state_of_bob(machine: &World) -> String {
 }
 
 /// A port for a server; `None` if none is installed.
-fn free_port_of_a_server(world: &World) -> Option<u16> {
+pub(crate) fn free_port_of_a_server(world: &World) -> Option<u16> {
     let look = "PATH=\"$PATH:/usr/sbin:/usr/local/sbin\" command -v nats-server";
     let found = world.command("sh").args(["-c", look]).output().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

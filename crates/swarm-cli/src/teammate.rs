@@ -15,7 +15,7 @@ use swarm_permissions::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
 use swarm_runtimes::NoModel;
 use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
-use swarm_supervisor::WorktreeMerger;
+use swarm_supervisor::{BranchPublisher, WorktreeMerger};
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
 
@@ -126,6 +126,22 @@ impl OrderedTeammate {
         PaneQuestions::new(agent, self.store.clone(), policy, env)
     }
 
+    /// Merges this member's work, as configured by the lead's settings, or publishes it if another machine
+    /// created the team.
+    fn merger(&self) -> Option<Arc<dyn WorkMerger>> {
+        let agent = &self.order.agent;
+        let team = self.store.team(&agent.team);
+        let worktrees = self.worktrees.clone();
+        if team.is_joined() {
+            let (member, host) = (agent.name.clone(), self.process.host.clone());
+            let clock = Arc::clone(&self.clock);
+            let publisher = BranchPublisher::new(worktrees, team, member, host, clock);
+            return Some(Arc::new(publisher));
+        }
+        let merger = || Arc::new(WorktreeMerger(worktrees)) as Arc<dyn WorkMerger>;
+        self.order.merges.then(merger)
+    }
+
     /// Returns what runs the member without a terminal.
     pub(crate) fn parts(
         self,
@@ -135,7 +151,7 @@ impl OrderedTeammate {
         let agent = &self.order.agent;
         let directory = self.store.team(&agent.team).local_directory(&agent.name);
         Ok(TeammateParts {
-            merger: merger(&self.worktrees, &self.order),
+            merger: self.merger(),
             isolator: Some(isolator(self.worktrees, Arc::clone(&self.clock))),
             home: self.order.env.get("HOME").map(PathBuf::from),
             runtime: runtime_of(&self.order, &directory)?,
@@ -212,12 +228,6 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     let git = Git::new("git", env.for_git());
     let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
     Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
-}
-
-/// Merges this member's work. The order contains the lead's settings.
-fn merger(worktrees: &Worktrees, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
-    let merger = || Arc::new(WorktreeMerger(worktrees.clone())) as Arc<dyn WorkMerger>;
-    order.merges.then(merger)
 }
 
 /// Creates the worktrees of this member's sub-agents.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, NodeLabel, OrderId, SpawnId, UnixMs};
+use crate::{AgentId, BlobRef, NodeLabel, OrderId, SpawnId, UnixMs};
 
 /// What a node reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,9 +55,12 @@ pub struct Repository {
     /// URL from which the commit can be fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// Name of a value of the team with a git bundle that has the commit.
+    /// Branch that is checked out there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bundle: Option<String>,
+    pub branch: Option<String>,
+    /// A git bundle that has the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<BlobRef>,
 }
 
 /// State of an order. It is taken once: by one process of a node.

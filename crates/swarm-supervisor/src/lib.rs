@@ -7,7 +7,9 @@ mod handover;
 mod leadership;
 mod merger;
 mod process_list;
+mod published;
 mod reconcile;
+mod repositories;
 mod spawn;
 mod spawn_context;
 mod stop;
@@ -22,7 +24,9 @@ pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
     lead_marks, lead_standing, process_list, reap,
 };
+pub use published::{BranchPublisher, NotFetched, fetch_published};
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
+pub use repositories::{RepositoryError, forget_repository, receive_repository, send_repository};
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };

@@ -18,6 +18,11 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
 
+    /// Makes the work in a worktree available to other machines, if it is to be merged on one.
+    async fn publish(&self, _worktree: &Path) -> Result<(), MergeError> {
+        Ok(())
+    }
+
     /// Returns how long merges wait for uncommitted changes.
     fn wait_limit(&self) -> Duration;
 

@@ -104,6 +104,14 @@ pub enum WorktreeError {
         /// The reason.
         why: String,
     },
+    /// A commit that was sent to this machine cannot be checked out.
+    #[error("commit {commit} was not received: {why}")]
+    NotReceived {
+        /// The commit.
+        commit: String,
+        /// The reason.
+        why: String,
+    },
     /// A bundle is too large to be sent.
     #[error("{} MB of commits are too many for one transfer: the limit is {} MB", bytes.div_ceil(1_000_000), limit / 1_000_000)]
     BundleTooLarge {
@@ -236,6 +244,7 @@ impl WorktreeError {
             | Self::Unsafe { .. }
             | Self::Hook { .. }
             | Self::NotFetched { .. }
+            | Self::NotReceived { .. }
             | Self::BundleTooLarge { .. } => ErrorKind::Refused,
             Self::Interrupted { .. } => ErrorKind::Interrupted,
             Self::Uncommitted { .. }

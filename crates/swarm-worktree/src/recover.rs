@@ -140,6 +140,20 @@ pub(crate) fn unmerged_commits(repository: &Repository, record: &Record) -> Resu
     }
 }
 
+/// Returns whether a branch, remote branch or tag contains a commit.
+pub(crate) fn is_merged(repository: &Repository, commit: &str) -> Result<bool, GitError> {
+    let words = [
+        "rev-list",
+        "--count",
+        commit,
+        "--not",
+        "--branches",
+        "--remotes",
+        "--tags",
+    ];
+    Ok(repository.common_git().line(&words)? == "0")
+}
+
 /// Returns the number of commits reachable from `tips` that only the worktree's own branch
 /// contains.
 pub(crate) fn unreachable_elsewhere(

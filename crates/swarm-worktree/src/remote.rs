@@ -11,7 +11,7 @@ use crate::git::Call;
 use crate::heads::is_object_id;
 use crate::record::{read, short};
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees};
+use crate::{Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees, recover};
 
 /// The work in a worktree that is to be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,17 @@ pub struct OutgoingWork {
     pub commit: String,
     /// The first changed files that are not committed.
     pub uncommitted: Vec<String>,
+}
+
+/// What has to be fetched of a published branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing: the worktree is in this repository, or its work was merged and forgotten.
+    Nothing,
+    /// Its description: the commits are here.
+    Record,
+    /// Its commits too.
+    Bundle,
 }
 
 /// Number of uncommitted files that are named.
@@ -78,20 +89,35 @@ impl Worktrees {
         repository.bundle(&work.commit, &[work.base().to_owned()], limit)
     }
 
-    /// Returns whether the commits of a published branch are missing in the repository of a directory.
+    /// Returns what has to be fetched of a published branch into the repository of a directory.
     ///
     /// # Errors
     /// [`WorktreeError::NotFetched`] if it is not usable, or this is another repository.
-    pub fn needs_bundle(
+    pub fn wants(
         &self,
         directory: &Path,
         team: &TeamName,
         branch: &PublishedBranch,
-    ) -> Result<bool, WorktreeError> {
+    ) -> Result<Wanted, WorktreeError> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let work = RemoteWork { team, branch };
-        work.refuse_unusable(&repository)?;
-        Ok(!repository.has_commit(&branch.commit)?)
+        let slug = work.refuse_unusable(&repository)?;
+        let record = work.record(&repository, slug.clone());
+        // The member works in this repository.
+        let here = Record::load(&repository, &slug)?;
+        if here.is_some_and(|here| here.owner.is_same_agent(&record.owner)) {
+            return Ok(Wanted::Nothing);
+        }
+        if !repository.has_commit(&branch.commit)? {
+            return Ok(Wanted::Bundle);
+        }
+        let is_forgotten = repository.tip(&record)?.is_none();
+        let is_merged = is_forgotten && recover::is_merged(&repository, &branch.commit)?;
+        Ok(if is_merged && branch.uncommitted.is_empty() {
+            Wanted::Nothing
+        } else {
+            Wanted::Record
+        })
     }
 
     /// Adds the commits of a published branch and its record. A branch of this repository is never

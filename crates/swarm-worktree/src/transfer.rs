@@ -113,6 +113,12 @@ impl Worktrees {
         let checkout = own.join(&wanted.root);
         let lock = InheritableLock::take(&own.join(format!("{}.lock", wanted.root)), LOCK_WAIT)?;
         let repository = self.open_received(&checkout, wanted)?;
+        let branch = wanted.branch.as_deref().unwrap_or("received");
+        let checked = repository.at(&checkout);
+        let is_name = checked.status(&["check-ref-format", "--branch", branch])?.0 == Some(0);
+        if !is_name || branch.starts_with('-') {
+            return Err(not_received("its branch has an invalid name"));
+        }
         if !repository.has_commit(&wanted.base)? {
             let added = self.add_objects(&repository, wanted, bundle, here);
             added.map_err(|error| match error {
@@ -127,12 +133,7 @@ impl Worktrees {
                 BundleError::Failed(error) => error,
             })?;
         }
-        let branch = wanted.branch.as_deref().unwrap_or("received");
         let at = repository.at(&checkout).changing().under(&lock);
-        let is_name = at.status(&["check-ref-format", "--branch", branch])?.0 == Some(0);
-        if !is_name || branch.starts_with('-') {
-            return Err(not_received("its branch has an invalid name"));
-        }
         // Keeps it for the next bundle, which builds on it.
         let kept = format!("refs/swarm/received/{}", wanted.base);
         at.run(&["update-ref", &kept, &wanted.base])?;
@@ -160,7 +161,11 @@ impl Worktrees {
         let mut known = Vec::new();
         for name in received {
             let directory = own.join(name);
-            let words = ["for-each-ref", "--format=%(objectname)", "refs/swarm/received/"];
+            let words = [
+                "for-each-ref",
+                "--format=%(objectname)",
+                "refs/swarm/received/",
+            ];
             if directory.join(".git").is_dir()
                 && let Ok(listed) = self.git().at(&directory).line(&words)
             {
@@ -174,7 +179,11 @@ impl Worktrees {
     fn open_received(&self, checkout: &Path, wanted: &Wanted) -> Result<Repository, WorktreeError> {
         if !checkout.join(".git").is_dir() {
             ensure_private_dir(checkout)?;
-            let format = if wanted.root.len() == 64 { "sha256" } else { "sha1" };
+            let format = if wanted.root.len() == 64 {
+                "sha256"
+            } else {
+                "sha1"
+            };
             self.git().at(checkout).changing().run(&[
                 "init",
                 "--quiet",
@@ -226,7 +235,9 @@ impl Worktrees {
         if is_commit(&at, base)? && root_of(&at, base)? == wanted.root {
             return Ok(());
         }
-        Err(BundleError::Refused("it was fetched from another repository"))
+        Err(BundleError::Refused(
+            "it was fetched from another repository",
+        ))
     }
 }
 
@@ -254,7 +265,13 @@ impl Repository {
 
     /// Returns whether a branch of the remote `origin`, as last fetched or pushed, has a commit.
     fn is_pushed(&self, commit: &str) -> Result<bool, GitError> {
-        let words = ["for-each-ref", "--count=1", "--contains", commit, "refs/remotes/origin/"];
+        let words = [
+            "for-each-ref",
+            "--count=1",
+            "--contains",
+            commit,
+            "refs/remotes/origin/",
+        ];
         Ok(!self.common_git().line(&words)?.is_empty())
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use swarm_protocol::{MemberName, TeamConfig};
+use swarm_protocol::{MemberName, PublishedBranch, TeamConfig};
 use swarm_store::{Draft, MemberView, Team};
-use swarm_supervisor::blocking;
+use swarm_supervisor::{blocking, fetch_published};
 use swarm_worktree::{Colliding, Collision, Slug, Worktrees, seen};
 
 /// Shortest time between two forecasts if no branch has moved.
@@ -24,6 +24,8 @@ pub(super) struct CollisionWatch {
     progress: Vec<u64>,
     /// When to look at uncommitted changes again.
     next: Option<Instant>,
+    /// What members on other machines had published when it was last fetched.
+    published: Vec<PublishedBranch>,
     /// The files of each pair that its members were told about.
     told: BTreeMap<[Slug; 2], BTreeSet<String>>,
 }
@@ -49,12 +51,16 @@ impl CollisionWatch {
             heads.insert(path, head);
             progress.push(view.report.as_ref().map_or(0, |report| report.progress));
         }
+        let any = heads.keys().next().cloned();
+        if team.is_remote() {
+            self.fetch(team, config, worktrees, &mut heads).await;
+        }
         let has_moved = heads != self.heads;
         let is_early = self.next.is_some_and(|next| Instant::now() < next);
         if !has_moved && (progress == self.progress || is_early) {
             return;
         }
-        let any = heads.keys().next().cloned();
+        let any = any.or_else(|| lead_directory(config));
         let Some(directory) = any.filter(|_| heads.len() > 1) else {
             self.heads = heads;
             return;
@@ -77,6 +83,37 @@ impl CollisionWatch {
         }
     }
 
+    /// Fetches new work of members on other machines, and adds its commits.
+    async fn fetch(
+        &mut self,
+        team: &dyn Team,
+        config: &TeamConfig,
+        worktrees: &Worktrees,
+        heads: &mut BTreeMap<PathBuf, String>,
+    ) {
+        let published = match team.published_branches().await {
+            Ok(published) => published,
+            Err(error) => return tracing::warn!(%error, "published branches not read"),
+        };
+        if let Some(directory) = lead_directory(config).filter(|_| published != self.published) {
+            match fetch_published(team, worktrees, &directory).await {
+                Ok(failed) => {
+                    for failed in failed {
+                        tracing::warn!(error = %failed.why, "a published branch was not fetched");
+                    }
+                    self.published.clone_from(&published);
+                }
+                Err(error) => tracing::warn!(%error, "published branches not fetched"),
+            }
+        }
+        let members = published.into_iter();
+        let members = members.filter(|branch| config.member(&branch.member).is_some());
+        heads.extend(members.map(|branch| {
+            let place = format!("{}:{}", branch.host, branch.path.display());
+            (PathBuf::from(place), branch.commit)
+        }));
+    }
+
     /// Tells the members of a pair, unless they know that these files conflict.
     async fn tell_once(&mut self, team: &dyn Team, config: &TeamConfig, collision: &Collision) {
         let [one, other] = &collision.worktrees;
@@ -90,6 +127,12 @@ impl CollisionWatch {
             told.extend(collision.files.iter().cloned());
         }
     }
+}
+
+/// Returns the directory of the lead, which is in the repository that the team works on.
+fn lead_directory(config: &TeamConfig) -> Option<PathBuf> {
+    let lead = config.member(&MemberName::lead())?;
+    Some(lead.cwd.clone())
 }
 
 /// Returns the members whose worktrees conflict, if both are in the team.

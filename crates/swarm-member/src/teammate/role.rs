@@ -258,6 +258,7 @@ impl Role for TeammateRole {
         }
         set_active(member.context(), &*member.role.team, false).await;
         member.journal_turn(&outcome);
+        member.publish_work().await;
         member.end_turn(&outcome).await?;
         member.report_suspension();
         Ok(None)
@@ -454,6 +455,18 @@ impl MemberLoop<TeammateRole> {
             self.session.deliver(vec![reminder])?;
         }
         Ok(())
+    }
+
+    /// Makes the work of the turn available to other machines, before the lead is told of its end.
+    async fn publish_work(&self) {
+        let worktree = self.role.process.worktree.as_ref();
+        let (Some(merger), Some(worktree)) = (self.context().merger(), worktree) else {
+            return;
+        };
+        if let Err(error) = merger.publish(&worktree.toplevel).await {
+            // Tried again after the next turn.
+            self.reporter.notice(format!("work not published: {error}"));
+        }
     }
 
     /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has

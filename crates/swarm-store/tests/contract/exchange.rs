@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// Content of several parts, each of them different.
 fn content(parts: usize) -> Vec<u8> {
-    (0..parts * (256 << 10) + 1)
+    (0..=parts * (256 << 10))
         .map(|at| u8::try_from(at / 1000 % 251).unwrap())
         .collect()
 }

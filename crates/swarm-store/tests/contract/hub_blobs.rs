@@ -67,7 +67,9 @@ fn a_large_value_survives_a_cut_link_and_a_small_largest_message() {
     let there = scene.directory.path().join("there");
     let store = HubStore::new(there, settings(link.url()), Arc::new(SystemClock)).unwrap();
     let crew = store.team(&team("crew"));
-    let content: Vec<u8> = (0..PARTS).map(|at| (at / 1000 % 251) as u8).collect();
+    let content: Vec<u8> = (0..PARTS)
+        .map(|at| u8::try_from(at / 1000 % 251).unwrap())
+        .collect();
     let putting = {
         let (crew, content) = (Arc::clone(&crew), content.clone());
         thread::spawn(move || crew.put_blob(content).block_on())

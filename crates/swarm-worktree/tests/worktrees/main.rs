@@ -25,3 +25,4 @@ mod remote;
 mod removal;
 mod reuse;
 mod summary;
+mod transfer;

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{ErrorKind, PublishedBranch, TeamName};
-use swarm_worktree::{Condition, MergeOutcome, OutgoingWork, Record, Uncommitted, WorktreeError};
+use swarm_worktree::{
+    Condition, MergeOutcome, OutgoingWork, Record, Uncommitted, Wanted, WorktreeError,
+};
 
 use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
@@ -224,8 +226,17 @@ fn a_bundle_that_is_not_what_was_announced_changes_nothing() {
     machines.fetch(&good, &bundle).unwrap();
     // Known commits need no bundle.
     let (worktrees, repo) = (fixture.worktrees(), fixture.repo());
-    assert!(!worktrees.needs_bundle(&repo, &team(), &good).unwrap());
+    let wanted = || worktrees.wants(&repo, &team(), &good).unwrap();
+    assert_eq!(wanted(), Wanted::Record);
     worktrees.fetch(&repo, &team(), &good, None).unwrap();
+    worktrees.merge(&repo, &slug("alice")).unwrap();
+    assert_eq!(wanted(), Wanted::Record);
+    worktrees.prune(&repo, false, NOW).unwrap();
+    assert_eq!(wanted(), Wanted::Nothing, "merged and forgotten");
+    assert_eq!(
+        worktrees.wants(&machines.there, &team(), &good).unwrap(),
+        Wanted::Nothing
+    );
 }
 
 #[test]

@@ -37,7 +37,9 @@ pub(crate) struct ReviewArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode, Failure> {
     let slug = Slug::parse(&args.slug)?;
-    let work = worktrees(app).diff(&app.env.cwd, &slug)?;
+    let worktrees = worktrees(app);
+    worktree::fetch(app, &worktrees, Some(&slug))?;
+    let work = worktrees.diff(&app.env.cwd, &slug)?;
     if args.comment.is_empty() && !args.edit {
         worktree::show_diff(app, &work)?;
         app.out

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_worktree::{Collision, Slug, WorktreeDiff};
 
+use super::published::{fetch, uncommitted_there};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::spawn_context::worktrees;
@@ -21,7 +22,9 @@ pub(crate) struct WorktreeDiffArgs {
 
 pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode, Failure> {
     let slug = Slug::parse(&args.slug)?;
-    show_diff(app, &worktrees(app).diff(&app.env.cwd, &slug)?)?;
+    let worktrees = worktrees(app);
+    fetch(app, &worktrees, Some(&slug))?;
+    show_diff(app, &worktrees.diff(&app.env.cwd, &slug)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -34,13 +37,19 @@ pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(
     }
     if work.diff.is_empty() {
         app.out.say(&format!("{slug} has no changes"));
-        return Ok(());
+    } else {
+        app.out.data(work.diff.trim_end_matches('\n'))?;
     }
-    app.out.data(work.diff.trim_end_matches('\n'))
+    if let Some(remote) = &work.record.remote {
+        app.out.say(&uncommitted_there(slug, remote));
+    }
+    Ok(())
 }
 
 pub(super) fn forecast(app: &App) -> Result<ExitCode, Failure> {
-    let collisions = worktrees(app).forecast(&app.env.cwd)?;
+    let worktrees = worktrees(app);
+    fetch(app, &worktrees, None)?;
+    let collisions = worktrees.forecast(&app.env.cwd)?;
     if app.out.json {
         app.out.json(&collisions)?;
     } else if collisions.is_empty() {

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 use swarm_ui::print::{Cell, Table};
 use swarm_worktree::{Condition, Hazard, ListedWorktree};
 
+use super::published::fetch;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 use crate::spawn_context::worktrees;
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
-    let (listed, damaged) = worktrees(app).list(&app.env.cwd)?;
+    let worktrees = worktrees(app);
+    fetch(app, &worktrees, None)?;
+    let (listed, damaged) = worktrees.list(&app.env.cwd)?;
     if app.out.json {
         let records: Vec<_> = listed.iter().map(record).collect::<Result<_, _>>()?;
         app.out.json(&records)?;
@@ -75,7 +78,7 @@ fn table(listed: &[ListedWorktree]) -> Table {
             state,
             Cell::new(size(one.size)),
             Cell::new(one.record.base.describe()),
-            Cell::new(one.record.path.display().to_string()),
+            Cell::new(plain(&one.record.location())),
         ]);
     }
     table

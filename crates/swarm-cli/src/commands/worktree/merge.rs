@@ -6,10 +6,13 @@ use serde_json::json;
 use swarm_os::LockInterrupt;
 use swarm_supervisor::{merge_error, wait_for_target};
 use swarm_team::{MergeError, MergeRetries, MergeRetry};
-use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Worktrees};
+use swarm_worktree::{
+    Condition, MergeOutcome, Merged, RemoteState, Slug, WorktreeError, Worktrees,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::merge_checks::run_checks;
+use super::published::{fetch, uncommitted_there};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
@@ -40,25 +43,32 @@ pub(crate) struct WorktreeMergeArgs {
 pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failure> {
     require_person(app, "worktree merge")?;
     let worktrees = worktrees(app);
-    let (slugs, passed_over) = match &args.slug {
-        Some(slug) => (vec![Slug::parse(slug)?], Vec::new()),
+    let wanted = args.slug.as_deref().map(Slug::parse).transpose()?;
+    fetch(app, &worktrees, wanted.as_ref())?;
+    let (slugs, passed_over) = match wanted {
+        Some(slug) => (vec![slug], Vec::new()),
         None => at_rest(app, &worktrees)?,
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
     let mut retries = MergeRetries::new(worktrees.settings().merge_wait);
     for slug in slugs {
         match merged(app, &worktrees, &slug, args.no_checks, &mut retries) {
-            Ok(merged) => {
+            Ok((merged, remote)) => {
                 if !app.out.json {
                     app.out.data(&sentence(&merged))?;
                 }
-                records.push(json!({
+                let mut record = json!({
                     "slug": slug,
                     "branch": merged.branch,
                     "target": merged.target,
                     "head": merged.head,
                     "outcome": merged.outcome.name(),
-                }));
+                });
+                if let Some(remote) = remote {
+                    app.out.say(&uncommitted_there(&slug, &remote));
+                    record["remote"] = json!(remote);
+                }
+                records.push(record);
             }
             Err(NotMerged {
                 failure, conflicts, ..
@@ -131,7 +141,7 @@ fn merged(
     slug: &Slug,
     no_checks: bool,
     retries: &mut MergeRetries,
-) -> Result<Merged, NotMerged> {
+) -> Result<(Merged, Option<RemoteState>), NotMerged> {
     retries.begin_merge();
     loop {
         let refused = match try_merge(app, worktrees, slug, no_checks) {
@@ -162,7 +172,7 @@ fn try_merge(
     worktrees: &Worktrees,
     slug: &Slug,
     no_checks: bool,
-) -> Result<Merged, NotMerged> {
+) -> Result<(Merged, Option<RemoteState>), NotMerged> {
     let interrupt = LockInterrupt::default();
     let on_wait = || {
         app.out.say("waiting for another merge of this repository");
@@ -171,7 +181,8 @@ fn try_merge(
     if !no_checks {
         run_checks(app, &mut candidate)?;
     }
-    Ok(candidate.apply()?)
+    let remote = candidate.record().remote.clone();
+    Ok((candidate.apply()?, remote))
 }
 
 /// Splits worktrees into unused ones and those in use.
