@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::{InheritableLock, ensure_private_dir};
-use swarm_protocol::Repository as Wanted;
+use swarm_protocol::Repository as SentRepository;
 
 use crate::bundle::{BundleError, is_commit};
 use crate::git::{Call, text};
@@ -30,7 +30,7 @@ const PROTOCOLS: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// The commit, without the ID of a bundle.
-    pub repository: Wanted,
+    pub repository: SentRepository,
     /// A git bundle; `None` if the receiver has the commit, or is to fetch it from the remote.
     pub bundle: Option<Vec<u8>>,
 }
@@ -68,7 +68,7 @@ impl Worktrees {
             let checkout = repository.top;
             return Err(WorktreeError::Uncommitted { checkout, files });
         }
-        let mut wanted = Wanted {
+        let mut wanted = SentRepository {
             root: root_of(&repository.common_git(), &base.sha)?,
             base: base.sha,
             branch: base.branch,
@@ -98,7 +98,7 @@ impl Worktrees {
     pub fn receive(
         &self,
         own: &Path,
-        wanted: &Wanted,
+        wanted: &SentRepository,
         bundle: Option<&[u8]>,
         here: &Path,
     ) -> Result<ReceivedRepository, WorktreeError> {
@@ -176,7 +176,11 @@ impl Worktrees {
         known
     }
 
-    fn open_received(&self, checkout: &Path, wanted: &Wanted) -> Result<Repository, WorktreeError> {
+    fn open_received(
+        &self,
+        checkout: &Path,
+        wanted: &SentRepository,
+    ) -> Result<Repository, WorktreeError> {
         if !checkout.join(".git").is_dir() {
             ensure_private_dir(checkout)?;
             let format = if wanted.root.len() == 64 {
@@ -201,7 +205,7 @@ impl Worktrees {
     fn add_objects(
         &self,
         repository: &Repository,
-        wanted: &Wanted,
+        wanted: &SentRepository,
         bundle: Option<&[u8]>,
         here: &Path,
     ) -> Result<(), BundleError> {
