@@ -211,9 +211,11 @@ impl Worktrees {
     ) -> Result<(), BundleError> {
         let base = &wanted.base;
         if let Some(bundle) = bundle {
-            let check = |at: &Call<'_>| match root_of(at, base)? == wanted.root {
-                true => Ok(()),
-                false => Err(BundleError::Refused("its bundle is of another repository")),
+            let check = |at: &Call<'_>| {
+                if root_of(at, base)? == wanted.root {
+                    return Ok(());
+                }
+                Err(BundleError::Refused("its bundle is of another repository"))
             };
             return repository.add_bundle(bundle, base, check);
         }

@@ -58,9 +58,6 @@ impl StoreError {
                 "write it to a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
                     .to_owned()
             }
-            Self::BlobTooLarge { .. } => {
-                "push the commits to a git remote that both machines reach, and fetch them there".to_owned()
-            }
             Self::TaskNotFound { team, .. } => {
                 format!("`swarm task list --team {team}` shows the tasks")
             },
@@ -99,6 +96,7 @@ impl StoreError {
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
             Self::TeamOnHub { .. }
+            | Self::BlobTooLarge { .. }
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
             | Self::HubRefused { .. }
@@ -134,6 +132,10 @@ impl StoreError {
             Self::NotOnHub { team, .. } => format!(
                 "if it was deleted there, `swarm team delete {team} --force` removes its files here"
             ),
+            Self::BlobTooLarge { .. } => {
+                "push the commits to a git remote that both machines reach, and fetch them there"
+                    .to_owned()
+            }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
                 "`swarm doctor` checks the hubs of your teams".to_owned()
             }
