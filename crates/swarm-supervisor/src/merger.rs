@@ -71,10 +71,12 @@ impl WorktreeMerger {
         let (worktrees, path) = (self.0.clone(), worktree.to_owned());
         let record = blocking(move || worktrees.find(&path)).await;
         record.map_err(|error| merge_error(&error))?.ok_or_else(|| {
-            MergeError::Refused(format!(
-                "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
-                worktree.display()
-            ))
+            let why = if worktree.exists() {
+                "is no longer a swarm worktree, so its work cannot be located; tell the team lead"
+            } else {
+                "does not exist on this machine; if its member works on another one, let it complete the task, or merge what it has published with `swarm worktree merge` and release the task"
+            };
+            MergeError::Refused(format!("{} {why}", worktree.display()))
         })
     }
 }
