@@ -76,7 +76,10 @@ fn table(listed: &[ListedWorktree]) -> Table {
             Cell::name(one.record.slug.as_str(), None),
             Cell::new(one.record.owner.describe()),
             state,
-            Cell::new(size(one.size)),
+            Cell::new(match one.record.remote {
+                Some(_) => "-".to_owned(),
+                None => size(one.size),
+            }),
             Cell::new(one.record.base.describe()),
             Cell::new(plain(&one.record.location())),
         ]);
