@@ -25,8 +25,8 @@ pub struct BranchPublisher {
     member: MemberName,
     host: String,
     clock: Arc<dyn Clock>,
-    /// What was last published; outer `None` if that is not known yet.
-    last: Mutex<Option<Option<PublishedBranch>>>,
+    /// Locked while a branch is published.
+    publishing: Mutex<()>,
 }
 
 impl BranchPublisher {
@@ -44,23 +44,19 @@ impl BranchPublisher {
             member,
             host,
             clock,
-            last: Mutex::default(),
+            publishing: Mutex::default(),
         }
     }
 
     async fn publish_new(&self, worktree: &Path) -> Result<(), Unpublished> {
-        let mut last = self.last.lock().await;
-        let before = match &*last {
-            Some(before) => before.clone(),
-            None => self.published_before().await?,
-        };
+        let _publishing = self.publishing.lock().await;
+        let before = self.published_before().await?;
         let (worktrees, path) = (self.worktrees.clone(), worktree.to_owned());
         let Some(work) = blocking(move || worktrees.outgoing(&path)).await? else {
             return Ok(());
         };
         let has_news = work.has_commits() || !work.uncommitted.is_empty();
         if !has_news && before.is_none() {
-            *last = Some(None);
             return Ok(());
         }
         let branch = self.described(&work, before.as_ref()).await?;
@@ -72,12 +68,9 @@ impl BranchPublisher {
             };
             before == branch
         });
-        if !is_known && let Err(error) = self.team.publish_branch(&branch).await {
-            // It may have been published, so that is read again.
-            *last = None;
-            return Err(error.into());
+        if !is_known {
+            self.team.publish_branch(&branch).await?;
         }
-        *last = Some(Some(branch));
         Ok(())
     }
 
