@@ -11,7 +11,7 @@ use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::uncommitted::TemporaryObjects;
-use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, remote, temporary};
+use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, fetched, temporary};
 
 /// A worktree of a pair that conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -215,7 +215,7 @@ impl<'a> Forecast<'a> {
     /// Returns the worktrees with a target and work, by name.
     fn sides(&self) -> Result<Vec<Side>, WorktreeError> {
         let mut records = Record::all(self.repository)?.0;
-        records.extend(remote::fetched(self.repository)?);
+        records.extend(fetched::all(self.repository)?);
         records.retain(|record| record.stage == Stage::Ready && record.target.is_some());
         if records.len() < 2 {
             return Ok(Vec::new());

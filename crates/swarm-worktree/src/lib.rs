@@ -12,6 +12,7 @@ mod create;
 mod diff;
 mod enclosing;
 mod error;
+mod fetched;
 mod forecast;
 mod git;
 mod hazard;

@@ -8,7 +8,7 @@ use crate::registration::check;
 use crate::repository::Repository;
 use crate::target::clean_checkout;
 use crate::view::Checkout;
-use crate::{GitError, Record, WorktreeError, remote, snapshot};
+use crate::{GitError, Record, WorktreeError, fetched, snapshot};
 
 /// Result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Copied {
         };
         let slug = &record.slug;
         let written = if record.remote.is_some() {
-            remote::change(repository, record, note)
+            fetched::change(repository, record, note)
         } else {
             let changed = Record::change(repository, slug, |record| {
                 note(record);

@@ -9,7 +9,7 @@ use swarm_os::{InheritableLock, replace_alone};
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::usage::KnownOccupants;
-use crate::{ProcessMark, Record, Slug, WorktreeError, remote, usage};
+use crate::{ProcessMark, Record, Slug, WorktreeError, fetched, usage};
 
 impl Record {
     pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
@@ -39,7 +39,7 @@ impl Record {
         slug: &Slug,
     ) -> Result<Option<Self>, WorktreeError> {
         let here = Self::load(repository, slug)?;
-        let mut all = remote::fetched(repository)?;
+        let mut all = fetched::all(repository)?;
         all.retain(|record| {
             let is_here = |here: &Self| here.owner.is_same_agent(&record.owner);
             record.slug == *slug && !here.as_ref().is_some_and(is_here)

@@ -1,17 +1,19 @@
 //! Worktrees of members on other machines: their commits are in refs of this repository that are no
 //! branches, and their records in `swarm/members` of the shared git directory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use swarm_os::{InheritableLock, ensure_private_dir, replace_alone};
-use swarm_protocol::{MemberName, PublishedBranch, TeamName};
+use swarm_os::{InheritableLock, ensure_private_dir};
+use swarm_protocol::{PublishedBranch, TeamName};
 
 use crate::bundle::{BundleError, is_commit};
 use crate::git::Call;
 use crate::heads::is_object_id;
 use crate::record::{read, short};
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees, recover};
+use crate::{
+    Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees, fetched, recover,
+};
 
 /// The work in a worktree that is to be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +138,7 @@ impl Worktrees {
         let work = RemoteWork { team, branch };
         let slug = work.refuse_unusable(&repository)?;
         repository.create_own_directories()?;
-        ensure_private_dir(&members(&repository))?;
+        ensure_private_dir(&fetched::directory(&repository))?;
         let checked = match bundle {
             Some(bundle) => {
                 let check = |at: &Call<'_>| work.refuse_unrelated(at);
@@ -145,7 +147,7 @@ impl Worktrees {
             None => work.refuse_unrelated(&repository.common_git()),
         };
         checked.map_err(|error| work.refused(error))?;
-        let path = file(&repository, team, &branch.member);
+        let path = fetched::file(&repository, team, &branch.member);
         let lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
         let mut record = work.record(&repository, slug);
         if let Some(before) = read(&path)?
@@ -155,7 +157,7 @@ impl Worktrees {
         }
         let at = repository.common_git().changing().under(&lock);
         at.run(&["update-ref", &record.branch_ref(), &branch.commit])?;
-        save(&path, &record)?;
+        fetched::save(&path, &record)?;
         Ok(record)
     }
 }
@@ -268,64 +270,4 @@ impl RemoteWork<'_> {
             why: why.to_owned(),
         }
     }
-}
-
-/// Returns the records of fetched worktrees, sorted by their names. Unreadable ones are skipped, because
-/// fetching writes them again.
-pub(crate) fn fetched(repository: &Repository) -> Result<Vec<Record>, WorktreeError> {
-    let (mut records, damaged) = Record::all_in(&members(repository))?;
-    for error in damaged {
-        tracing::warn!(%error, "the record of a fetched worktree is skipped");
-    }
-    records.retain(|record| record.remote.is_some());
-    Ok(records)
-}
-
-/// Changes the record of a fetched worktree.
-pub(crate) fn change(
-    repository: &Repository,
-    record: &Record,
-    change: impl FnOnce(&mut Record),
-) -> Result<(), WorktreeError> {
-    let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
-        return Ok(());
-    };
-    let path = file(repository, team, member);
-    let _lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
-    let Some(mut now) = read(&path)? else {
-        return Ok(());
-    };
-    change(&mut now);
-    save(&path, &now)
-}
-
-/// Removes the ref and the record of a fetched worktree.
-pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
-    let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
-        return Ok(());
-    };
-    let path = file(repository, team, member);
-    let lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
-    let at = repository.common_git().changing().under(&lock);
-    at.run(&["update-ref", "-d", &record.branch_ref()])?;
-    Record::forget_file(&path)?;
-    lock.retire();
-    Ok(())
-}
-
-fn save(path: &Path, record: &Record) -> Result<(), WorktreeError> {
-    let bytes = serde_json::to_vec_pretty(record).map_err(|error| WorktreeError::Damaged {
-        path: path.to_owned(),
-        why: error.to_string(),
-    })?;
-    Ok(replace_alone(path, &bytes)?)
-}
-
-fn members(repository: &Repository) -> PathBuf {
-    repository.own_directory().join("members")
-}
-
-/// Names of teams and members have no dots.
-fn file(repository: &Repository, team: &TeamName, member: &MemberName) -> PathBuf {
-    members(repository).join(format!("{team}.{member}.json"))
 }

@@ -10,7 +10,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
-use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, recover, remote};
+use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, fetched, recover};
 
 /// A removed worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn remove_fetched(
     }
     let saved = (unmerged > 0).then(|| rescue(repository, record, now));
     let saved = saved.transpose()?;
-    remote::forget(repository, record)?;
+    fetched::forget(repository, record)?;
     Ok(removed(record, saved))
 }
 

@@ -19,7 +19,7 @@ use crate::usage::KnownOccupants;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
     Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
-    WorktreeOutcome, WorktreeSettings, recover, remote, temporary,
+    WorktreeOutcome, WorktreeSettings, fetched, recover, temporary,
 };
 
 /// Creates, lists, merges and removes worktrees.
@@ -298,7 +298,7 @@ impl Worktrees {
         let (records, damaged) = Record::all(&repository)?;
         let listed = records
             .into_iter()
-            .chain(remote::fetched(&repository)?)
+            .chain(fetched::all(&repository)?)
             .map(|record| describe(&repository, record));
         made.splice(0..0, listed);
         wrong.extend(damaged);
@@ -390,7 +390,7 @@ impl Worktrees {
             temporary::clear(&repository);
         }
         let (mut records, _) = Record::all(&repository)?;
-        records.extend(remote::fetched(&repository)?);
+        records.extend(fetched::all(&repository)?);
         for record in records {
             let listed = describe(&repository, record);
             let is_free = match listed.condition {
