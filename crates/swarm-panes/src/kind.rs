@@ -85,7 +85,9 @@ pub trait BackendKind: Send + Sync + Debug {
     }
 
     /// Checks the programs that the backend needs. `None` if it needs none.
-    async fn check(&self, facts: &TerminalFacts) -> Option<BackendCheck>;
+    async fn check(&self, _facts: &TerminalFacts) -> Option<BackendCheck> {
+        None
+    }
 }
 
 /// Result of checking the programs of a backend.

@@ -2,14 +2,15 @@
 //! them.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{BackendType, MemberName, PaneId, SpawnId, TeamName};
 
-use crate::{Pane, PaneError, PaneSpec, PaneStatus, TaggedPane, log, text};
+use crate::{Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, TaggedPane, log, text};
 use swarm_os::NameFilter;
 use swarm_os::process::Process;
+use tokio::sync::watch;
 
 /// Number of lines of output without a requested number: about one screen.
 const SCREEN_LINES: usize = 50;
@@ -50,8 +51,7 @@ pub(crate) struct End {
 }
 
 impl Record {
-    /// Creates the record of a pane in which nothing runs.
-    pub(crate) fn empty(spec: &PaneSpec) -> Self {
+    fn empty(spec: &PaneSpec) -> Self {
         Self {
             team: spec.team.clone(),
             member: spec.member.clone(),
@@ -164,82 +164,171 @@ impl End {
     }
 }
 
-/// Returns the pane id of a spawn: the name of the backend and the spawn id. A pid would be shorter,
-/// but is unknown until the program runs and may be reused.
-pub(crate) fn pane_id(backend: &BackendType, spawn_id: SpawnId) -> PaneId {
-    PaneId::new(format!("{}:{spawn_id}", backend.name()))
+/// Waits for the end of a program that this process reaps.
+pub(crate) async fn reaped(mut end: watch::Receiver<Option<End>>) -> Option<PaneStatus> {
+    let end = end.wait_for(Option::is_some).await.ok()?;
+    end.as_ref().map(End::status)
 }
 
-/// Returns the spawn of a pane id that [`pane_id`] created.
-pub(crate) fn spawn_of(backend: &BackendType, id: &PaneId) -> Option<SpawnId> {
-    let spawn = id
-        .as_str()
-        .strip_prefix(backend.name())?
-        .strip_prefix(':')?;
-    spawn.parse().ok()
+/// The records of a backend, in a directory that is created with mode 0700 on demand.
+#[derive(Debug, Clone)]
+pub(crate) struct Records {
+    pub(crate) directory: PathBuf,
+    pub(crate) backend: BackendType,
+}
+
+impl Records {
+    /// Returns the pane id of a spawn: the name of the backend and the spawn id. A pid would be
+    /// shorter, but is unknown until the program runs and may be reused.
+    pub(crate) fn pane_id(&self, spawn_id: SpawnId) -> PaneId {
+        PaneId::new(format!("{}:{spawn_id}", self.backend.name()))
+    }
+
+    /// Returns the spawn of a pane id that [`Self::pane_id`] created.
+    pub(crate) fn spawn_of(&self, id: &PaneId) -> Option<SpawnId> {
+        let spawn = id.as_str().strip_prefix(self.backend.name())?;
+        spawn.strip_prefix(':')?.parse().ok()
+    }
+
+    fn path(&self, spawn_id: SpawnId) -> PathBuf {
+        self.directory.join(file_name(spawn_id))
+    }
+
+    /// Returns whether there is a record, damaged or not.
+    pub(crate) fn exists(&self, spawn_id: SpawnId) -> bool {
+        self.path(spawn_id).exists()
+    }
+
+    /// Creates the record of a pane in which nothing runs.
+    pub(crate) fn create(&self, spec: &PaneSpec) -> Result<Record, PaneError> {
+        swarm_os::ensure_private_dir(&self.directory)?;
+        let record = Record::empty(spec);
+        self.write(&record)?;
+        Ok(record)
+    }
+
+    /// Returns the record of a pane with an id of [`Self::pane_id`].
+    pub(crate) fn of(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
+        let spawn_id = self.spawn_of(&pane.id);
+        let spawn_id = spawn_id.ok_or_else(|| PaneError::Invalid {
+            what: "pane id",
+            given: pane.id.to_string(),
+            why: "expected the name of the backend, a colon and a spawn id",
+        })?;
+        self.read(spawn_id)
+    }
+
+    pub(crate) fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
+        self.of(pane)?.ok_or_else(|| PaneError::Gone {
+            pane: pane.id.clone(),
+        })
+    }
+
+    /// Returns the output file of a command.
+    pub(crate) fn output_of(&self, command: &PaneCommand, spawn_id: SpawnId) -> PathBuf {
+        let given = command.log.clone();
+        given.unwrap_or_else(|| self.default_log(spawn_id))
+    }
+
+    fn default_log(&self, spawn_id: SpawnId) -> PathBuf {
+        self.directory.join(format!("{spawn_id}.log"))
+    }
+
+    /// Reads a record. A damaged record counts as missing: the member's other files contain the
+    /// remaining state.
+    pub(crate) fn read(&self, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
+        let Some(bytes) = swarm_os::read_optional(&self.path(spawn_id))? else {
+            return Ok(None);
+        };
+        match serde_json::from_slice(&bytes) {
+            Ok(record) => Ok(Some(record)),
+            Err(error) => {
+                tracing::warn!(spawn = %spawn_id, %error, "damaged record of a member");
+                Ok(None)
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, record: &Record) -> Result<(), PaneError> {
+        let path = self.path(record.spawn_id);
+        let bytes =
+            serde_json::to_vec(record).map_err(|error| PaneError::io("write", &path, error))?;
+        Ok(swarm_os::replace_alone(&path, &bytes)?)
+    }
+
+    /// Records the end of a program, unless its pane was closed meanwhile.
+    pub(crate) fn end(&self, spawn_id: SpawnId, end: &End) {
+        let written = self.read(spawn_id).and_then(|record| {
+            let end = Some(end.clone());
+            record.map_or(Ok(()), |record| self.write(&Record { end, ..record }))
+        });
+        if let Err(error) = written {
+            tracing::debug!(spawn = %spawn_id, %error, "end of a program not recorded");
+        }
+    }
+
+    /// Waits for the end of a program: of one that this process reaps, for `end`.
+    pub(crate) async fn ended(
+        &self,
+        pane: &Pane,
+        end: impl FnOnce(SpawnId) -> Option<watch::Receiver<Option<End>>>,
+    ) -> Result<Option<PaneStatus>, PaneError> {
+        let Some(record) = self.of(pane)? else {
+            return Ok(Some(PaneStatus::Gone));
+        };
+        match (end(record.spawn_id), record.process) {
+            (Some(end), _) => return Ok(reaped(end).await),
+            (None, Some(process)) if record.end.is_none() => {
+                let ended = process.ended().await;
+                ended.map_err(|e| {
+                    PaneError::io("watch the process in", pane.id.as_str().as_ref(), e)
+                })?;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Removes a record and the default output file next to it.
+    pub(crate) fn remove(&self, spawn_id: SpawnId) -> Result<(), PaneError> {
+        remove_files([self.path(spawn_id), self.default_log(spawn_id)].iter())
+    }
+
+    pub(crate) fn all(&self) -> Result<Vec<Record>, PaneError> {
+        let list = |e| PaneError::io("list", &self.directory, e);
+        let entries = match std::fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(list(e)),
+        };
+        let mut records = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(list)?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            if let Some(spawn_id) = stem.and_then(|stem| stem.parse().ok()) {
+                records.extend(self.read(spawn_id)?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Returns the list entries of all records.
+    pub(crate) fn tagged(&self) -> Result<Vec<TaggedPane>, PaneError> {
+        let tagged = self.all()?.into_iter().map(|record| {
+            let (id, status) = (self.pane_id(record.spawn_id), record.status());
+            record.tagged(id, status)
+        });
+        Ok(tagged.collect())
+    }
 }
 
 fn file_name(spawn_id: SpawnId) -> String {
     format!("{spawn_id}.json")
 }
 
-fn path(directory: &Path, spawn_id: SpawnId) -> PathBuf {
-    directory.join(file_name(spawn_id))
-}
-
 /// Selects the record of a spawn in its directory, to watch it.
 pub(crate) fn name(spawn_id: SpawnId) -> NameFilter {
     NameFilter::Exact(vec![file_name(spawn_id).into()])
-}
-
-/// Returns whether there is a record, damaged or not.
-pub(crate) fn exists(directory: &Path, spawn_id: SpawnId) -> bool {
-    path(directory, spawn_id).exists()
-}
-
-/// Returns the default output file.
-pub(crate) fn default_log(directory: &Path, spawn_id: SpawnId) -> PathBuf {
-    directory.join(format!("{spawn_id}.log"))
-}
-
-/// Reads a record. A damaged record counts as missing: the member's other files contain the
-/// remaining state.
-pub(crate) fn read(directory: &Path, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
-    let Some(bytes) = swarm_os::read_optional(&path(directory, spawn_id))? else {
-        return Ok(None);
-    };
-    match serde_json::from_slice(&bytes) {
-        Ok(record) => Ok(Some(record)),
-        Err(error) => {
-            tracing::warn!(spawn = %spawn_id, %error, "damaged record of a member");
-            Ok(None)
-        }
-    }
-}
-
-/// Writes a record.
-pub(crate) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> {
-    let bytes = serde_json::to_vec(record).map_err(|error| PaneError::Io {
-        op: "write",
-        path: path(directory, record.spawn_id),
-        source: error.into(),
-    })?;
-    swarm_os::replace_alone(&path(directory, record.spawn_id), &bytes)?;
-    Ok(())
-}
-
-/// Records the end of a program, unless its pane was closed meanwhile.
-pub(crate) fn end(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
-    if let Some(mut record) = read(directory, spawn_id)? {
-        record.end = Some(end.clone());
-        write(directory, &record)?;
-    }
-    Ok(())
-}
-
-/// Removes a record and the default output file next to it.
-pub(crate) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
-    remove_files([path(directory, spawn_id), default_log(directory, spawn_id)].iter())
 }
 
 /// Removes those of the files that exist.
@@ -250,40 +339,4 @@ pub(crate) fn remove_files<'p>(
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(PaneError::io("remove", file, e)),
         _ => Ok(()),
     })
-}
-
-/// Returns every record of a directory.
-pub(crate) fn all(directory: &Path) -> Result<Vec<Record>, PaneError> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(PaneError::io("list", directory, e)),
-    };
-    let mut records = Vec::new();
-    for entry in entries {
-        let name = entry
-            .map_err(|e| PaneError::io("list", directory, e))?
-            .file_name();
-        let spawn_id = name
-            .to_str()
-            .and_then(|name| name.strip_suffix(".json"))
-            .and_then(|stem| stem.parse().ok());
-        if let Some(spawn_id) = spawn_id {
-            records.extend(read(directory, spawn_id)?);
-        }
-    }
-    Ok(records)
-}
-
-/// Returns the list entries of all records in the directory of a backend.
-pub(crate) fn tagged(
-    directory: &Path,
-    backend: &BackendType,
-) -> Result<Vec<TaggedPane>, PaneError> {
-    let records = all(directory)?.into_iter();
-    let tagged = records.map(|record| {
-        let (id, status) = (pane_id(backend, record.spawn_id), record.status());
-        record.tagged(id, status)
-    });
-    Ok(tagged.collect())
 }

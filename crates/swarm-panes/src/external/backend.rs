@@ -1,7 +1,6 @@
 //! Panes of an externally controlled terminal as a [`PaneBackend`].
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +10,9 @@ use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 
 use super::driver::{NewPane, PaneDriver};
 use super::runner::Runner;
-use crate::record::{self, Record, pane_id, spawn_of};
+use crate::record::{Record, Records};
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
-    WindowView, log, text,
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log, text,
 };
 
 /// Time that a process has to exit after SIGTERM when its pane is closed.
@@ -25,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// the terminal does not report.
 #[derive(Debug)]
 pub struct ExternalBackend {
-    directory: PathBuf,
+    records: Records,
     driver: Arc<dyn PaneDriver>,
 }
 
@@ -34,18 +32,21 @@ impl ExternalBackend {
     /// mode 0700 on demand.
     pub fn new(directory: &std::path::Path, driver: Arc<dyn PaneDriver>) -> Self {
         Self {
-            directory: directory.join(driver.backend().name()),
+            records: Records {
+                directory: directory.join(driver.backend().name()),
+                backend: driver.backend(),
+            },
             driver,
         }
     }
 
     /// Returns the record of a pane, by the id of its spawn or by the one that the terminal gave.
     fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
-        if let Some(spawn_id) = spawn_of(&self.kind(), &pane.id) {
-            return record::read(&self.directory, spawn_id);
+        if let Some(spawn_id) = self.records.spawn_of(&pane.id) {
+            return self.records.read(spawn_id);
         }
         let unique = self.driver.has_unique_ids();
-        let records = record::all(&self.directory)?;
+        let records = self.records.all()?;
         let opened = |record: &Record| unique && record.opened.as_ref() == Some(&pane.id);
         Ok(records.into_iter().find(opened))
     }
@@ -57,7 +58,7 @@ impl ExternalBackend {
     }
 
     fn runner(&self, record: &Record) -> Runner {
-        Runner::of(&self.directory, record.spawn_id)
+        Runner::of(&self.records.directory, record.spawn_id)
     }
 
     fn status_of(&self, mut record: Record) -> Result<PaneStatus, PaneError> {
@@ -69,7 +70,7 @@ impl ExternalBackend {
     fn id_of(&self, record: &Record) -> PaneId {
         match &record.opened {
             Some(opened) if self.driver.has_unique_ids() => opened.clone(),
-            _ => pane_id(&self.kind(), record.spawn_id),
+            _ => self.records.pane_id(record.spawn_id),
         }
     }
 
@@ -83,7 +84,7 @@ impl ExternalBackend {
 
     /// Returns the most recently started pane of a team whose shells still run.
     fn newest(&self, team: &TeamName) -> Result<Option<PaneId>, PaneError> {
-        let records = record::all(&self.directory)?.into_iter();
+        let records = self.records.all()?.into_iter();
         let newest = records
             .filter(|record| record.team == *team)
             .filter_map(|record| {
@@ -116,14 +117,14 @@ impl ExternalBackend {
             })
             .await?;
         record.opened = Some(opened.clone());
-        record::write(&self.directory, record)?;
+        self.records.write(record)?;
         let Some(progress) = runner.started().await? else {
             return Err(PaneError::NotStarted { pane: opened });
         };
         let running = |pid: &u32| Process::running(*pid);
         record.shells = progress.shells.iter().filter_map(running).collect();
         record.process = progress.program.as_ref().and_then(running);
-        record::write(&self.directory, record)?;
+        self.records.write(record)?;
         tracing::debug!(member = %record.member, spawn = %record.spawn_id, pane = %opened, "program started");
         Ok(Started {
             pid: progress.program,
@@ -156,7 +157,7 @@ impl ExternalBackend {
             tracing::debug!(pane = %opened, %error, "pane not closed, or already closed");
         }
         self.runner(record).remove()?;
-        record::remove(&self.directory, record.spawn_id)
+        self.records.remove(record.spawn_id)
     }
 }
 
@@ -167,9 +168,7 @@ impl PaneBackend for ExternalBackend {
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
-        swarm_os::ensure_private_dir(&self.directory)?;
-        let record = Record::empty(spec);
-        record::write(&self.directory, &record)?;
+        let record = self.records.create(spec)?;
         Ok(self.pane_of(&record))
     }
 
@@ -180,9 +179,7 @@ impl PaneBackend for ExternalBackend {
     }
 
     async fn launch(&self, spec: &PaneSpec, command: &PaneCommand) -> Result<Pane, PaneError> {
-        swarm_os::ensure_private_dir(&self.directory)?;
-        let mut record = Record::empty(spec);
-        record::write(&self.directory, &record)?;
+        let mut record = self.records.create(spec)?;
         match self.open_and_run(&mut record, spec, command).await {
             Ok(_started) => Ok(self.pane_of(&record)),
             Err(error) => {
@@ -253,7 +250,7 @@ impl PaneBackend for ExternalBackend {
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        let records = record::all(&self.directory)?.into_iter();
+        let records = self.records.all()?.into_iter();
         records
             .map(|record| {
                 let id = self.id_of(&record);
@@ -261,10 +258,5 @@ impl PaneBackend for ExternalBackend {
                 Ok(record.tagged(id, status))
             })
             .collect()
-    }
-
-    /// The terminal shows its windows itself.
-    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
-        Ok(Vec::new())
     }
 }

@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
+use swarm_protocol::{BackendType, PaneId, SpawnId};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use crate::record::{self, End, Record, default_log, spawn_of};
+use crate::record::{End, Records, reaped};
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
-    WindowView, log, text,
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log, text,
 };
 use swarm_os::process::Process;
 
@@ -28,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// find it again.
 #[derive(Debug)]
 pub struct HeadlessBackend {
-    directory: PathBuf,
+    records: Records,
     /// Exit statuses of the processes that this process started: the kernel reports them only to
     /// the parent.
     ends: Mutex<HashMap<SpawnId, watch::Receiver<Option<End>>>>,
@@ -39,25 +38,12 @@ impl HeadlessBackend {
     /// demand.
     pub fn new(directory: PathBuf) -> Self {
         Self {
-            directory,
+            records: Records {
+                directory,
+                backend: BackendType::Headless,
+            },
             ends: Mutex::new(HashMap::new()),
         }
-    }
-
-    fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
-        let spawn_id = spawn_of(&BackendType::Headless, &pane.id);
-        let spawn_id = spawn_id.ok_or_else(|| PaneError::Invalid {
-            what: "pane id",
-            given: pane.id.to_string(),
-            why: "expected `headless:` followed by a spawn id",
-        })?;
-        record::read(&self.directory, spawn_id)
-    }
-
-    fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
-        self.record(pane)?.ok_or_else(|| PaneError::Gone {
-            pane: pane.id.clone(),
-        })
     }
 
     fn end_of(&self, spawn_id: SpawnId) -> Option<watch::Receiver<Option<End>>> {
@@ -69,7 +55,7 @@ impl HeadlessBackend {
     fn reap(&self, mut child: Child, spawn_id: SpawnId) {
         let (exit_sender, exit_receiver) = watch::channel(None);
         self.ends.lock().insert(spawn_id, exit_receiver);
-        let directory = self.directory.clone();
+        let records = self.records.clone();
         tokio::spawn(async move {
             let end = match child.wait().await {
                 Ok(status) => end(status),
@@ -78,9 +64,7 @@ impl HeadlessBackend {
                     return;
                 }
             };
-            if let Err(error) = record::end(&directory, spawn_id, &end) {
-                tracing::debug!(spawn = %spawn_id, %error, "exit status not recorded");
-            }
+            records.end(spawn_id, &end);
             exit_sender.send_replace(Some(end));
         });
     }
@@ -126,11 +110,9 @@ impl PaneBackend for HeadlessBackend {
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
-        swarm_os::ensure_private_dir(&self.directory)?;
-        let record = Record::empty(spec);
-        record::write(&self.directory, &record)?;
+        self.records.create(spec)?;
         Ok(Pane {
-            id: record::pane_id(&BackendType::Headless, spec.spawn_id),
+            id: self.records.pane_id(spec.spawn_id),
             socket: None,
             position: None,
         })
@@ -138,11 +120,8 @@ impl PaneBackend for HeadlessBackend {
 
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
         command.check()?;
-        let mut record = self.existing(pane)?;
-        let output = match &command.log {
-            Some(file) => file.clone(),
-            None => default_log(&self.directory, record.spawn_id),
-        };
+        let mut record = self.records.existing(pane)?;
+        let output = self.records.output_of(command, record.spawn_id);
         let (child, before) = spawn(command, &output)?;
         let pid = child.id();
         record.log = Some(output);
@@ -151,7 +130,7 @@ impl PaneBackend for HeadlessBackend {
         // The start time of a child that has already exited cannot be read; its exit status is
         // recorded by the reaper.
         record.process = pid.and_then(Process::running);
-        let written = record::write(&self.directory, &record);
+        let written = self.records.write(&record);
         self.reap(child, record.spawn_id);
         written?;
         tracing::debug!(member = %record.member, spawn = %record.spawn_id, ?pid, "program started");
@@ -159,7 +138,7 @@ impl PaneBackend for HeadlessBackend {
     }
 
     async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
-        let Some(record) = self.record(pane)? else {
+        let Some(record) = self.records.of(pane)? else {
             return Ok(PaneStatus::Gone);
         };
         let status = record.status();
@@ -170,7 +149,7 @@ impl PaneBackend for HeadlessBackend {
         match self.end_of(record.spawn_id) {
             // It is our child and has exited: its exit status is about to arrive.
             Some(exit_receiver) if status == unknown_end => {
-                Ok(wait_for_exit(exit_receiver).await.unwrap_or(status))
+                Ok(reaped(exit_receiver).await.unwrap_or(status))
             }
             _ => Ok(status),
         }
@@ -182,11 +161,11 @@ impl PaneBackend for HeadlessBackend {
         lines: Option<usize>,
         escapes: bool,
     ) -> Result<String, PaneError> {
-        self.existing(pane)?.output(lines, escapes)
+        self.records.existing(pane)?.output(lines, escapes)
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
-        let Some(record) = self.record(pane)? else {
+        let Some(record) = self.records.of(pane)? else {
             return Ok(());
         };
         record.check_owner(pane, owner)?;
@@ -196,46 +175,28 @@ impl PaneBackend for HeadlessBackend {
         }
         if let Some(exit_receiver) = self.end_of(spawn_id) {
             // The reaper writes the record; it must not be written again after it is removed here.
-            wait_for_exit(exit_receiver).await;
+            reaped(exit_receiver).await;
         }
         self.ends.lock().remove(&spawn_id);
-        record::remove(&self.directory, spawn_id)
+        self.records.remove(spawn_id)
     }
 
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
-        let Some(record) = self.record(pane)? else {
-            return Ok(PaneStatus::Gone);
-        };
-        if let Some(exit_receiver) = self.end_of(record.spawn_id) {
-            if let Some(status) = wait_for_exit(exit_receiver).await {
-                return Ok(status);
-            }
-        } else if let (Some(process), None) = (record.process, &record.end) {
-            let ended = process.ended().await;
-            ended
-                .map_err(|e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e))?;
+        match self.records.ended(pane, |spawn| self.end_of(spawn)).await? {
+            Some(status) => Ok(status),
+            None => self.status(pane).await,
         }
-        self.status(pane).await
     }
 
     /// There is no pane to attach to, only a file to follow.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
-        let record = self.record(pane).ok().flatten();
+        let record = self.records.of(pane).ok().flatten();
         record.map_or_else(Vec::new, |record| record.follow_command())
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        record::tagged(&self.directory, &BackendType::Headless)
+        self.records.tagged()
     }
-
-    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
-        Ok(Vec::new())
-    }
-}
-
-async fn wait_for_exit(mut exit_receiver: watch::Receiver<Option<End>>) -> Option<PaneStatus> {
-    let end = exit_receiver.wait_for(Option::is_some).await.ok()?;
-    end.as_ref().map(End::status)
 }
 
 /// Sends SIGTERM to a process group and, after [`GRACE`], SIGKILL.

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_protocol::BackendType;
 
-use crate::{
-    BackendCheck, BackendKind, HeadlessBackend, PaneBackend, PaneError, PanePlacement,
-    TerminalFacts,
-};
+use crate::{BackendKind, HeadlessBackend, PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
 /// Members without a terminal.
 #[derive(Debug)]
@@ -46,9 +43,5 @@ impl BackendKind for Headless {
 
     fn has_panes(&self) -> bool {
         false
-    }
-
-    async fn check(&self, _facts: &TerminalFacts) -> Option<BackendCheck> {
-        None
     }
 }

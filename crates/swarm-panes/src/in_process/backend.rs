@@ -1,19 +1,18 @@
 //! Tasks of a lead's process as a [`PaneBackend`].
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use async_trait::async_trait;
 use swarm_os::process::Process;
-use swarm_protocol::{BackendType, SpawnId, TeamName};
+use swarm_protocol::{BackendType, SpawnId};
 use tokio::sync::watch;
 
 use super::host::InProcessHost;
 use super::start::InProcessStart;
-use crate::record::{self, End, Record, default_log, spawn_of};
+use crate::record::{End, Records};
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
-    WindowView, log,
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log,
 };
 
 /// Members that are tasks of their lead's process and end with it. Each has a thread and writes its
@@ -21,7 +20,7 @@ use crate::{
 /// lets any process find a task and, by removing the record, tell it to stop.
 #[derive(Debug)]
 pub struct InProcessBackend {
-    directory: PathBuf,
+    records: Records,
     /// Where this process runs tasks; `None` if it is not a lead.
     host: Option<InProcessHost>,
 }
@@ -32,7 +31,10 @@ impl InProcessBackend {
     /// starts none.
     pub fn new(directory: &Path, host: Option<InProcessHost>) -> Self {
         Self {
-            directory: directory.join(BackendType::InProcess.name()),
+            records: Records {
+                directory: directory.join(BackendType::InProcess.name()),
+                backend: BackendType::InProcess,
+            },
             host,
         }
     }
@@ -42,22 +44,6 @@ impl InProcessBackend {
             backend: BackendType::InProcess,
             why: "only the lead itself (`swarm run`, `swarm lead`) starts teammates in its process"
                 .to_owned(),
-        })
-    }
-
-    fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
-        let spawn_id = spawn_of(&BackendType::InProcess, &pane.id);
-        let spawn_id = spawn_id.ok_or_else(|| PaneError::Invalid {
-            what: "pane id",
-            given: pane.id.to_string(),
-            why: "expected `in-process:` followed by a spawn id",
-        })?;
-        record::read(&self.directory, spawn_id)
-    }
-
-    fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
-        self.record(pane)?.ok_or_else(|| PaneError::Gone {
-            pane: pane.id.clone(),
         })
     }
 
@@ -74,10 +60,9 @@ impl PaneBackend for InProcessBackend {
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
         self.host()?;
-        swarm_os::ensure_private_dir(&self.directory)?;
-        record::write(&self.directory, &Record::empty(spec))?;
+        self.records.create(spec)?;
         Ok(Pane {
-            id: record::pane_id(&BackendType::InProcess, spec.spawn_id),
+            id: self.records.pane_id(spec.spawn_id),
             socket: None,
             position: None,
         })
@@ -86,18 +71,15 @@ impl PaneBackend for InProcessBackend {
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
         command.check()?;
         let host = self.host()?;
-        let mut record = self.existing(pane)?;
-        let file = match &command.log {
-            Some(file) => file.clone(),
-            None => default_log(&self.directory, record.spawn_id),
-        };
+        let mut record = self.records.existing(pane)?;
+        let file = self.records.output_of(command, record.spawn_id);
         let (output, before) = log::open_with_length(&file)?;
         record.log = Some(file);
         record.log_start = before;
         record.end = None;
         record.process = Process::running(std::process::id());
-        record::write(&self.directory, &record)?;
-        host.start(&self.directory, record.spawn_id, |stop| InProcessStart {
+        self.records.write(&record)?;
+        host.start(&self.records, record.spawn_id, |stop| InProcessStart {
             pane: pane.id.clone(),
             command: command.clone(),
             output,
@@ -108,9 +90,8 @@ impl PaneBackend for InProcessBackend {
     }
 
     async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
-        Ok(self
-            .record(pane)?
-            .map_or(PaneStatus::Gone, |record| record.status()))
+        let record = self.records.of(pane)?;
+        Ok(record.map_or(PaneStatus::Gone, |record| record.status()))
     }
 
     async fn capture(
@@ -119,13 +100,13 @@ impl PaneBackend for InProcessBackend {
         lines: Option<usize>,
         escapes: bool,
     ) -> Result<String, PaneError> {
-        self.existing(pane)?.output(lines, escapes)
+        self.records.existing(pane)?.output(lines, escapes)
     }
 
     /// Tells the task to stop and, if it does not, abandons it. A task of another process is told
     /// by the removal of its record, and stops soon after.
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
-        let Some(record) = self.record(pane)? else {
+        let Some(record) = self.records.of(pane)? else {
             return Ok(());
         };
         record.check_owner(pane, owner)?;
@@ -137,38 +118,24 @@ impl PaneBackend for InProcessBackend {
             }
             host.forget(record.spawn_id);
         }
-        record::remove(&self.directory, record.spawn_id)
+        self.records.remove(record.spawn_id)
     }
 
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
-        let Some(record) = self.record(pane)? else {
-            return Ok(PaneStatus::Gone);
-        };
-        if let Some(mut end) = self.end_of(record.spawn_id) {
-            let ended = end.wait_for(Option::is_some).await.ok();
-            if let Some(end) = ended.and_then(|end| end.clone()) {
-                return Ok(end.status());
-            }
-        } else if let (Some(lead), None) = (record.process, &record.end) {
-            // It ends with its process at the latest.
-            let ended = lead.ended().await;
-            ended
-                .map_err(|e| PaneError::io("watch the process of", pane.id.as_str().as_ref(), e))?;
+        // It ends with its lead's process at the latest.
+        match self.records.ended(pane, |spawn| self.end_of(spawn)).await? {
+            Some(status) => Ok(status),
+            None => self.status(pane).await,
         }
-        self.status(pane).await
     }
 
     /// There is no pane to attach to, only a file to follow.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
-        let record = self.record(pane).ok().flatten();
+        let record = self.records.of(pane).ok().flatten();
         record.map_or_else(Vec::new, |record| record.follow_command())
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        record::tagged(&self.directory, &BackendType::InProcess)
-    }
-
-    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
-        Ok(Vec::new())
+        self.records.tagged()
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use tokio::sync::watch;
 
 use super::start::{InProcessStart, InProcessStop, StopSender, StopStage};
 use crate::PaneError;
-use crate::record::{self, End};
+use crate::record::{self, End, Records};
 
 /// Time that a task has to stop by itself.
 const GRACE: Duration = Duration::from_secs(2);
@@ -61,14 +60,15 @@ impl InProcessHost {
         }))
     }
 
-    /// Starts a task that has a record in `directory`. It is told to stop when the record is
+    /// Starts a task that has a record. It is told to stop when the record is
     /// removed, by whichever process.
     pub(super) fn start(
         &self,
-        directory: &Path,
+        records: &Records,
         spawn_id: SpawnId,
         start: impl FnOnce(InProcessStop) -> InProcessStart,
     ) -> Result<(), PaneError> {
+        let directory = &records.directory;
         let record = self.0.watcher.subscribe(directory, record::name(spawn_id));
         let (stop_sender, stop) = StopSender::new();
         let (end_sender, end_receiver) = watch::channel(None);
@@ -77,18 +77,16 @@ impl InProcessHost {
             end: end_receiver,
         };
         let (tasks, start) = (Arc::clone(&self.0), start(stop));
-        let own = directory.to_owned();
+        let own = records.clone();
         let thread = thread::Builder::new().name(spawn_id.to_string());
         let begun = thread.spawn(move || {
             let end = End::exited(tasks.run_caught(start));
-            if let Err(error) = record::end(&own, spawn_id, &end) {
-                tracing::debug!(spawn = %spawn_id, %error, "end of a task not recorded");
-            }
+            own.end(spawn_id, &end);
             end_sender.send_replace(Some(end));
         });
         begun.map_err(|error| PaneError::io("start a thread for a task of", directory, error))?;
         self.0.started.lock().insert(spawn_id, task.clone());
-        tokio::spawn(follow_record(record, directory.to_owned(), spawn_id, task));
+        tokio::spawn(follow_record(record, records.clone(), spawn_id, task));
         Ok(())
     }
 
@@ -156,13 +154,8 @@ impl Task {
 }
 
 /// Stops a task when its record is removed.
-async fn follow_record(
-    mut changes: Subscription,
-    directory: std::path::PathBuf,
-    spawn_id: SpawnId,
-    task: Task,
-) {
-    while record::exists(&directory, spawn_id) {
+async fn follow_record(mut changes: Subscription, records: Records, spawn_id: SpawnId, task: Task) {
+    while records.exists(spawn_id) {
         tokio::select! {
             () = changes.changed() => {}
             () = task.ended() => return,

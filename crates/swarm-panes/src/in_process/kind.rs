@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use swarm_protocol::BackendType;
 
 use super::InProcessBackend;
-use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
+use crate::{BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
 /// Members that are tasks of their lead's process.
 #[derive(Debug)]
@@ -51,9 +51,5 @@ impl BackendKind for InProcess {
 
     fn has_panes(&self) -> bool {
         false
-    }
-
-    async fn check(&self, _facts: &TerminalFacts) -> Option<BackendCheck> {
-        None
     }
 }
