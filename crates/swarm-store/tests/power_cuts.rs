@@ -10,7 +10,7 @@
 
 #[path = "contract/values.rs"]
 mod values;
-#[path = "store/world.rs"]
+#[path = "contract/files/world.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the store")]
 mod world;
 

@@ -1,16 +1,18 @@
-//! What every kind of store promises.
+//! What every kind of store promises, and what only the file kind does.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::assigning_clones,
-    reason = "these functions are tests: they end with a panic and need not be fast"
+    clippy::print_stdout,
+    reason = "these functions are tests: they end with a panic and need not be fast; child processes print"
 )]
 
 mod calls;
 mod claims;
 mod deaths;
 mod exchange;
+mod files;
 mod grants;
 mod hub;
 mod hub_blobs;

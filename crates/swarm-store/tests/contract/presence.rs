@@ -45,6 +45,11 @@ pub(crate) fn the_state_of_a_member_follows_from_lock_and_report(world: &World) 
         Liveness::Dead,
         "its name's life file is in the hands of another spawn"
     );
+    let lead = world.live("team-lead", SpawnId::random());
+    let seen = world.handle().view().block_on().unwrap().members;
+    assert!(seen[1].process.is_none());
+    assert!(seen[0].process.is_some(), "the lead has no spawn ID");
+    drop(lead);
 }
 
 pub(crate) fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before(world: &World) {

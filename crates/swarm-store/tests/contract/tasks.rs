@@ -293,7 +293,7 @@ pub(crate) fn numbers_are_given_once(world: &World) {
 }
 
 /// Tasks of which each waits for the previous one.
-fn long_chain(count: usize) -> Vec<NewTask> {
+pub(crate) fn long_chain(count: usize) -> Vec<NewTask> {
     let task = |place: usize| NewTask {
         after: place.checked_sub(1).into_iter().collect(),
         ..new_task(&format!("part {place}"), &[])

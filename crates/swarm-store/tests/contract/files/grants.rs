@@ -9,7 +9,7 @@ use swarm_protocol::{
 };
 use swarm_store::{AnswerLookup, BlockOn as _, StoreError};
 
-use crate::world::{World, name};
+use crate::files::world::{World, name};
 
 /// An open request of `alice`.
 pub(crate) fn asked(id: &str, spawn_id: SpawnId) -> RequestRecord {

@@ -6,7 +6,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberState};
 use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
 
-use crate::world::{World, name};
+use crate::files::world::{World, name};
 
 #[test]
 fn a_view_has_liveness_unread_mail_and_whether_to_reconcile() {
@@ -40,21 +40,6 @@ fn a_view_has_liveness_unread_mail_and_whether_to_reconcile() {
     let seen = store.team(team).view().block_on().unwrap();
     assert!(!seen.needs_reconcile);
     assert_eq!(seen.members[1].state, MemberState::Dead);
-}
-
-#[test]
-fn a_life_lock_held_by_another_spawn_does_not_count() {
-    let world = World::new();
-    let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
-    let spawn = world.join("alice");
-    let _other = world.live("alice", swarm_protocol::SpawnId::random());
-    let seen = world.handle().view().block_on().unwrap();
-    let alice = &seen.members[1];
-    assert_eq!(alice.member.spawn_id(), Some(spawn));
-    assert_eq!(alice.liveness, Liveness::Dead);
-    assert!(alice.process.is_none());
-    // The lead does not have a spawn ID.
-    assert!(seen.members[0].process.is_some());
 }
 
 #[test]

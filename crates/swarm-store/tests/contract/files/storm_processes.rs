@@ -9,8 +9,8 @@ use serde_json::Value;
 use swarm_protocol::{MessageId, TaskStatus};
 use swarm_store::BlockOn as _;
 
-use crate::children::Child;
-use crate::world::{Ends, World, message_ids, name, new_task};
+use crate::files::children::Child;
+use crate::files::world::{Ends, World, message_ids, name, new_task};
 
 fn start_all(role: &str, world: &World, count: usize) -> Vec<Child> {
     let mut children: Vec<Child> = (0..count)

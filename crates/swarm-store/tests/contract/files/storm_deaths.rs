@@ -11,8 +11,8 @@ use swarm_protocol::{TaskId, TeamConfig};
 use swarm_store::BlockOn as _;
 use uuid::Uuid;
 
-use crate::children::{Child, MANY};
-use crate::world::{Ends, World, message_ids, name};
+use crate::files::children::{Child, MANY};
+use crate::files::world::{Ends, World, message_ids, name};
 
 /// Number of kills in one test.
 const DEATHS: usize = 25;

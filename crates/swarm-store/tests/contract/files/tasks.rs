@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use swarm_protocol::{Event, NewTask, SpawnId, TaskStatus};
+use swarm_protocol::{Event, SpawnId, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, StoreError, TaskChange, TaskUpdated, TeamStore};
 
-use crate::world::{World, id, name, new_task};
+use crate::files::world::{World, id, name, new_task};
+use crate::tasks::long_chain;
 
 fn status(status: TaskStatus) -> TaskChange {
     TaskChange {
@@ -123,15 +124,6 @@ fn a_later_spawn_of_the_same_name_is_a_different_actor() {
         .block_on()
         .unwrap_err();
     assert!(matches!(error, StoreError::Taken { .. }), "{error}");
-}
-
-/// The maximum number of tasks in one call, each blocked by the previous one.
-fn long_chain(count: usize) -> Vec<NewTask> {
-    let task = |place: usize| NewTask {
-        after: place.checked_sub(1).into_iter().collect(),
-        ..new_task(&format!("part {place}"), &[])
-    };
-    (0..count).map(task).collect()
 }
 
 #[test]

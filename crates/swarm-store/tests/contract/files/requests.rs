@@ -3,12 +3,12 @@
 use swarm_protocol::{Answer, AnsweredBy, RequestRecord, SpawnId, UnixMs};
 use swarm_store::{BlockOn as _, TeamStore};
 
-use crate::world::World;
+use crate::files::world::World;
 
 fn request(id: &str, asked_at: u64) -> RequestRecord {
     RequestRecord {
         asked_at: UnixMs(asked_at),
-        ..crate::grants::asked(id, SpawnId::random())
+        ..crate::files::grants::asked(id, SpawnId::random())
     }
 }
 

@@ -3,9 +3,9 @@
 use swarm_protocol::{Answer, AnsweredBy, TaskStatus};
 use swarm_store::{BlockOn as _, Draft, TaskChange, TeamStore};
 
-use crate::grants::asked;
-use crate::recorder::left_open;
-use crate::world::{World, id, name, new_member, new_task, new_team, store_at};
+use crate::files::grants::asked;
+use crate::files::recorder::left_open;
+use crate::files::world::{World, id, name, new_member, new_task, new_team, store_at};
 
 #[track_caller]
 fn assert_durable<T>(world: &World, work: impl FnOnce() -> T) -> T {

@@ -11,7 +11,7 @@ use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop;
 
-use crate::world::{World, id, name};
+use crate::files::world::{World, id, name};
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().build().unwrap()

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use swarm_protocol::{CostRecord, Money, UnixMs, Usage};
 use swarm_store::{BlockOn as _, Cursor};
 
-use crate::world::{World, name};
+use crate::files::world::{World, name};
 
 fn cost(member: &str, dollars: f64) -> CostRecord {
     CostRecord {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_store::{BlockOn as _, Draft, TeamStore};
 
-use crate::world::{World, id, name};
+use crate::files::world::{World, id, name};
 
 /// The state after a delete was killed with the tasks archived and the team moved away.
 fn half_deleted() -> (World, PathBuf) {

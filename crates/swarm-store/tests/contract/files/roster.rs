@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{ErrorKind, MemberState};
 use swarm_store::{BlockOn as _, Draft, TeamStore};
 
-use crate::world::{World, name, new_member};
+use crate::files::world::{World, name, new_member};
 
 #[test]
 fn fields_of_others_survive_every_change_of_the_roster() {

@@ -1,15 +1,13 @@
 //! Reconciliation after deaths.
 
 use std::fs;
-use std::sync::Barrier;
-use std::thread;
 
 use swarm_os::Liveness;
-use swarm_protocol::{Event, MemberState, SpawnId, TaskStatus, UnixMs};
-use swarm_store::{Actor, BlockOn as _, ReconcileReport, TaskChange};
+use swarm_protocol::{Event, MemberState, SpawnId};
+use swarm_store::{Actor, BlockOn as _, ReconcileReport};
 
-use crate::children::Child;
-use crate::world::{World, id, name, new_member};
+use crate::files::children::Child;
+use crate::files::world::{World, id, name};
 
 fn member(world: &World, called: &str, spawn: SpawnId) -> Actor {
     Actor::member(&world.team, name(called), Some(spawn))
@@ -28,76 +26,24 @@ fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
 }
 
 #[test]
-fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released() {
+fn l6_a_killed_member_is_dead_immediately() {
     let world = World::new();
     let spawn = world.join("alice");
     let mut child = Child::start("lives", &world.root, "alice");
     child.hear_ready();
-    assert_eq!(
-        world.handle().reconcile().block_on().unwrap(),
-        ReconcileReport::default()
-    );
-    assert_eq!(
-        world.handle().liveness(&name("alice")).block_on().unwrap(),
-        Liveness::Alive
-    );
-    world.create("begun", &[]);
-    world.create("assigned", &[]);
-    let alice = member(&world, "alice", spawn);
-    world.handle().claim(&id(1), &alice).block_on().unwrap();
-    let assign = TaskChange {
-        owner: Some(name("alice")),
-        ..TaskChange::default()
-    };
-    world
-        .handle()
-        .update_task(&id(2), assign, &world.person())
-        .block_on()
-        .unwrap();
+    let team = world.handle();
+    let nothing = team.reconcile().block_on().unwrap();
+    assert_eq!(nothing, ReconcileReport::default());
+    let alive = team.liveness(&name("alice")).block_on().unwrap();
+    assert_eq!(alive, Liveness::Alive);
     child.kill();
-    let view = &world.handle().member_view().block_on().unwrap()[1];
+    let view = &team.member_view().block_on().unwrap()[1];
     assert_eq!(
         (view.state, view.liveness),
         (MemberState::Dead, Liveness::Dead)
     );
-
-    let together = Barrier::new(8);
-    let reports: Vec<ReconcileReport> = thread::scope(|scope| {
-        let runs: Vec<_> = (0..8)
-            .map(|_| {
-                scope.spawn(|| {
-                    together.wait();
-                    world.handle().reconcile().block_on().unwrap()
-                })
-            })
-            .collect();
-        runs.into_iter().map(|run| run.join().unwrap()).collect()
-    });
-    let reported: Vec<_> = reports.iter().flat_map(|report| &report.died).collect();
-    assert_eq!(reported.len(), 1, "one of eight tells of the death");
-    assert_eq!(reported[0].released, [id(1), id(2)]);
-    assert!(!reported[0].in_order);
-    let events = deaths(&world, spawn);
-    assert_eq!(events.len(), 1);
-    assert!(matches!(&events[0], Event::MemberDied { released, .. } if released.len() == 2));
-
-    let tasks = world.handle().tasks().block_on().unwrap().tasks;
-    assert_eq!(tasks[0].swarm().attempt, 1);
-    assert_eq!(tasks[1].swarm().attempt, 0, "it had not been begun");
-    for task in &tasks {
-        assert_eq!(
-            (task.owner.as_deref(), task.status),
-            (None, TaskStatus::Pending)
-        );
-    }
-    let config = world.handle().config().block_on().unwrap();
-    let mark = config
-        .member(&name("alice"))
-        .unwrap()
-        .swarm
-        .clone()
-        .unwrap();
-    assert!(mark.died_at.is_some());
+    let died = team.reconcile().block_on().unwrap().died;
+    assert!(matches!(&died[..], [gone] if gone.spawn_id == spawn && !gone.in_order));
 }
 
 fn told(world: &World) -> Vec<String> {
@@ -166,36 +112,4 @@ fn a_death_that_was_half_entered_is_entered_once() {
     assert_eq!(deaths(&world, spawn).len(), 1);
     let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.swarm().attempt, 1);
-}
-
-#[test]
-fn an_expired_reservation_of_a_dead_spawner_is_rolled_back() {
-    let world = World::new();
-    let mut mine = new_member("mine");
-    mine.reservation.deadline = UnixMs(1);
-    let spawn_of_mine = mine.spawn_id;
-    world.handle().reserve(mine).block_on().unwrap();
-    let mut spawner = Child::start("reserves and dies", &world.root, "orphan");
-    spawner.hear_ready();
-    assert_eq!(world.unread("orphan").len(), 1);
-    assert_eq!(
-        world.handle().reconcile().block_on().unwrap(),
-        ReconcileReport::default()
-    );
-    spawner.kill();
-    let report = world.handle().reconcile().block_on().unwrap();
-    assert_eq!(report.rolled_back.len(), 1);
-    assert_eq!(report.rolled_back[0].member, name("orphan"));
-    let names = world.handle().config().block_on().unwrap().names();
-    assert_eq!(
-        names,
-        [name("team-lead"), name("mine")],
-        "its spawner lives"
-    );
-    assert!(!world.inbox_path("orphan").exists());
-    assert_eq!(
-        world.handle().reconcile().block_on().unwrap(),
-        ReconcileReport::default()
-    );
-    world.commit(spawn_of_mine);
 }

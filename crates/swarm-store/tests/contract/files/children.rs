@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use swarm_protocol::{MemberName, SpawnId, TaskStatus};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
-use crate::world::{World, id, name, new_task};
+use crate::files::world::{World, id, name, new_task};
 
 const ROLE: &str = "SWARM_STORE_ROLE";
 const ROOT: &str = "SWARM_STORE_ROOT";
@@ -27,7 +27,12 @@ pub(crate) struct Child {
 impl Child {
     pub(crate) fn start(role: &str, root: &Path, called: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "children::child", "--nocapture"])
+            .args([
+                "--ignored",
+                "--exact",
+                "files::children::child",
+                "--nocapture",
+            ])
             .arg("--test-threads=1")
             .env(ROLE, role)
             .env(ROOT, root)
@@ -115,7 +120,6 @@ fn child() {
         "hammers" => hammer(&world, &called),
         "makes many" => make_many(&world),
         "churns the roster" => churn(&world, &called),
-        "reserves and dies" => reserve(&world, &called),
         _ => panic!("no such role: {role}"),
     }
 }
@@ -239,14 +243,4 @@ fn churn(world: &World, called: &str) {
             .unwrap();
         say("removed");
     }
-}
-
-/// Reserves an entry with a deadline that expires immediately.
-fn reserve(world: &World, called: &str) {
-    let mut new = crate::world::new_member(called);
-    new.reservation.deadline = swarm_protocol::UnixMs(1);
-    new.prompt = Some(Draft::new("team-lead", "begin"));
-    world.handle().reserve(new).block_on().unwrap();
-    say("ready");
-    wait_for_word();
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::{Event, SpawnId};
 use swarm_store::{BlockOn as _, Draft, TeamStore};
 
+use crate::files::world::{World, name, new_member, new_task};
 use crate::values::life_record;
-use crate::world::{World, name, new_member, new_task};
 
 /// Operations that write to a team, one for each code path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use swarm_protocol::Event;
 use swarm_store::BlockOn as _;
 
-use crate::world::World;
+use crate::files::world::World;
 
 #[test]
 fn a_line_cut_short_by_a_death_spoils_no_other() {
