@@ -1,10 +1,10 @@
 //! The task list of a team in records.
 
-use swarm_protocol::{Event, Member, NewTask, Task, TaskId, TeamConfig};
+use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
 
 use super::team::RecordsTeam;
 use super::values::{self, TasksValue};
-use crate::tasks::{Plan, Planner, Returned, new_tasks, require_current, return_tasks};
+use crate::tasks::{CurrentActor, Plan, Planner, Returned, new_tasks, return_tasks};
 use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
 
 impl RecordsTeam {
@@ -40,8 +40,8 @@ impl RecordsTeam {
 
     pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         let tasks = self.read(&values::tasks())?;
-        let config = self.roster_of(&tasks, by)?;
-        let planner = self.planner(&tasks.list, (&config, by));
+        let actor = self.current(&tasks, by)?;
+        let planner = actor.planner(&tasks.list);
         planner.update(id, change).map(drop)
     }
 
@@ -113,31 +113,15 @@ impl RecordsTeam {
         Ok(released.split_off(before))
     }
 
-    fn planner<'a>(
-        &'a self,
-        list: &'a TaskList,
-        (config, by): (&'a TeamConfig, &'a Actor),
-    ) -> Planner<'a> {
-        Planner {
-            team: &self.team,
-            config,
-            list,
-            by,
-            now: self.now(),
-        }
-    }
-
-    /// Returns the roster, in which the actor is. It is read after the list: a spawn is ended in the
-    /// list before it leaves the roster.
-    fn roster_of(&self, tasks: &TasksValue, by: &Actor) -> Result<TeamConfig> {
+    /// The roster is read after the list: a spawn is ended in the list before it leaves the roster.
+    fn current<'a>(&'a self, tasks: &TasksValue, by: &'a Actor) -> Result<CurrentActor<'a>> {
         if let Some(spawn_id) = by.spawn_id.filter(|spawn| tasks.ended.contains_key(spawn)) {
             return Err(StoreError::SpawnGone {
                 team: self.team.clone(),
                 spawn_id,
             });
         }
-        let config = self.config()?;
-        require_current(&self.team, by, &config).map(|()| config)
+        CurrentActor::new(&self.team, self.config()?, by, self.now())
     }
 
     fn change_tasks<R>(
@@ -146,8 +130,8 @@ impl RecordsTeam {
         plan: impl Fn(Planner<'_>, &TasksValue) -> Result<Plan<R>>,
     ) -> Result<R> {
         self.change(&values::tasks(), |tasks, events| {
-            let config = self.roster_of(tasks, by)?;
-            let plan = plan(self.planner(&tasks.list, (&config, by)), tasks)?;
+            let actor = self.current(tasks, by)?;
+            let plan = plan(actor.planner(&tasks.list), tasks)?;
             tasks.apply(plan.writes);
             events.extend(plan.events);
             plan.letters

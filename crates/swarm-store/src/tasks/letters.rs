@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{
     ControlFrame, InboxEntry, Member, MemberName, MessageId, Task, TaskAssignment, TaskState,
-    TaskStatus, TeamConfig, TeamName, UnixMs, unverified,
+    TaskStatus, unverified,
 };
 
-use super::{Actor, TaskList};
+use super::{CurrentActor, TaskList};
 use crate::Draft;
 
 /// A message of a change of the task list.
@@ -16,15 +16,7 @@ pub(crate) struct Letter {
     pub(crate) entry: InboxEntry,
 }
 
-/// Writes the messages of a change by an actor.
-pub(super) struct Notices<'a> {
-    pub(super) team: &'a TeamName,
-    pub(super) config: &'a TeamConfig,
-    pub(super) by: &'a Actor,
-    pub(super) now: UnixMs,
-}
-
-impl Notices<'_> {
+impl CurrentActor<'_> {
     /// Notifies the owner of a task that was assigned to it. A blocked task is announced when it
     /// becomes unblocked.
     pub(super) fn assignment(&self, list: &TaskList, task: &Task) -> Option<Letter> {

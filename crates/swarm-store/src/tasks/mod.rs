@@ -13,7 +13,7 @@ mod rules;
 mod types;
 
 pub(crate) use create::{NewTasks, new_tasks};
-pub(crate) use fence::require_current;
+pub(crate) use fence::CurrentActor;
 pub(crate) use graph::add_edges;
 pub(crate) use letters::Letter;
 pub(crate) use plan::{Plan, Planner, return_tasks};

@@ -1,16 +1,16 @@
 //! Changes of the task list as functions of the list. No I/O: a store reads the list, plans, and
 //! writes the plan if the list has not changed meanwhile.
 
-use swarm_protocol::{Event, Task, TaskId, TaskState, TaskStatus, TeamConfig, TeamName, UnixMs};
+use swarm_protocol::{Event, Task, TaskId, TaskState, TaskStatus};
 
 use super::change::{Edit, OWN_KEY};
 use super::create::NewTasks;
 use super::graph::{Graph, add_edges};
-use super::letters::{Letter, Notices};
+use super::letters::Letter;
 use super::notes::{changes, unblocked};
 use super::release::Returned;
 use super::rules::{self, Holder};
-use super::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Writes};
+use super::{CurrentActor, StatusChange, TaskChange, TaskList, TaskUpdated, Writes};
 use crate::{Result, StoreError};
 
 /// A change that the rules allow.
@@ -50,12 +50,15 @@ impl<T> Plan<T> {
 /// Plans changes of a list by an actor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planner<'a> {
-    pub(crate) team: &'a TeamName,
-    pub(crate) config: &'a TeamConfig,
+    pub(crate) actor: &'a CurrentActor<'a>,
     /// The list, or the part of it that the change concerns.
     pub(crate) list: &'a TaskList,
-    pub(crate) by: &'a Actor,
-    pub(crate) now: UnixMs,
+}
+
+impl<'a> CurrentActor<'a> {
+    pub(crate) fn planner(&'a self, list: &'a TaskList) -> Planner<'a> {
+        Planner { actor: self, list }
+    }
 }
 
 impl Planner<'_> {
@@ -90,7 +93,7 @@ impl Planner<'_> {
         let created = new.map(|task| Event::TaskCreated {
             task: task.id,
             subject: task.subject.clone(),
-            by: self.by.name().to_string(),
+            by: self.actor.by.name().to_string(),
             record: Some(Box::new(task.clone())),
         });
         let events = created.chain(self.changes(&writes)).collect();
@@ -109,13 +112,13 @@ impl Planner<'_> {
         self.connect(&mut after, id, change)?;
         let edit = Edit {
             list: &after,
-            by: self.by,
-            now: self.now,
+            by: self.actor.by,
+            now: self.actor.now,
         };
-        let task = edit.apply(change, after.require(self.team, id)?.clone())?;
+        let task = edit.apply(change, after.require(self.actor.team, id)?.clone())?;
         replace(&mut after, task);
         let writes = sealed(self.list, &mut after);
-        let task = after.require(self.team, id)?.clone();
+        let task = after.require(self.actor.team, id)?.clone();
         let (from, to) = (self.list.state(old), after.state(&task));
         let result = TaskUpdated {
             status_change: (from != to).then_some(StatusChange { from, to }),
@@ -128,9 +131,9 @@ impl Planner<'_> {
             task,
         };
         let is_assigned = result.changed_fields.contains(&"owner");
-        let assignment = is_assigned.then(|| self.notices().assignment(&after, &result.task));
+        let assignment = is_assigned.then(|| self.actor.assignment(&after, &result.task));
         let mut letters: Vec<Letter> = assignment.flatten().into_iter().collect();
-        letters.extend(self.notices().unblocked(&after, &result.unblocked));
+        letters.extend(self.actor.unblocked(&after, &result.unblocked));
         Ok(Plan {
             letters,
             ..self.changed(writes, result)
@@ -142,8 +145,7 @@ impl Planner<'_> {
         let mut plan = Plan::nothing(());
         for id in ids {
             let task = self.require(*id)?;
-            plan.letters
-                .extend(self.notices().assignment(self.list, task));
+            plan.letters.extend(self.actor.assignment(self.list, task));
         }
         Ok(plan)
     }
@@ -151,19 +153,19 @@ impl Planner<'_> {
     /// Claims a task. Writes nothing if the actor already works on it.
     pub(crate) fn claim(&self, id: TaskId) -> Result<Plan<Task>> {
         let before = self.require(id)?;
-        if !rules::is_claimable(self.list, before, self.by)? {
+        if !rules::is_claimable(self.list, before, self.actor.by)? {
             return Ok(self.changed(Writes::new(), before.clone()));
         }
         let mut task = before.clone();
-        let by = self.by;
-        rules::start(&mut task, &by.agent_id, by.spawn_id, self.now);
+        let by = self.actor.by;
+        rules::start(&mut task, &by.agent_id, by.spawn_id, self.actor.now);
         let mut plan = self.replaced(before, task);
         // A member of another program that runs this command itself needs no message.
-        let member = self.config.member(by.name());
+        let member = self.actor.config.member(by.name());
         let is_ours = member.is_some_and(|member| member.swarm.is_some());
         if is_ours && !before.is_owned_by(&by.agent_id) {
             plan.letters
-                .extend(self.notices().assignment(self.list, &plan.result));
+                .extend(self.actor.assignment(self.list, &plan.result));
         }
         Ok(plan)
     }
@@ -177,7 +179,7 @@ impl Planner<'_> {
         let held_by = |wanted: Holder| {
             let tasks = self.list.tasks.iter().filter(is_free);
             tasks
-                .filter(move |task| rules::holder(task, self.by) == wanted)
+                .filter(move |task| rules::holder(task, self.actor.by) == wanted)
                 .map(|task| task.id)
         };
         held_by(Holder::Actor)
@@ -191,13 +193,13 @@ impl Planner<'_> {
         if before.status == TaskStatus::Completed {
             return Err(StoreError::TaskResolved { id });
         }
-        rules::require_charge(before, self.by)?;
+        rules::require_charge(before, self.actor.by)?;
         let mut task = before.clone();
         rules::give_back(&mut task);
         let mut plan = self.replaced(before, task);
         if self.list.state(&plan.result) == TaskState::Pending {
             let released = std::slice::from_ref(&plan.result);
-            plan.letters = self.notices().unblocked(self.list, released);
+            plan.letters = self.actor.unblocked(self.list, released);
         }
         Ok(plan)
     }
@@ -206,9 +208,9 @@ impl Planner<'_> {
     pub(crate) fn delete(&self, id: TaskId) -> Result<Plan<Vec<Task>>> {
         let task = self.require(id)?;
         if task.status == TaskStatus::InProgress {
-            rules::require_charge(task, self.by)?;
+            rules::require_charge(task, self.actor.by)?;
         }
-        rules::require_own_checks(task, self.by)?;
+        rules::require_own_checks(task, self.actor.by)?;
         let mut writes = Writes::from([(id, None)]);
         let mut after = TaskList::default();
         for old in self.list.tasks.iter().filter(|old| old.id != id) {
@@ -222,29 +224,20 @@ impl Planner<'_> {
         }
         let result = unblocked(self.list, &after);
         let mut plan = self.changed(writes, result);
-        plan.letters = self.notices().unblocked(&after, &plan.result);
+        plan.letters = self.actor.unblocked(&after, &plan.result);
         plan.events.push(Event::TaskDeleted {
             task: id,
-            by: self.by.name().to_string(),
+            by: self.actor.by.name().to_string(),
         });
         Ok(plan)
     }
 
-    fn notices(&self) -> Notices<'_> {
-        Notices {
-            team: self.team,
-            config: self.config,
-            by: self.by,
-            now: self.now,
-        }
-    }
-
     fn require(&self, id: TaskId) -> Result<&Task> {
-        self.list.require(self.team, id)
+        self.list.require(self.actor.team, id)
     }
 
     fn changes(&self, writes: &Writes) -> Vec<Event> {
-        changes(self.list, writes, self.by.name().as_str())
+        changes(self.list, writes, self.actor.by.name().as_str())
     }
 
     fn changed<T>(&self, writes: Writes, result: T) -> Plan<T> {
@@ -269,8 +262,8 @@ impl Planner<'_> {
         let awaited = change.add_blocked_by.iter().map(|other| (id, *other));
         let mut graph = Graph::of(&list.tasks);
         for (task, blocker) in waiting.chain(awaited) {
-            let mut task = list.require(self.team, task)?.clone();
-            let mut blocker = list.require(self.team, blocker)?.clone();
+            let mut task = list.require(self.actor.team, task)?.clone();
+            let mut blocker = list.require(self.actor.team, blocker)?.clone();
             graph
                 .connect(task.id, blocker.id)
                 .map_err(|path| StoreError::Cycle { path })?;

@@ -7,7 +7,7 @@ use swarm_protocol::{NewTask, Task, TaskId, TeamConfig};
 
 use super::files::id_of;
 use crate::file::team::{FileTeam, is_there};
-use crate::tasks::{NewTasks, Plan, Planner, Returned, new_tasks, require_current, return_tasks};
+use crate::tasks::{CurrentActor, NewTasks, Plan, Returned, new_tasks, return_tasks};
 use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
 
 impl FileTeam {
@@ -20,9 +20,9 @@ impl FileTeam {
             };
         }
         self.with_list_lock(|held| {
-            let config = self.roster_of(by)?;
+            let actor = self.current(by)?;
             let made = new_tasks(new, self.next_numbers(new.len())?, by)?;
-            self.write_new(held, &made, (&config, by))
+            self.write_new(held, &made, &actor)
         })
     }
 
@@ -65,10 +65,10 @@ impl FileTeam {
         let touched: BTreeSet<TaskId> = edges.copied().chain([id]).collect();
         let touched: Vec<TaskId> = touched.into_iter().collect();
         self.change_list(|held| {
-            let config = self.roster_of(by)?;
+            let actor = self.current(by)?;
             self.with_task_locks(held, &touched, || {
-                let list = self.concerned(&config, id, change)?;
-                let planner = self.planner(&list, (&config, by));
+                let list = self.concerned(&actor.config, id, change)?;
+                let planner = actor.planner(&list);
                 self.put_plan(held, planner.update(id, change)?)
             })
         })
@@ -76,23 +76,23 @@ impl FileTeam {
 
     pub(crate) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.with_list_lock(|_| {
-            let config = self.roster_of(by)?;
-            let list = self.concerned(&config, id, change)?;
-            let planner = self.planner(&list, (&config, by));
+            let actor = self.current(by)?;
+            let list = self.concerned(&actor.config, id, change)?;
+            let planner = actor.planner(&list);
             planner.update(id, change).map(drop)
         })
     }
 
     pub(crate) fn claim(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.change_list(|held| self.claim_held(held, id, (&self.roster_of(by)?, by)))
+        self.change_list(|held| self.claim_held(held, id, &self.current(by)?))
     }
 
     pub(crate) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
         self.change_list(|held| {
-            let config = self.roster_of(by)?;
+            let actor = self.current(by)?;
             let list = self.read_all_tasks()?;
-            for id in self.planner(&list, (&config, by)).candidates() {
-                match self.claim_held(held, id, (&config, by)) {
+            for id in actor.planner(&list).candidates() {
+                match self.claim_held(held, id, &actor) {
                     // Another program, which does not take the list lock, claimed it first.
                     Err(
                         StoreError::Taken { .. }
@@ -110,10 +110,10 @@ impl FileTeam {
 
     pub(crate) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
         self.change_list(|held| {
-            let config = self.roster_of(by)?;
+            let actor = self.current(by)?;
             self.with_task_locks(held, &[id], || {
-                let list = self.read_related(&config, &[id])?;
-                let planner = self.planner(&list, (&config, by));
+                let list = self.read_related(&actor.config, &[id])?;
+                let planner = actor.planner(&list);
                 self.put_plan(held, planner.release(id)?)
             })
         })
@@ -121,13 +121,13 @@ impl FileTeam {
 
     pub(crate) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
         self.change_list(|held| {
-            let config = self.roster_of(by)?;
+            let actor = self.current(by)?;
             let mut touched = neighbours(&self.read_all_tasks()?, id);
             touched.insert(id);
             let touched: Vec<TaskId> = touched.into_iter().collect();
             self.with_task_locks(held, &touched, || {
                 let list = self.read_all_tasks()?;
-                let plan = self.planner(&list, (&config, by)).delete(id)?;
+                let plan = actor.planner(&list).delete(id)?;
                 self.raise_mark(held, self.highest_given()?)?;
                 self.put_plan(held, plan)
             })
@@ -136,9 +136,9 @@ impl FileTeam {
 
     pub(crate) fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
         self.change_list(|held| {
-            let config = self.roster_of(by)?;
-            let list = self.read_related(&config, ids)?;
-            let planner = self.planner(&list, (&config, by));
+            let actor = self.current(by)?;
+            let list = self.read_related(&actor.config, ids)?;
+            let planner = actor.planner(&list);
             self.put_plan(held, planner.announce(ids)?)
         })
     }
@@ -165,32 +165,16 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    fn planner<'a>(
-        &'a self,
-        list: &'a TaskList,
-        (config, by): (&'a TeamConfig, &'a Actor),
-    ) -> Planner<'a> {
-        Planner {
-            team: &self.team,
-            config,
-            list,
-            by,
-            now: self.now(),
-        }
-    }
-
-    /// Returns the roster, in which the actor is. Requires the list's lock, under which members are
-    /// removed from it.
-    fn roster_of(&self, by: &Actor) -> Result<TeamConfig> {
-        let config = self.read_config()?;
-        require_current(&self.team, by, &config).map(|()| config)
+    /// Requires the list's lock, under which members are removed from the roster.
+    fn current<'a>(&'a self, by: &'a Actor) -> Result<CurrentActor<'a>> {
+        CurrentActor::new(&self.team, self.read_config()?, by, self.now())
     }
 
     fn write_new(
         &self,
         held: &LockGuard,
         made: &NewTasks,
-        by: (&TeamConfig, &Actor),
+        actor: &CurrentActor<'_>,
     ) -> Result<Vec<TaskId>> {
         let blockers = made.values().flat_map(|task| &task.blocked_by).copied();
         let known: BTreeSet<TaskId> = blockers.filter(|id| !made.contains_key(id)).collect();
@@ -203,7 +187,7 @@ impl FileTeam {
             } else {
                 self.read_all_tasks()?
             };
-            let plan = self.planner(&list, by).create(made)?;
+            let plan = actor.planner(&list).create(made)?;
             if let Some(last) = made.keys().last() {
                 self.raise_mark(held, last.number())?;
             }
@@ -211,10 +195,10 @@ impl FileTeam {
         })
     }
 
-    fn claim_held(&self, held: &LockGuard, id: TaskId, by: (&TeamConfig, &Actor)) -> Result<Task> {
+    fn claim_held(&self, held: &LockGuard, id: TaskId, actor: &CurrentActor<'_>) -> Result<Task> {
         self.with_task_locks(held, &[id], || {
-            let list = self.read_related(by.0, &[id])?;
-            self.put_plan(held, self.planner(&list, by).claim(id)?)
+            let list = self.read_related(&actor.config, &[id])?;
+            self.put_plan(held, actor.planner(&list).claim(id)?)
         })
     }
 
