@@ -20,6 +20,7 @@ mod hub_worktrees;
 mod interop;
 mod long_runs;
 mod mcp;
+mod nodes;
 mod pages;
 mod pains;
 mod prompt_cache;

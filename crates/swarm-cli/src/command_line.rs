@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_protocol::TeamName;
+use swarm_protocol::{MemberName, TeamName};
 
 use crate::failure::Failure;
 use crate::identity::Acting;
@@ -27,6 +27,15 @@ impl RanCommand {
     }
 }
 
+/// A command that others may let a node run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OrderedCommand {
+    /// `swarm spawn` of this member.
+    Spawn(MemberName),
+    /// A command about a member that runs already.
+    Other,
+}
+
 /// The commands of swarm.
 pub(crate) trait CommandLine: Send + Sync {
     /// Returns the names of the commands in the help.
@@ -34,6 +43,12 @@ pub(crate) trait CommandLine: Send + Sync {
 
     /// Returns whether a command has this name.
     fn has(&self, name: &str) -> bool;
+
+    /// Parses a command for a node, without `swarm`.
+    ///
+    /// # Errors
+    /// If it is not valid, or others may not let a node run it.
+    fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure>;
 
     /// Runs a line without `swarm` in a directory on behalf of `acting`, in a team unless it names
     /// another one. With `has_terminal` it may open the person's editor.

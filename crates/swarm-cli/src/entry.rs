@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::commands::{Args, TypedCommands, answer_shell, with_tip};
 use crate::environment;
 use crate::failure::Failure;
+use crate::ordered::end_with_node;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
 use crate::own_process::VERSION;
 use crate::short_forms::{parse, written_out};
@@ -28,6 +29,7 @@ pub fn main_impl() -> ExitCode {
     if let Some(answered) = answer_shell(Args::with_all_arguments) {
         return answered;
     }
+    end_with_node();
     let has_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let words = written_out(std::env::args_os().collect(), has_terminal);
     let args = match parse(&words) {

@@ -7,7 +7,7 @@ use swarm_config::ConfigError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
 use swarm_store::StoreError;
-use swarm_supervisor::LeadError;
+use swarm_supervisor::{LeadError, NodeError};
 use swarm_team::SendError;
 use swarm_worktree::{SlugError, WorktreeError};
 
@@ -157,6 +157,19 @@ impl From<LeadError> for Failure {
                 failure.with_worktree_hint(cause)
             }
             error => Self::new(error.kind(), with_causes(&error)),
+        }
+    }
+}
+
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Self {
+        match error {
+            NodeError::Store(error) => error.into(),
+            error => Self {
+                kind: error.kind(),
+                message: error.to_string(),
+                hint: error.hint(),
+            },
         }
     }
 }

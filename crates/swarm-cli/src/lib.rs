@@ -25,6 +25,7 @@ mod logging;
 mod models;
 mod nearest;
 mod occupants;
+mod ordered;
 mod output;
 mod output_style;
 mod own_process;

@@ -66,6 +66,9 @@ pub struct TemplateMember {
     /// Working directory, relative to the current one.
     #[serde(default)]
     pub cwd: Option<String>,
+    /// Node of the team's hub, or a label.
+    #[serde(default)]
+    pub on: Option<String>,
     /// Initial prompt.
     #[serde(default)]
     pub prompt: Option<String>,

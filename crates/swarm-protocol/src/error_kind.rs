@@ -33,6 +33,23 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Returns the category with an exit code; for other codes [`Self::Internal`].
+    pub fn of_exit_code(code: u8) -> Self {
+        let all = [
+            Self::Usage,
+            Self::NotFound,
+            Self::Conflict,
+            Self::Refused,
+            Self::TimedOut,
+            Self::Environment,
+            Self::Damaged,
+            Self::AgentFailed,
+            Self::Interrupted,
+        ];
+        let found = all.into_iter().find(|kind| kind.exit_code().0 == code);
+        found.unwrap_or(Self::Internal)
+    }
+
     /// Returns the exit code of this category.
     pub fn exit_code(self) -> ExitCode {
         ExitCode(match self {

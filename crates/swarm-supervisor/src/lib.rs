@@ -6,6 +6,7 @@ mod error;
 mod handover;
 mod leadership;
 mod merger;
+mod nodes;
 mod process_list;
 mod published;
 mod reconcile;
@@ -20,6 +21,9 @@ pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
+pub use nodes::{
+    NodeError, NodeState, OrderWait, choose_any, choose_node, node_of, order, repository_at,
+};
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
     lead_marks, lead_standing, process_list, reap,

@@ -36,8 +36,8 @@ pub(super) struct Input {
     /// Permission mode, at most your own
     #[schemars(with = "Option<String>", extend("enum" = PermissionMode::ALL.map(PermissionMode::name)))]
     pub(super) mode: Option<PermissionMode>,
-    /// Run it in a separate git worktree
-    #[schemars(with = "Option<String>", extend("enum" = ["worktree"]))]
+    /// Run it in a separate git worktree, or a teammate on another machine of the team (remote)
+    #[schemars(with = "Option<String>", extend("enum" = ["worktree", "remote"]))]
     pub(super) isolation: Option<Isolation>,
     /// Another working directory than your own
     #[schemars(with = "Option<String>")]

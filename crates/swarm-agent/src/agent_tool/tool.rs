@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_permissions::{AgentDefinition, RuleSet, same_agent_type};
+use swarm_permissions::{AgentDefinition, Isolation, RuleSet, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
@@ -96,6 +96,13 @@ impl AgentTool {
         granted: RuleSet,
         ctx: &ToolContext,
     ) -> Result<ToolOutput, String> {
+        if input.isolation == Some(Isolation::Remote) {
+            return Err(
+                "Agent was not called: only teammates run remotely. Give it a `name` without `run_in_background`, or leave \
+                 `isolation` out"
+                    .to_owned(),
+            );
+        }
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("Agent was not called: this process is shutting down")?;
         let name = input.name.as_deref().map(MemberName::teammate).transpose();

@@ -8,7 +8,7 @@ use swarm_config::Environment;
 
 use super::{
     acp, agents, brief, compact, completions, config, cost, demo, doctor, gc, hub, inbox,
-    instructions, interrupt, join, journal, lead, man, mcp, pane, pause, peers, processes,
+    instructions, interrupt, join, journal, lead, man, mcp, node, pane, pause, peers, processes,
     requests, resume, review, rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
@@ -185,6 +185,9 @@ Examples:
         /// Run a hub for teams on several machines.
         #[command(subcommand)]
         Hub(args: hub::HubCommand) => hub::run(app, &args);
+        /// Run members of a hub's teams on this machine.
+        #[command(subcommand)]
+        Node(args: node::NodeCommand) => node::run(app, &args);
         /// Serve a lead to an editor over the Agent Client Protocol.
         Acp(args: acp::AcpArgs) => acp::run(app, args);
         /// Offer the team's tools to an MCP client.

@@ -27,6 +27,7 @@ mod lead;
 mod man;
 mod mcp;
 mod members;
+mod node;
 mod pane;
 mod pause;
 mod peers;

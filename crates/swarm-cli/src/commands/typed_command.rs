@@ -5,14 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
-use swarm_protocol::TeamName;
+use swarm_protocol::{ErrorKind, MemberName, TeamName};
 
 use super::argument_tips;
 use super::command::{Args, Command};
+use super::node::NodeCommand;
 use super::team::TeamCommand;
 use crate::app::App;
-use crate::command_line::{CommandLine, RanCommand};
+use crate::command_line::{CommandLine, OrderedCommand, RanCommand};
 use crate::environment;
+use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::captured;
 use crate::short_forms::{is_command, written_out};
@@ -29,6 +31,24 @@ impl CommandLine for TypedCommands {
 
     fn has(&self, name: &str) -> bool {
         is_command(name)
+    }
+
+    fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure> {
+        let words = std::iter::once("swarm").chain(words.iter().map(String::as_str));
+        let args = Args::try_parse_from(words)
+            .map_err(|error| Failure::from_arguments(&error.render().to_string()))?;
+        match args.command {
+            Command::Spawn(args) if args.on.is_none() && !args.trust => {
+                Ok(OrderedCommand::Spawn(MemberName::teammate(&args.name)?))
+            }
+            Command::Kill(args) if args.targets.names.len() == 1 => Ok(OrderedCommand::Other),
+            Command::Logs(args) if !args.follow => Ok(OrderedCommand::Other),
+            Command::Peek(_) => Ok(OrderedCommand::Other),
+            _ => {
+                let message = "a node does not run this command for others";
+                Err(Failure::new(ErrorKind::Refused, message))
+            }
+        }
     }
 
     fn run(
@@ -94,6 +114,7 @@ impl Command {
     fn keeps_running(&self) -> bool {
         match self {
             Self::Run(_)
+            | Self::Node(NodeCommand::Join(_))
             | Self::Lead(_)
             | Self::Acp(_)
             | Self::Mcp(_)

@@ -136,4 +136,6 @@ pub enum MemoryScope {
 pub enum Isolation {
     /// In a separate git worktree.
     Worktree,
+    /// On a node of the team's hub.
+    Remote,
 }

@@ -26,7 +26,7 @@ mod watch;
 
 pub(crate) use bell::Bells;
 pub(crate) use call::Patience;
-pub use nodes::{NodeView, Nodes};
+pub use nodes::{Announced, NodeView, Nodes};
 pub use orders::Orders;
 pub(crate) use space::{
     Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{LifeRecord, NodeName, NodeReport, OrderId, TeamName};
 
-use super::record::{Outbox, Record, Value, Versioned, to_bytes};
+use super::record::{Record, Value, Versioned, to_bytes};
 use super::space::{Taken, WriteId};
 use super::team::RecordsTeam;
 use crate::{Changes, Lease, LeaseEnd, Result, StoreError};
@@ -43,6 +43,24 @@ pub struct NodeView {
     pub is_draining: bool,
     /// Its process, while it holds the lease of the node; `None` if it is lost.
     pub process: Option<LifeRecord>,
+}
+
+/// What a node was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Announced {
+    /// Orders with their teams.
+    pub orders: Vec<(TeamName, OrderId)>,
+    /// Whether it is to take no more orders.
+    pub is_draining: bool,
+}
+
+impl Announced {
+    fn of(node: Option<NodeValue>) -> Self {
+        node.map_or_else(Self::default, |node| Self {
+            orders: node.orders,
+            is_draining: node.is_draining,
+        })
+    }
 }
 
 /// The nodes of a hub, in a key space of their own.
@@ -116,18 +134,22 @@ impl Nodes {
         .await
     }
 
-    /// Returns the orders that were announced to a node since the last call.
-    pub async fn take_announced(&self, name: &NodeName) -> Result<Vec<(TeamName, OrderId)>> {
+    /// Returns what a node was told since the last call.
+    pub async fn take_announced(&self, name: &NodeName) -> Result<Announced> {
         let name = name.clone();
         self.records
             .run_blocking(move |records| {
-                let known = records.read(&nodes())?;
-                if known.0.get(&name).is_none_or(|node| node.orders.is_empty()) {
-                    return Ok(Vec::new());
+                let known = records.read(&nodes())?.0.remove(&name);
+                if known.as_ref().is_none_or(|node| node.orders.is_empty()) {
+                    return Ok(Announced::of(known));
                 }
-                records.change(&nodes(), |all: &mut NodesValue, _: &mut Outbox| {
+                records.change(&nodes(), |all, _| {
                     let node = all.0.get_mut(&name);
-                    Ok(node.map_or_else(Vec::new, |node| std::mem::take(&mut node.orders)))
+                    let before = node.as_deref().cloned();
+                    if let Some(node) = node {
+                        node.orders.clear();
+                    }
+                    Ok(Announced::of(before))
                 })
             })
             .await

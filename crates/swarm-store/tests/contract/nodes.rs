@@ -78,7 +78,10 @@ pub(crate) fn a_node_is_one_process_and_is_lost_without_it(world: &World) {
     assert_eq!(seen[0].process.as_ref(), Some(&process));
     assert!(!seen[0].is_draining);
 
+    let told = || nodes.take_announced(&node("box")).block_on().unwrap();
+    assert!(!told().is_draining);
     assert!(nodes.drain(&node("box")).block_on().unwrap());
+    assert!(told().is_draining);
     assert!(!nodes.drain(&node("other")).block_on().unwrap());
     nodes.report(&node("box"), report(4)).block_on().unwrap();
     let seen = nodes.nodes().block_on().unwrap();
@@ -123,7 +126,7 @@ pub(crate) fn an_announced_order_is_seen_once_and_only_by_the_process_that_it_wa
     let process = life_record(SpawnId::random());
     let news = (team("crew"), OrderId::random());
     let announce = || nodes.announce(&name, &news.0, news.1).block_on().unwrap();
-    let take = || nodes.take_announced(&name).block_on().unwrap();
+    let take = || nodes.take_announced(&name).block_on().unwrap().orders;
     let lease = nodes.join(&name, report(1), &process).block_on().unwrap();
     assert!(announce() && announce());
     assert_eq!(take(), std::slice::from_ref(&news));

@@ -1,12 +1,15 @@
 //! Checks of the hubs of this machine's teams.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use swarm_config::{Environment, Settings};
 use swarm_protocol::{SystemClock, TeamName};
 use swarm_store::{
-    BlockOn as _, FileStore, HubReport, HubSettings, RootStore, StoreError, TeamStore as _,
+    BlockOn as _, FileStore, HubReport, HubSettings, NodeView, RootStore, StoreError,
+    TeamStore as _,
 };
+use swarm_supervisor::NodeState;
 
 use super::finding::Finding;
 use crate::hub_credentials::{credentials_files, exposure};
@@ -29,7 +32,31 @@ pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
     let of_teams = teams.iter().filter_map(|team| of_team(&store, team));
     let exposed = credentials.iter().filter_map(|file| exposure(file));
     let exposed = exposed.map(|(what, how)| Finding::warning(NAME, what, how));
-    of_teams.chain(exposed).collect()
+    let hubs: BTreeSet<HubSettings> = teams
+        .iter()
+        .filter_map(|team| store.hub_of(team).ok().flatten())
+        .collect();
+    let of_nodes = hubs.iter().filter_map(|hub| of_nodes(&store, hub));
+    of_teams.chain(exposed).chain(of_nodes).collect()
+}
+
+/// Reports the nodes of a hub, if there are any. A hub that cannot be used is reported with its teams.
+fn of_nodes(store: &RootStore, hub: &HubSettings) -> Option<Finding> {
+    let nodes = store.nodes(hub.clone()).ok()?.nodes().block_on().ok()?;
+    let shown = |node: &NodeView| format!("{} ({})", node.name, NodeState::of(node));
+    let listed: Vec<String> = nodes.iter().map(shown).collect();
+    let found = format!("nodes of {}: {}", hub.url, listed.join(", "));
+    let lost = nodes
+        .iter()
+        .find(|node| NodeState::of(node) == NodeState::Lost);
+    match lost {
+        _ if nodes.is_empty() => None,
+        None => Some(Finding::ok(NAME, found)),
+        Some(lost) => {
+            let hint = format!("run `swarm node join` again on {}", lost.report.host);
+            Some(Finding::warning(NAME, found, hint))
+        }
+    }
 }
 
 fn of_team(store: &RootStore, team: &TeamName) -> Option<Finding> {

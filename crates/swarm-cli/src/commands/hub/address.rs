@@ -14,6 +14,13 @@ pub(crate) struct HubArgs {
     /// Hub of the team: a server that all of its machines reach [without URL: setting `hub.url`].
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
     hub: Option<String>,
+    #[command(flatten)]
+    files: HubFiles,
+}
+
+// A doc comment here would replace the help of the commands that flatten this.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubFiles {
     /// File with the hub's credentials [default: setting `hub.credentials`].
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
@@ -26,8 +33,8 @@ impl HubArgs {
     /// Returns the hub that was asked for.
     pub(in crate::commands) fn wanted(&self, app: &App) -> Result<Option<HubSettings>, Failure> {
         match &self.hub {
-            Some(url) => self.hub_at(app, url).map(Some),
-            None if self.credentials.is_some() || self.ca.is_some() => {
+            Some(url) => self.files.hub_at(app, url).map(Some),
+            None if self.files.are_given() => {
                 let message = "`--credentials` and `--ca` are for a hub";
                 Err(Failure::new(ErrorKind::Usage, message).with_hint("add `--hub URL`"))
             }
@@ -37,10 +44,31 @@ impl HubArgs {
 
     /// Returns the hub that was asked for, or else that of the settings.
     pub(in crate::commands) fn required(&self, app: &App) -> Result<HubSettings, Failure> {
-        self.hub_at(app, self.hub.as_deref().unwrap_or_default())
+        let url = self.hub.as_deref().unwrap_or_default();
+        self.files.hub_at(app, url)
     }
 
-    fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings, Failure> {
+    /// Returns the hub that was asked for, or else that of the settings, or else that of the team.
+    pub(in crate::commands) fn or_of_team(&self, app: &App) -> Result<HubSettings, Failure> {
+        let is_named = self.hub.is_some() || self.files.are_given();
+        if is_named || (app.asked_team()?.is_none() && !app.settings.hub_url.is_empty()) {
+            return self.required(app);
+        }
+        let team = app.team_as_it_is()?;
+        app.hubs.hub_of(&team)?.ok_or_else(|| {
+            let message = format!("team {team} is not on a hub");
+            Failure::usage(message).with_hint("use `--hub URL`, or `--team` with a team on a hub")
+        })
+    }
+}
+
+impl HubFiles {
+    fn are_given(&self) -> bool {
+        self.credentials.is_some() || self.ca.is_some()
+    }
+
+    /// Returns the hub with a URL; an empty one is that of the settings.
+    pub(in crate::commands) fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings, Failure> {
         let settings = &app.settings;
         let url = if url.is_empty() {
             &settings.hub_url
@@ -48,8 +76,9 @@ impl HubArgs {
             url
         };
         if url.is_empty() {
-            let message = "no hub is named, neither by `--hub` nor by the setting `hub.url`";
-            return Err(Failure::new(ErrorKind::Usage, message).with_hint("use `--hub URL`"));
+            let message = "no hub is named, neither by its URL nor by the setting `hub.url`";
+            return Err(Failure::new(ErrorKind::Usage, message)
+                .with_hint("its URL is like nats://HOST:PORT"));
         }
         if !["nats://", "tls://"]
             .iter()

@@ -5,5 +5,5 @@ mod dispatch;
 mod server_config;
 mod start;
 
-pub(crate) use address::HubArgs;
+pub(crate) use address::{HubArgs, HubFiles};
 pub(super) use dispatch::{HubCommand, run};

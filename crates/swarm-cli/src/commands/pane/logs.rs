@@ -13,6 +13,7 @@ use super::place::refuse_elsewhere;
 use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
+use crate::commands::node::elsewhere;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -35,6 +36,11 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     let team = app.team()?;
     let lead = MemberName::lead();
     let name = args.name.as_ref().unwrap_or(&lead);
+    if !args.follow
+        && let Some(relayed) = elsewhere(app, &team, name, ["logs", name.as_str()])?
+    {
+        return relayed.show(app, "");
+    }
     let path = output::path(app, &team, name)?;
     if !path.exists() {
         // A member's output is kept after it leaves the roster.

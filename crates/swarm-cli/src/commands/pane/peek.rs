@@ -11,6 +11,7 @@ use super::output;
 use super::place::{pane_of, refuse_elsewhere};
 use super::seen::seen;
 use crate::app::App;
+use crate::commands::node::elsewhere;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
@@ -34,6 +35,13 @@ const SCREEN_LINES: usize = 50;
 
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
+    let lines = args.lines.map(|lines| format!("--lines={lines}"));
+    let words = ["peek", args.name.as_str()]
+        .into_iter()
+        .chain(lines.as_deref());
+    if let Some(relayed) = elsewhere(app, &team, &args.name, words)? {
+        return relayed.show(app, "");
+    }
     let path = output::path(app, &team, &args.name)?;
     let config = app.store.team(&team).config().block_on()?;
     if !path.exists() {

@@ -9,6 +9,7 @@ use super::report;
 use super::targets::{StopTargets, lead_target, targets};
 use crate::app::App;
 use crate::commands::acting::require_person;
+use crate::commands::node::elsewhere;
 use crate::commands::runtime;
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
@@ -32,15 +33,24 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, F
         return lead::stop(app, &team, BETWEEN_SIGNALS);
     }
     let (team, names) = targets(app, &args.targets, false)?;
+    let mut here = Vec::new();
+    let mut on_nodes = Vec::new();
+    for name in names {
+        match elsewhere(app, &team, &name, ["kill", name.as_str()]) {
+            Ok(None) => here.push(name),
+            Ok(Some(relayed)) => on_nodes.push((name, Ok(relayed))),
+            Err(failure) => on_nodes.push((name, Err(failure))),
+        }
+    }
     let spawn_context = for_stopping(app);
     let results = runtime()?.block_on(join_all(
-        names
-            .iter()
+        here.iter()
             .map(|name| swarm_supervisor::kill(&spawn_context, &team, name)),
     ));
     report::report(
         app,
-        names.into_iter().zip(results),
+        here.into_iter().zip(results),
+        on_nodes,
         args.targets.is_several(),
     )
 }

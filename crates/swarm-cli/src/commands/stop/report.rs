@@ -7,18 +7,43 @@ use swarm_protocol::{ErrorKind, MemberName};
 use swarm_supervisor::{LeadError, StopOutcome, StopReport};
 
 use crate::app::App;
+use crate::commands::node::Relayed;
 use crate::failure::Failure;
 use crate::output::plain;
 
 /// Prints one line, or one object, per stopped member and returns the worst failure. JSON is a list
-/// if several members were given.
+/// if several members were given. `on_nodes` are members that nodes have stopped.
 pub(super) fn report(
     app: &App,
     results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,
+    on_nodes: Vec<(MemberName, Result<Relayed, Failure>)>,
     is_list: bool,
 ) -> Result<ExitCode, Failure> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
+    let failed = |name: MemberName, failure: &Failure| {
+        let mut record = failure.to_json();
+        record["member"] = json!(name);
+        record["outcome"] = json!("failed");
+        record
+    };
+    for (name, result) in on_nodes {
+        let shown = result.and_then(|relayed| {
+            if app.out.json {
+                return relayed.json().map(Some);
+            }
+            relayed
+                .show(app, &format!(" on {}", relayed.node))
+                .map(|_| None)
+        });
+        match shown {
+            Ok(record) => records.extend(record),
+            Err(failure) => {
+                records.push(failed(name, &failure));
+                failures.push(failure);
+            }
+        }
+    }
     for (name, result) in results {
         match result {
             Ok(stopped) => {
@@ -33,10 +58,7 @@ pub(super) fn report(
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                let mut record = failure.to_json();
-                record["member"] = json!(name);
-                record["outcome"] = json!("failed");
-                records.push(record);
+                records.push(failed(name, &failure));
                 failures.push(failure);
             }
         }

@@ -72,6 +72,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     report::report(
         app,
         names.into_iter().zip(results?),
+        Vec::new(),
         args.targets.is_several(),
     )
 }

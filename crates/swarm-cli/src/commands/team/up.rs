@@ -178,6 +178,7 @@ fn spawn_words(member: &TemplateMember, backend: Option<&str>, sets_budget: bool
     add("effort", member.effort.map(|effort| effort.to_string()));
     add("mode", member.mode.map(|mode| mode.to_string()));
     add("cwd", member.cwd.clone());
+    add("on", member.on.clone());
     add("prompt", member.prompt.clone());
     add("backend", backend.map(str::to_owned));
     add(

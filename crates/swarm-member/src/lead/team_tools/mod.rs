@@ -2,6 +2,7 @@
 
 mod create;
 mod delete;
+mod remote;
 mod spawner;
 
 pub(super) use create::TeamCreate;

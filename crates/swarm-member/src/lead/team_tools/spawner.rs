@@ -8,9 +8,10 @@ use swarm_agent::{PeerSessionStatus, Rights, SpawnRequest, Spawned, TeammateStat
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerRecord, PermissionMode};
-use swarm_store::Draft;
+use swarm_store::{Draft, Team};
 use swarm_team::{MemberContext, PeerLink};
 
+use super::remote::spawn_remote;
 use crate::peers::other_members;
 
 use swarm_supervisor::namesake;
@@ -74,6 +75,28 @@ impl LeadTeammates {
         })
     }
 
+    /// Spawns a teammate on another machine, within the lead's permissions.
+    async fn spawn_on_node(
+        &self,
+        team: &dyn Team,
+        request: &SpawnRequest,
+    ) -> Result<Spawned, String> {
+        let ceiling = self.ceiling_of_members(request)?;
+        let mode = request.mode.unwrap_or_else(|| self.rights.mode());
+        if mode != PermissionMode::Plan && !ceiling.covers(mode) {
+            let member = request.name.clone();
+            let asked = mode;
+            return Err(LeadError::AboveCeiling {
+                member,
+                asked,
+                ceiling,
+            }
+            .to_string());
+        }
+        let spawned = spawn_remote(&self.spawn_context, team, request, mode).await;
+        spawned.inspect_err(|why| self.context.emit(AgentEvent::Notice { line: why.clone() }))
+    }
+
     /// Shows where members run, once for each response.
     fn show_place(&self, member: &SpawnedMember) {
         let own_socket = member
@@ -123,6 +146,9 @@ impl Teammates for LeadTeammates {
                 "you lead team {}, not {named}: omit team_name",
                 team.name()
             ));
+        }
+        if request.isolation == Some(Isolation::Remote) {
+            return self.spawn_on_node(&*team, &request).await;
         }
         // A member that died or left is restored with its settings, unless the call changes them.
         let dead =

@@ -1,8 +1,6 @@
 //! `swarm spawn`.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,106 +10,33 @@ use swarm_member::SpendingMeter;
 use swarm_panes::is_own_socket;
 use swarm_permissions::AgentDefinition;
 use swarm_protocol::{
-    AgentProgram, Budget, BudgetScope, ErrorKind, LEAD_NAME, Member, MemberName, OnLost,
-    PermissionMode, TeamName,
+    AgentProgram, BudgetScope, ErrorKind, LEAD_NAME, Member, MemberName, OnLost, PermissionMode,
+    TeamName,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
 use tokio_util::sync::CancellationToken;
 
-use super::acting::require_person;
-use super::agents;
-use super::worktree::wish;
+use super::args::SpawnArgs;
+use super::on_node::spawn_on;
 use crate::agent_config;
 use crate::app::App;
+use crate::commands::acting::require_person;
+use crate::commands::worktree::wish;
+use crate::commands::{agents, called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::models::{self, require_price};
 use crate::output::plain;
-use crate::request_flags::RequestFlags;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Waits until the teammate is ready with the requested model, mode and directory; on failure, prints its last output.
-
-Examples:
-  swarm spawn alice --prompt \"Make the parser handle leap years\" --plan
-  swarm spawn bob --model haiku --cwd ../docs --env RUST_LOG=debug
-  swarm spawn carol --worktree --prompt \"Fix the import\"
-  swarm spawn alice     restart her with her conversation")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that is typed"
-)]
-pub(crate) struct SpawnArgs {
-    /// Name: letters, digits, `_` and `-`, starting with a letter or digit.
-    pub(crate) name: String,
-    /// Agent type.
-    #[arg(long, value_name = "TYPE")]
-    pub(crate) agent: Option<String>,
-    /// Agent definitions for this spawn: {"NAME": {"description": …, "prompt": …}}.
-    #[arg(long, value_name = "JSON")]
-    pub(crate) agents: Option<String>,
-    /// Initial prompt [default: none].
-    #[arg(short, long, conflicts_with = "prompt_file")]
-    pub(crate) prompt: Option<String>,
-    /// File with the initial prompt, or - for standard input.
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) prompt_file: Option<PathBuf>,
-    /// Agent program: swarm, claude (Claude Code), or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
-    #[arg(long, value_name = "RUNTIME")]
-    pub(crate) runtime: Option<AgentProgram>,
-    /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
-    #[arg(short, long)]
-    pub(crate) model: Option<String>,
-    #[command(flatten)]
-    pub(crate) requests: RequestFlags,
-    /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
-    #[arg(long, alias = "permission-mode")]
-    pub(crate) mode: Option<PermissionMode>,
-    /// Plan first: it changes nothing until its plan is approved, then works in its permission mode.
-    #[arg(long)]
-    pub(crate) plan: bool,
-    /// Working directory [default: its previous one, else the current directory].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Work in a separate git worktree with this name [default: the member's name].
-    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", require_equals = false)]
-    pub(crate) worktree: Option<String>,
-    /// Copy uncommitted changes into the worktree.
-    #[arg(long, requires = "worktree")]
-    pub(crate) snapshot: bool,
-    /// Backend: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
-    #[arg(long)]
-    pub(crate) backend: Option<String>,
-    /// Environment variable for its shell commands; repeatable.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) env: Vec<String>,
-    /// Replace a running member with this name.
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Start a new conversation instead of continuing the previous one.
-    #[arg(long)]
-    pub(crate) fresh: bool,
-    /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
-    #[arg(long, value_name = "FILE|JSON")]
-    pub(crate) mcp_config: Vec<String>,
-    /// Trust this repository's hooks, MCP servers and definitions for this command.
-    #[arg(long)]
-    pub(crate) trust: bool,
-    /// Budget with its sub-agents, such as 5$ or 500k-tokens [default: its previous one, else setting `budget.member`].
-    #[arg(long, value_name = "AMOUNT")]
-    pub(crate) budget: Option<Budget>,
-    /// Startup timeout in seconds [default: setting `spawn.hello_timeout_s`].
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
-}
-
-pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "spawn")?;
     acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
+    if let Some(on) = &args.on {
+        return spawn_on(app, args, &acting, &team, on);
+    }
     refuse_if_lead_lost(app, &team)?;
     let choices = Choices {
         backend: args.backend.clone(),
@@ -186,7 +111,9 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         name,
         agent_type,
         runtime: Some(runtime),
-        prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
+        prompt: args
+            .initial_prompt()?
+            .map(|text| Draft::new(LEAD_NAME, text)),
         model,
         effort: args.requests.effort,
         mode,
@@ -269,8 +196,8 @@ fn carry_out(
 ) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
     let spawning = swarm_supervisor::spawn(spawn_context, team, options);
-    let runtime = super::runtime()?;
-    let spawned = runtime.block_on(super::called_off_by_signals(cancel, Box::pin(spawning)));
+    let runtime = runtime()?;
+    let spawned = runtime.block_on(called_off_by_signals(cancel, Box::pin(spawning)));
     // Store calls that wait for a lock end with the process.
     runtime.shutdown_background();
     Ok(spawned?)
@@ -355,29 +282,6 @@ fn place(member: &SpawnedMember) -> String {
         format!("{}; `swarm attach {name}` shows it", member.why)
     } else {
         member.why.clone()
-    }
-}
-
-fn prompt(args: &SpawnArgs) -> Result<Option<String>, Failure> {
-    let text = match (&args.prompt, &args.prompt_file) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(path)) if path.as_os_str() == "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text)?;
-            Some(text)
-        }
-        (None, Some(path)) => Some(std::fs::read_to_string(path).map_err(|error| {
-            Failure::usage(format!(
-                "the prompt file {} cannot be read: {error}",
-                path.display()
-            ))
-        })?),
-        (None, None) => None,
-    };
-    match text {
-        Some(text) if text.trim().is_empty() => Err(Failure::usage("the prompt is empty")
-            .with_hint("describe the teammate's task, or omit the prompt")),
-        text => Ok(text),
     }
 }
 

@@ -1,0 +1,46 @@
+//! What a node prints: one line for each event.
+
+use serde_json::json;
+use swarm_protocol::{AgentId, TeamName};
+
+use crate::output::{Output, plain};
+
+/// The output of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Announcer(pub(super) Output);
+
+impl Announcer {
+    /// Prints an event of the node.
+    pub(super) fn tell(self, event: &str, text: &str) {
+        self.print(&json!({ "event": event, "text": text }), text);
+    }
+
+    /// Prints an event of a team.
+    pub(super) fn tell_of_team(self, event: &str, team: &TeamName, text: &str) {
+        let line = format!("{team}: {text}");
+        self.print(
+            &json!({ "event": event, "team": team, "text": text }),
+            &line,
+        );
+    }
+
+    /// Prints an event of a member.
+    pub(super) fn tell_of_member(self, event: &str, member: &AgentId, text: &str) {
+        let record = json!({
+            "event": event, "team": member.team, "member": member.name, "text": text,
+        });
+        self.print(&record, &format!("{}: {text}", member.team));
+    }
+
+    /// A node goes on if nobody reads its output.
+    fn print(self, record: &serde_json::Value, line: &str) {
+        let printed = if self.0.json {
+            self.0.json_line(record)
+        } else {
+            self.0.data(&plain(line))
+        };
+        if let Err(failure) = printed {
+            tracing::warn!(failure.message, "an event was not printed");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Carrying out an order: the command runs as a child process, as a person on this machine would
+//! run it.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::process::{Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use swarm_protocol::{
+    AgentId, ErrorKind, Order, OrderId, OrderOutcome, OrderState, Repository, TeamName,
+};
+use swarm_store::Orders;
+use tokio::io::AsyncWriteExt as _;
+
+use super::machine::Node;
+use crate::command_line::OrderedCommand;
+use crate::failure::Failure;
+use crate::ordered::NODE_PID;
+use crate::output::failure_text;
+
+/// Longest output that is passed on, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// Carries out an announced order. Failures are the outcome of the order, or are printed.
+pub(super) async fn execute(node: &Node<'_>, team: TeamName, id: OrderId) {
+    if let Err(failure) = try_execute(node, &team, id).await {
+        let text = format!("an order was not carried out: {}", failure.message);
+        node.out.tell_of_team("failed", &team, &text);
+    }
+}
+
+async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<(), Failure> {
+    join_team(node, team).await?;
+    let files = node.app.store.team(team);
+    let Some(orders) = files.orders() else {
+        return Ok(());
+    };
+    // It may have been withdrawn.
+    let Some(order) = orders.take(id, node.process.spawn_id).await? else {
+        return Ok(());
+    };
+    let is_json = order.words.iter().any(|word| word == "--json");
+    let outcome = match carry_out(node, team, &orders, order).await {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            let text = format!("refused: {}", failure.message);
+            node.out.tell_of_team("refused", team, &text);
+            outcome_of(&failure, is_json)
+        }
+    };
+    if !orders.finish(id, node.process.spawn_id, outcome).await? {
+        node.out.tell_of_team(
+            "withdrawn",
+            team,
+            "nobody waits for the outcome of the order any more",
+        );
+    }
+    Ok(())
+}
+
+/// Connects this machine to the team of an order. Only those who know its credentials can.
+async fn join_team(node: &Node<'_>, team: &TeamName) -> Result<(), Failure> {
+    match node.app.hubs.hub_of(team)? {
+        Some(known) if known.url == node.hub.url => Ok(()),
+        Some(known) => {
+            let message = format!("on this machine, team {team} is on the hub {}", known.url);
+            Err(Failure::new(ErrorKind::Conflict, message))
+        }
+        None => {
+            node.app.hubs.join_hub(team, node.hub.clone()).await?;
+            node.out
+                .tell_of_team("joined", team, "this machine has joined the team");
+            Ok(())
+        }
+    }
+}
+
+async fn carry_out(
+    node: &Node<'_>,
+    team: &TeamName,
+    orders: &Orders,
+    order: Order,
+) -> Result<OrderOutcome, Failure> {
+    let command = node.app.command_line.ordered(&order.words)?;
+    let slot = match &command {
+        OrderedCommand::Spawn(name) => {
+            let member = AgentId::new(name.clone(), team.clone());
+            Some((node.take_slot(&member)?, member))
+        }
+        OrderedCommand::Other => None,
+    };
+    let directory = directory(node, order.repository.as_ref())?;
+    let what = order
+        .words
+        .iter()
+        .take(2)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    node.out.tell_of_team("began", team, &what);
+    let output = run(node, team, orders, order, directory).await?;
+    let outcome = outcome(&output)?;
+    if let Some((slot, member)) = slot {
+        let text = match outcome.code {
+            0 => format!("{} runs", member.name),
+            code => format!("{} was not spawned (exit code {code})", member.name),
+        };
+        if outcome.code == 0 {
+            slot.fill(&member);
+            node.out.tell_of_member("runs", &member, &text);
+        } else {
+            node.out.tell_of_member("failed", &member, &text);
+        }
+        node.look_again.notify_one();
+    }
+    Ok(outcome)
+}
+
+/// Returns the directory in which a member is spawned.
+fn directory(node: &Node<'_>, wanted: Option<&Repository>) -> Result<PathBuf, Failure> {
+    let here = node.app.env.cwd.clone();
+    let Some(wanted) = wanted else {
+        return Ok(here);
+    };
+    let found = node.worktrees.checked_out(&here);
+    let found = found.map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
+    if found.is_some_and(|found| found.root == wanted.root && found.commit == wanted.base) {
+        return Ok(here);
+    }
+    let message = format!(
+        "{} on node {} is not at commit {} of this repository",
+        here.display(),
+        node.name,
+        wanted.base.get(..12).unwrap_or(&wanted.base)
+    );
+    let hint = "check it out there, or run `swarm node join` in a directory that has it";
+    Err(Failure::new(ErrorKind::Conflict, message).with_hint(hint))
+}
+
+/// Runs the command until it ends. It is interrupted if the order is withdrawn or the node ends.
+async fn run(
+    node: &Node<'_>,
+    team: &TeamName,
+    orders: &Orders,
+    order: Order,
+    directory: PathBuf,
+) -> Result<Output, Failure> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command
+        .args(&order.words)
+        .args(["--team", team.as_str()])
+        .current_dir(directory)
+        .env(NODE_PID, std::process::id().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl-C is for the node.
+        .process_group(0);
+    // The main thread starts it, and its signal at the end of its parent is for that thread.
+    let mut child = tokio::process::Command::from(command)
+        .kill_on_drop(true)
+        .spawn()?;
+    let pid = child
+        .id()
+        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let stdin = child.stdin.take();
+    let input = order.input.unwrap_or_default();
+    let write = async move {
+        if let Some(mut stdin) = stdin {
+            // A command that ends without reading it has a reason of its own.
+            drop(stdin.write_all(input.as_bytes()).await);
+        }
+    };
+    let mut running = pin!(async { tokio::join!(child.wait_with_output(), write).0 });
+    tokio::select! {
+        output = &mut running => return Ok(output?),
+        () = until_withdrawn(orders, order.id) => {}
+        () = node.stop.cancelled() => {}
+    }
+    node.out
+        .tell_of_team("cancelled", team, "an order is cancelled");
+    if let Some(pid) = pid {
+        // It may have ended.
+        let _ended = kill_process(pid, Signal::INT);
+    }
+    Ok(running.await?)
+}
+
+/// Resolves when the order is withdrawn. An error of the hub does not end the command.
+async fn until_withdrawn(orders: &Orders, id: OrderId) {
+    let mut changes = orders.watch();
+    loop {
+        match orders.order(id).await {
+            Ok(None) => return,
+            Ok(Some(order)) if matches!(order.state, OrderState::Withdrawn(_)) => return,
+            Ok(Some(_)) | Err(_) => {}
+        }
+        changes.changed().await;
+    }
+}
+
+fn outcome(output: &Output) -> Result<OrderOutcome, Failure> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let size = output.stdout.len() + output.stderr.len();
+    if size > LONGEST {
+        let message = format!("the output of {size} bytes is too long for the hub");
+        return Err(Failure::new(ErrorKind::Refused, message).with_hint("run the command there"));
+    }
+    let code = output
+        .status
+        .code()
+        .and_then(|code| u8::try_from(code).ok());
+    Ok(OrderOutcome {
+        code: code.unwrap_or(ErrorKind::Interrupted.exit_code().0),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    })
+}
+
+fn outcome_of(failure: &Failure, is_json: bool) -> OrderOutcome {
+    OrderOutcome {
+        code: failure.kind.exit_code().0,
+        stdout: String::new(),
+        stderr: if is_json {
+            failure.to_json().to_string()
+        } else {
+            failure_text(failure)
+        },
+    }
+}

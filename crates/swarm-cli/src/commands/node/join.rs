@@ -1,0 +1,100 @@
+//! `swarm node join`.
+
+use std::process::ExitCode;
+
+use swarm_protocol::{
+    ErrorKind, LifeKind, LifeRecord, NodeLabel, NodeName, NodeReport, SpawnId, TeamName,
+};
+
+use super::machine::Node;
+use super::serve::serve;
+use crate::app::App;
+use crate::commands::hub::HubFiles;
+use crate::commands::runtime;
+use crate::config_directory;
+use crate::failure::Failure;
+use crate::own_process::{VERSION, identity};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Runs until Ctrl-C. `swarm spawn NAME --on NODE` then starts members here: with the settings, keys and agent definitions of \
+this machine, and in the current directory. Whoever has the hub's credentials for a team can start them.
+
+The first Ctrl-C drains the node: it takes no more members and ends with the last one. The second pauses them and ends.
+
+Examples:
+  swarm node join nats://build.example:4222 --credentials ~/hub
+  swarm node join --name box --slots 4 --label gpu")]
+pub(crate) struct NodeJoinArgs {
+    /// Hub, as nats://HOST:PORT or tls://HOST:PORT [default: setting `hub.url`].
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    files: HubFiles,
+    /// Name of the node [default: the host name].
+    #[arg(long)]
+    name: Option<NodeName>,
+    /// Maximum number of members [default: number of cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    slots: Option<u32>,
+    /// Label by which `swarm spawn --on` finds it; repeatable.
+    #[arg(long = "label", value_name = "LABEL")]
+    labels: Vec<NodeLabel>,
+}
+
+pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
+    let hub = args
+        .files
+        .hub_at(app, args.url.as_deref().unwrap_or_default())?;
+    config_directory::make(&app.root)?;
+    let own = identity();
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => named_after(&own.host)?,
+    };
+    let process = LifeRecord {
+        kind: LifeKind::Process,
+        pid: own.pid,
+        proc_start: own.start,
+        spawn_id: SpawnId::random(),
+        host: own.host.clone(),
+        pid_space: own.pid_space,
+        confined: false,
+        off_loopback: false,
+    };
+    let slots = args.slots.unwrap_or_else(cores);
+    let nodes = app.hubs.nodes(hub.clone())?;
+    let node = Node::new(app, hub.clone(), nodes, name, process, slots);
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let report = NodeReport {
+            host: own.host,
+            version: VERSION.to_owned(),
+            slots,
+            labels: args.labels.iter().cloned().collect(),
+            clock_ahead_ms: 0,
+            since: app.clock.now(),
+            members: Vec::new(),
+        };
+        let (mut report, lease) = node.join(report).await?;
+        // The space of the nodes exists only now.
+        let seen = app.hubs.hub_report(&TeamName::nodes(), hub).await?;
+        report.clock_ahead_ms = seen.clock_ahead_ms;
+        serve(&node, report, lease).await
+    });
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Returns the name of the node on a host: the first part of the host's name.
+fn named_after(host: &str) -> Result<NodeName, Failure> {
+    let first = host.split('.').next().unwrap_or_default();
+    NodeName::parse(first).map_err(|error| {
+        Failure::new(ErrorKind::Usage, error.to_string()).with_hint("name the node with `--name`")
+    })
+}
+
+fn cores() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cores).unwrap_or(u32::MAX)
+}

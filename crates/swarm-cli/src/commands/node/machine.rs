@@ -1,0 +1,116 @@
+//! A node, and its slots.
+
+use parking_lot::Mutex;
+use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport};
+use swarm_store::{HubSettings, Lease, Nodes, StoreError};
+use swarm_worktree::Worktrees;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::announce::Announcer;
+use super::members::members_here;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::spawn_context::worktrees;
+
+/// What orders need to know about this node.
+pub(super) struct Node<'a> {
+    pub(super) app: &'a App,
+    pub(super) out: Announcer,
+    pub(super) hub: HubSettings,
+    pub(super) nodes: Nodes,
+    pub(super) name: NodeName,
+    pub(super) process: LifeRecord,
+    pub(super) worktrees: Worktrees,
+    pub(super) slots: Mutex<Slots>,
+    /// Wakes the node when its members may have changed.
+    pub(super) look_again: Notify,
+    /// Cancels the orders that are being carried out.
+    pub(super) stop: CancellationToken,
+}
+
+/// Which slots are in use.
+#[derive(Default)]
+pub(super) struct Slots {
+    number: usize,
+    pub(super) members: Vec<AgentId>,
+    /// Members that are being spawned.
+    pub(super) spawning: usize,
+    pub(super) is_draining: bool,
+}
+
+/// A slot for a member that is being spawned.
+pub(super) struct Slot<'a>(&'a Mutex<Slots>);
+
+impl Slot<'_> {
+    /// The member runs.
+    pub(super) fn fill(self, member: &AgentId) {
+        let mut slots = self.0.lock();
+        if !slots.members.contains(member) {
+            slots.members.push(member.clone());
+        }
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.0.lock().spawning -= 1;
+    }
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn new(
+        app: &'a App,
+        hub: HubSettings,
+        nodes: Nodes,
+        name: NodeName,
+        process: LifeRecord,
+        slots: u32,
+    ) -> Self {
+        Self {
+            app,
+            out: Announcer(app.out),
+            hub,
+            nodes,
+            name,
+            process,
+            worktrees: worktrees(app),
+            slots: Mutex::new(Slots {
+                number: usize::try_from(slots).unwrap_or(usize::MAX),
+                ..Slots::default()
+            }),
+            look_again: Notify::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Joins the hub with the members that run here.
+    pub(super) async fn join(
+        &self,
+        mut report: NodeReport,
+    ) -> Result<(NodeReport, Lease), StoreError> {
+        report.members = members_here(self.app, &self.hub.url).await?;
+        self.slots.lock().members.clone_from(&report.members);
+        let lease = self.nodes.join(&self.name, report.clone(), &self.process);
+        Ok((report, lease.await?))
+    }
+
+    /// Takes a slot for a member, which may replace one of its name.
+    pub(super) fn take_slot(&self, member: &AgentId) -> Result<Slot<'_>, Failure> {
+        let mut slots = self.slots.lock();
+        let refused = |why: String| {
+            let message = format!("node {} {why}", self.name);
+            Err(Failure::new(ErrorKind::Conflict, message)
+                .with_hint("`swarm node list` shows the nodes"))
+        };
+        if slots.is_draining {
+            return refused("is draining".to_owned());
+        }
+        let others = slots.members.iter().filter(|one| *one != member).count();
+        if others + slots.spawning >= slots.number {
+            return refused(format!("has no free slot: all {} are in use", slots.number));
+        }
+        slots.spawning += 1;
+        Ok(Slot(&self.slots))
+    }
+}

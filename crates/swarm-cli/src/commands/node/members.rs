@@ -1,0 +1,31 @@
+//! The members that run on this machine.
+
+use swarm_os::Liveness;
+use swarm_protocol::{AgentId, TeamName};
+use swarm_store::{Result, Team};
+
+use crate::app::App;
+
+/// Returns the running members on this machine of the teams on a hub.
+pub(super) async fn members_here(app: &App, url: &str) -> Result<Vec<AgentId>> {
+    let mut found = Vec::new();
+    for team in app.store.teams().await? {
+        let hub = app.hubs.hub_of(&team).ok().flatten();
+        if hub.is_some_and(|hub| hub.url == url) {
+            found.extend(members_of(&*app.store.team(&team), &team).await?);
+        }
+    }
+    Ok(found)
+}
+
+async fn members_of(files: &dyn Team, team: &TeamName) -> Result<Vec<AgentId>> {
+    let mut found = Vec::new();
+    for member in files.config().await?.teammates() {
+        let here = files.life_record_here(&member.name).await;
+        let is_here = here.is_some_and(|here| member.spawn_id() == Some(here.spawn_id));
+        if is_here && files.liveness(&member.name).await? == Liveness::Alive {
+            found.push(member.id_in(team));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,16 @@
+//! `swarm node …`, and orders for nodes.
+
+mod announce;
+mod dispatch;
+mod drain;
+mod execute;
+mod join;
+mod list;
+mod machine;
+mod members;
+mod relay;
+mod serve;
+
+pub(crate) use dispatch::NodeCommand;
+pub(super) use dispatch::run;
+pub(super) use relay::{Relayed, elsewhere, on_node};

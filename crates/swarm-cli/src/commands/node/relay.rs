@@ -1,0 +1,171 @@
+//! Commands that run on the node of a member: the order, and what it printed there.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use swarm_protocol::{
+    AgentId, ErrorKind, MemberName, NodeName, Order, OrderId, OrderOutcome, OrderState, Repository,
+    TeamName,
+};
+use swarm_store::{BlockOn as _, NodeView, Orders};
+use swarm_supervisor::{NodeError, OrderWait, choose_node, node_of, order};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::commands::{called_off_by_signals, runtime};
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// How long `kill`, `peek` and `logs` may take on a node.
+const QUICK: Duration = Duration::from_secs(30);
+
+/// What a command printed on a node.
+pub(in crate::commands) struct Relayed {
+    pub(in crate::commands) node: NodeName,
+    outcome: OrderOutcome,
+}
+
+/// Lets a node with this name or label carry out a command.
+pub(in crate::commands) fn on_node(
+    app: &App,
+    team: &TeamName,
+    wanted: &str,
+    command: (Vec<String>, Option<String>, Option<Repository>),
+    done: Duration,
+) -> Result<Relayed, Failure> {
+    let orders = app
+        .store
+        .team(team)
+        .orders()
+        .ok_or_else(|| NodeError::NoHub { team: team.clone() })?;
+    let nodes = orders.nodes().nodes().block_on()?;
+    let node = choose_node(&nodes, wanted)?;
+    give(app, &orders, node, command, done)
+}
+
+/// Lets the node of a member carry out a command, if the member is not on this machine and its node
+/// is known.
+pub(in crate::commands) fn elsewhere<'a>(
+    app: &App,
+    team: &TeamName,
+    name: &MemberName,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<Option<Relayed>, Failure> {
+    let files = app.store.team(team);
+    let Some(orders) = files.orders() else {
+        return Ok(None);
+    };
+    let config = files.config().block_on()?;
+    let Some(spawn) = config
+        .member(name)
+        .and_then(swarm_protocol::Member::spawn_id)
+    else {
+        return Ok(None);
+    };
+    let here = files.life_record_here(name).block_on();
+    if here.is_some_and(|here| here.spawn_id == spawn) {
+        return Ok(None);
+    }
+    let nodes = orders.nodes().nodes().block_on()?;
+    let Some(node) = node_of(&nodes, &AgentId::new(name.clone(), team.clone())) else {
+        return Ok(None);
+    };
+    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    if app.out.json {
+        words.push("--json".to_owned());
+    }
+    give(app, &orders, node, (words, None, None), QUICK).map(Some)
+}
+
+fn give(
+    app: &App,
+    orders: &Orders,
+    node: &NodeView,
+    (words, input, repository): (Vec<String>, Option<String>, Option<Repository>),
+    done: Duration,
+) -> Result<Relayed, Failure> {
+    let new = Order {
+        id: OrderId::random(),
+        words,
+        input,
+        repository,
+        state: OrderState::Open,
+    };
+    app.out.say(&format!("waiting for node {}", node.name));
+    let cancel = CancellationToken::new();
+    let wait = OrderWait::of(done, cancel.clone());
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(called_off_by_signals(
+        cancel,
+        Box::pin(order(orders, node, new, &wait)),
+    ));
+    runtime.shutdown_background();
+    Ok(Relayed {
+        node: node.name.clone(),
+        outcome: outcome?,
+    })
+}
+
+impl Relayed {
+    /// Returns the JSON that the command printed, with the node.
+    ///
+    /// # Errors
+    /// That of the command.
+    pub(in crate::commands) fn json(&self) -> Result<Value, Failure> {
+        self.require_success()?;
+        let mut value: Value = serde_json::from_str(&self.outcome.stdout).map_err(|_| {
+            let message = format!("node {} did not answer with JSON", self.node);
+            Failure::new(ErrorKind::Damaged, message)
+        })?;
+        if let Some(record) = value.as_object_mut() {
+            record.insert("node".to_owned(), json!(self.node));
+        }
+        Ok(value)
+    }
+
+    /// Prints what the command printed. `mark` is added to the first line.
+    ///
+    /// # Errors
+    /// That of the command.
+    pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<ExitCode, Failure> {
+        if app.out.json {
+            app.out.json(&self.json()?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        self.require_success()?;
+        let text = self.outcome.stdout.trim_end();
+        if !text.is_empty() {
+            let (first, rest) = text
+                .split_once('\n')
+                .map_or((text, ""), |(first, _)| (first, &text[first.len()..]));
+            app.out.data(&format!("{first}{mark}{rest}"))?;
+        }
+        for line in self.outcome.stderr.lines() {
+            app.out.say(&plain(line));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the failure of the command, with the node.
+    fn require_success(&self) -> Result<(), Failure> {
+        if self.outcome.code == 0 {
+            return Ok(());
+        }
+        let said = self.outcome.stderr.trim();
+        let in_json = serde_json::from_str::<Value>(said).ok();
+        let in_json = in_json.as_ref().and_then(|value| value.get("error"));
+        let part = |name: &str| in_json?.get(name)?.as_str().map(str::to_owned);
+        let message = part("message").unwrap_or_else(|| {
+            said.strip_prefix("swarm: ")
+                .unwrap_or(said)
+                .replace("\n  ", "\n")
+        });
+        let kind = ErrorKind::of_exit_code(self.outcome.code);
+        let failure = Failure::new(kind, format!("on {}: {message}", self.node));
+        Err(match part("hint") {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Arguments of `swarm spawn`.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use swarm_protocol::{AgentProgram, Budget, PermissionMode};
+
+use crate::failure::Failure;
+use crate::request_flags::RequestFlags;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Waits until the teammate is ready with the requested model, mode and directory; on failure, prints its last output.
+
+Examples:
+  swarm spawn alice --prompt \"Make the parser handle leap years\" --plan
+  swarm spawn bob --model haiku --cwd ../docs --env RUST_LOG=debug
+  swarm spawn carol --worktree --prompt \"Fix the import\"
+  swarm spawn dave --on box --prompt \"Run the long tests\"
+  swarm spawn alice     restart her with her conversation")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is typed"
+)]
+pub(crate) struct SpawnArgs {
+    /// Name: letters, digits, `_` and `-`, starting with a letter or digit.
+    pub(crate) name: String,
+    /// Agent type.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) agent: Option<String>,
+    /// Agent definitions for this spawn: {"NAME": {"description": …, "prompt": …}}.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
+    /// Initial prompt [default: none].
+    #[arg(short, long, conflicts_with = "prompt_file")]
+    pub(crate) prompt: Option<String>,
+    /// File with the initial prompt, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// Agent program: swarm, claude (Claude Code), or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
+    #[arg(long, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<AgentProgram>,
+    /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
+    #[arg(short, long)]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) requests: RequestFlags,
+    /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
+    #[arg(long, alias = "permission-mode")]
+    pub(crate) mode: Option<PermissionMode>,
+    /// Plan first: it changes nothing until its plan is approved, then works in its permission mode.
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Working directory [default: its previous one, else the current directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Work in a separate git worktree with this name [default: the member's name].
+    #[arg(long, value_name = "SLUG", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    pub(crate) worktree: Option<String>,
+    /// Copy uncommitted changes into the worktree.
+    #[arg(long, requires = "worktree")]
+    pub(crate) snapshot: bool,
+    /// Run it on this node of the team's hub, or on one with this label.
+    #[arg(long, value_name = "NODE|LABEL", conflicts_with_all = ["trust", "snapshot"])]
+    pub(crate) on: Option<String>,
+    /// Backend: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
+    #[arg(long)]
+    pub(crate) backend: Option<String>,
+    /// Environment variable for its shell commands; repeatable.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Replace a running member with this name.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Start a new conversation instead of continuing the previous one.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) mcp_config: Vec<String>,
+    /// Trust this repository's hooks, MCP servers and definitions for this command.
+    #[arg(long)]
+    pub(crate) trust: bool,
+    /// Budget with its sub-agents, such as 5$ or 500k-tokens [default: its previous one, else setting `budget.member`].
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
+    /// Startup timeout in seconds [default: setting `spawn.hello_timeout_s`].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+}
+
+impl SpawnArgs {
+    /// Reads the initial prompt.
+    pub(super) fn initial_prompt(&self) -> Result<Option<String>, Failure> {
+        let text = match (&self.prompt, &self.prompt_file) {
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(path)) if path.as_os_str() == "-" => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text)?;
+                Some(text)
+            }
+            (None, Some(path)) => Some(std::fs::read_to_string(path).map_err(|error| {
+                Failure::usage(format!(
+                    "the prompt file {} cannot be read: {error}",
+                    path.display()
+                ))
+            })?),
+            (None, None) => None,
+        };
+        match text {
+            Some(text) if text.trim().is_empty() => Err(Failure::usage("the prompt is empty")
+                .with_hint("describe the teammate's task, or omit the prompt")),
+            text => Ok(text),
+        }
+    }
+}

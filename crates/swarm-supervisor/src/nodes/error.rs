@@ -1,0 +1,117 @@
+//! Errors of orders for nodes.
+
+use swarm_protocol::{ErrorKind, NodeName, TeamName};
+use swarm_store::StoreError;
+
+/// Why a node has not carried out an order.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The team is in files.
+    #[error("team `{team}` is not on a hub, so it has no nodes")]
+    NoHub {
+        /// The team.
+        team: TeamName,
+    },
+    /// No node has the name or label.
+    #[error("no node has the name or label `{wanted}`; {}", known(.nodes))]
+    Unknown {
+        /// The name or label.
+        wanted: String,
+        /// All nodes with their states.
+        nodes: Vec<String>,
+    },
+    /// The nodes with the name or label take no order.
+    #[error("no node for `{wanted}` takes a member now: {}", .nodes.join(", "))]
+    Unavailable {
+        /// The name or label.
+        wanted: String,
+        /// The nodes with their states.
+        nodes: Vec<String>,
+    },
+    /// The node is gone, and has not begun.
+    #[error("node {node} was lost before it took the order: nothing was done")]
+    LostBefore {
+        /// The node.
+        node: NodeName,
+    },
+    /// The node is gone, and its process had begun.
+    #[error("node {node} was lost while it carried out the order, which is not repeated")]
+    LostDuring {
+        /// The node.
+        node: NodeName,
+    },
+    /// The node has not taken the order. It is withdrawn.
+    #[error("node {node} did not take the order within {waited_s} s: nothing was done")]
+    NotTaken {
+        /// The node.
+        node: NodeName,
+        /// Seconds.
+        waited_s: u64,
+    },
+    /// The node has not finished the order, also after it was withdrawn.
+    #[error("node {node} did not finish the order within {waited_s} s")]
+    NotFinished {
+        /// The node.
+        node: NodeName,
+        /// Seconds.
+        waited_s: u64,
+    },
+    /// The caller cancelled it before the node took it.
+    #[error("interrupted: node {node} had not begun")]
+    Interrupted {
+        /// The node.
+        node: NodeName,
+    },
+}
+
+impl NodeError {
+    /// Returns its category.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::NoHub { .. } => ErrorKind::Usage,
+            Self::Unknown { .. } => ErrorKind::NotFound,
+            Self::Unavailable { .. } => ErrorKind::Conflict,
+            Self::LostBefore { .. } | Self::LostDuring { .. } => ErrorKind::Environment,
+            Self::NotTaken { .. } | Self::NotFinished { .. } => ErrorKind::TimedOut,
+            Self::Interrupted { .. } => ErrorKind::Interrupted,
+        }
+    }
+
+    /// Returns a suggestion, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::NoHub { .. } => {
+                "omit `--on`, or create a team with `swarm team create NAME --hub URL`".to_owned()
+            }
+            Self::Unknown { nodes, .. } if nodes.is_empty() => {
+                "run `swarm node join URL` on a machine that runs members".to_owned()
+            }
+            Self::Unknown { .. } | Self::Unavailable { .. } => {
+                "`swarm node list` shows the nodes".to_owned()
+            }
+            Self::LostDuring { .. } => {
+                "`swarm status` shows whether the member runs; then try again".to_owned()
+            }
+            Self::LostBefore { .. } => "try again with another node".to_owned(),
+            Self::NotTaken { .. } => {
+                "the output of `swarm node join` there has the reason; its credentials must include the team".to_owned()
+            }
+            Self::NotFinished { .. } => {
+                "it was told to cancel it; `swarm status` shows whether the member runs".to_owned()
+            }
+            Self::Interrupted { .. } => return None,
+        })
+    }
+}
+
+fn known(nodes: &[String]) -> String {
+    if nodes.is_empty() {
+        return "no node has joined the hub".to_owned();
+    }
+    format!("nodes: {}", nodes.join(", "))
+}

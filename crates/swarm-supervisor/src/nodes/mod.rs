@@ -1,0 +1,11 @@
+//! Orders for the nodes of a hub: choosing a node, and waiting for what it does.
+
+mod choose;
+mod error;
+mod order;
+mod repository;
+
+pub use choose::{NodeState, choose_any, choose_node, node_of};
+pub use error::NodeError;
+pub use order::{OrderWait, order};
+pub use repository::repository_at;

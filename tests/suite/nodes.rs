@@ -1,0 +1,304 @@
+//! Members on another machine: nodes of a hub carry out what a person orders elsewhere.
+
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::stage::{Running, World};
+
+use crate::hub::free_port_of_a_server;
+use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
+
+/// Two machines and a hub, with the team `demo` of the first one.
+struct Machines {
+    first: World,
+    second: World,
+    hub: Running,
+    url: String,
+    credentials: String,
+}
+
+impl Machines {
+    fn start(second: World) -> Option<Self> {
+        let first = world();
+        let Some(port) = free_port_of_a_server(&first) else {
+            not_proven("nats-server is not installed");
+            return None;
+        };
+        let hub = first.start(&["hub", "start", "--port", &port.to_string()]);
+        first.wait_until("the hub listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        let credentials = first.root().join("swarm/hub/credentials");
+        let machines = Self {
+            url: format!("nats://127.0.0.1:{port}"),
+            credentials: credentials.to_str().unwrap().to_owned(),
+            first,
+            second,
+            hub,
+        };
+        let on_hub = [
+            "--hub",
+            &machines.url,
+            "--credentials",
+            &machines.credentials,
+        ];
+        let create = [&["team", "create", "demo"], &on_hub[..]].concat();
+        machines.first.swarm(&create).ok();
+        Some(machines)
+    }
+
+    /// Starts the node `box` on the second machine.
+    fn node(&self, more: &[&str]) -> Running {
+        let join = [
+            "node",
+            "join",
+            &self.url,
+            "--credentials",
+            &self.credentials,
+        ];
+        let node = self
+            .second
+            .start(&[&join[..], &["--name", "box"], more].concat());
+        self.first
+            .wait_until("the node has joined", || self.state_of_node() == "ready");
+        node
+    }
+
+    fn nodes(&self) -> Value {
+        self.first.swarm(&["node", "list", "--json"]).json()
+    }
+
+    fn state_of_node(&self) -> String {
+        column(&self.nodes(), "state").concat()
+    }
+
+    fn members(&self) -> Vec<String> {
+        let status = self.first.swarm(&["status", "--json"]).json();
+        column(&status["members"], "name")
+    }
+
+    fn end(self) {
+        wait_for_no_process(&self.second);
+        self.hub.signal(Signal::INT);
+        self.hub.wait();
+        wait_for_no_process(&self.first);
+    }
+}
+
+/// The message of a command that fails with this code.
+fn refusal(world: &World, words: &[&str], code: i32) -> String {
+    let refused = world.swarm(&[words, &["--json"]].concat()).error(code);
+    refused["message"].as_str().unwrap().to_owned()
+}
+
+fn says_done() -> FakeApi {
+    FakeApi::start(|_: &Ask| Reply::text("done"))
+}
+
+#[test]
+fn a_node_runs_members_that_another_machine_orders() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let on_box = spawn_args("bob", "headless", &["--on", "box"]);
+    assert_eq!(
+        refusal(first, &on_box, 3),
+        "no node has the name or label `box`; no node has joined the hub"
+    );
+    let node = machines.node(&["--slots", "1", "--label", "gpu"]);
+    let nodes = machines.nodes();
+    assert_eq!(nodes[0]["slots"], 1, "{nodes}");
+    let same = [
+        "node",
+        "join",
+        &machines.url,
+        "--credentials",
+        &machines.credentials,
+        "--name",
+        "box",
+    ];
+    let same = refusal(first, &same, 4);
+    assert!(
+        same.starts_with("node `box` has joined already: process "),
+        "{same}"
+    );
+
+    let more = [
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hello",
+        "--on",
+        "gpu",
+    ];
+    let spawned = first.swarm(&spawn_args("bob", "headless", &more));
+    let line = spawned.ok().stdout.lines().next().unwrap().to_owned();
+    assert!(
+        line.starts_with("bob@demo is ready (headless, ") && line.ends_with(") on box"),
+        "{line}"
+    );
+    api.wait_for("the prompt", "bob", |ask| ask.news_has("hello"));
+    assert!(second.team("demo").member_directory("bob").exists());
+    first.swarm(&["send", "bob", "from afar"]).ok();
+    api.wait_for("the message", "bob", |ask| ask.news_has("from afar"));
+    let listed = || column(&machines.nodes()[0]["members"], "name");
+    first.wait_until("the node shows bob", || !listed().is_empty());
+
+    let full = spawn_args("carl", "headless", &["--on", "gpu"]);
+    assert_eq!(
+        refusal(first, &full, 4),
+        "no node for `gpu` takes a member now: box (all 1 slots in use)"
+    );
+    let logs = first.swarm(&["logs", "bob", "--json"]).json();
+    assert_eq!(
+        (&logs["node"], &logs["name"]),
+        (&"box".into(), &"bob".into())
+    );
+    assert!(logs["text"].as_str().unwrap().contains("done"), "{logs}");
+    let peek = first.swarm(&["peek", "bob", "-n", "5"]);
+    assert!(peek.ok().stdout.contains("done"), "{}", peek.story());
+
+    let killed = first.swarm(&["kill", "bob", "--json"]).json();
+    assert_eq!(
+        (&killed["outcome"], &killed["node"]),
+        (&"killed".into(), &"box".into())
+    );
+    assert_eq!(machines.members(), ["team-lead"]);
+
+    // What fails on the node is the failure of the command.
+    let wrong = ["--agent", "nobody", "--on", "box"];
+    first.wait_until("the slot is free", || listed().is_empty());
+    let said = refusal(first, &spawn_args("carl", "headless", &wrong), 3);
+    assert!(
+        said.starts_with("on box: ") && said.contains("nobody"),
+        "{said}"
+    );
+
+    first.swarm(&["node", "drain", "box"]).ok();
+    let node = node.wait();
+    assert!(
+        node.ok().stdout.contains("demo: bob has stopped"),
+        "{}",
+        node.story()
+    );
+    assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
+    machines.end();
+}
+
+#[test]
+fn a_member_of_a_repository_works_in_a_worktree_on_the_node() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.commit_project();
+    let from = first.project();
+    let clone = ["clone", "-q", from.to_str().unwrap(), "."];
+    let cloned = second
+        .command("git")
+        .args(clone)
+        .current_dir(second.project())
+        .status();
+    assert!(cloned.unwrap().success());
+    let node = machines.node(&[]);
+    let more = ["--prompt", "hello", "--on", "box", "--json"];
+    let spawned = first.swarm(&spawn_args("bob", "headless", &more)).json();
+    assert_eq!(spawned["node"], "box");
+    let path = spawned["worktree"]["path"].as_str().unwrap();
+    assert!(
+        path.starts_with(second.project().to_str().unwrap()),
+        "{spawned}"
+    );
+    first.commit_project();
+    let refused = refusal(first, &spawn_args("carl", "headless", &["--on", "box"]), 4);
+    assert!(refused.contains(" is not at commit "), "{refused}");
+
+    // The second signal pauses the member, which stays.
+    for times in 1..=2 {
+        node.signal(Signal::INT);
+        first.wait_until("the node drains", || {
+            times == 2 || node.stdout().contains("draining")
+        });
+    }
+    let node = node.wait();
+    assert!(
+        node.ok().stdout.contains("bob is paused"),
+        "{}",
+        node.story()
+    );
+    let status = first.swarm(&["status", "--json"]).json();
+    assert!(!status["members"][1]["pause"].is_null(), "{status}");
+    second.swarm(&["kill", "bob", "--team", "demo"]).ok();
+    machines.end();
+}
+
+#[test]
+fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
+    let scratch = world();
+    let silent = scratch.write("silent", "#!/bin/sh\nexec sleep 1000\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&silent, mode).unwrap();
+    let Some(machines) = Machines::start(world().with_teammate(&silent)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let node = machines.node(&["--slots", "1"]);
+    let began = |node: &Running, times| {
+        first.wait_until("the node spawns", || {
+            node.stdout().matches("spawn bob").count() == times
+        });
+    };
+    let words = spawn_args("bob", "headless", &["--on", "box", "--json"]);
+    let interrupted = first.start(&words);
+    began(&node, 1);
+    interrupted.signal(Signal::INT);
+    let said = interrupted.wait().error(130);
+    assert!(
+        said["message"].as_str().unwrap().starts_with("on box: "),
+        "{said}"
+    );
+    assert_eq!(machines.members(), ["team-lead"]);
+
+    let failing = first.start(&words);
+    began(&node, 2);
+    node.signal(Signal::KILL);
+    let said = failing.wait().error(7);
+    assert_eq!(
+        said["message"],
+        "node box was lost while it carried out the order, which is not repeated"
+    );
+    first.wait_until("the spawn is undone", || {
+        machines.members() == ["team-lead"]
+    });
+    wait_for_no_process(second);
+    let node = machines.node(&[]);
+    node.signal(Signal::TERM);
+    let node = node.wait();
+    assert!(!node.ok().stdout.contains("spawn"), "{}", node.story());
+    machines.end();
+}
+
+#[test]
+fn a_node_that_was_cut_off_joins_again() {
+    let Some(machines) = Machines::start(world()) else {
+        return;
+    };
+    let node = machines.node(&[]);
+    machines.hub.signal(Signal::STOP);
+    machines.first.wait_until("the lease is lost", || {
+        node.stdout().contains("joining again")
+    });
+    machines.hub.signal(Signal::CONT);
+    machines.first.wait_until("it has joined again", || {
+        node.stdout().contains("joined again")
+    });
+    assert_eq!(machines.state_of_node(), "ready");
+    node.signal(Signal::INT);
+    node.wait().ok();
+    machines.end();
+}
