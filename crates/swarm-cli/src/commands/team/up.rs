@@ -51,8 +51,10 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
             started.push(member.name.get_ref().clone());
         }
     }
-    team.announce_tasks(&created, &Actor::person(&name))
-        .block_on()?;
+    if !created.is_empty() {
+        team.announce_tasks(&created, &Actor::person(&name))
+            .block_on()?;
+    }
     if app.out.json {
         app.out.json(&json!({
             "team": name, "created": is_new, "started": started, "tasks": created,
