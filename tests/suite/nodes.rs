@@ -1,6 +1,7 @@
 //! Members on another machine: nodes of a hub carry out what a person orders elsewhere.
 
 use std::net::TcpStream;
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,6 +9,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, World};
 
 use crate::hub::free_port_of_a_server;
+use crate::pains::worktrees::commit;
 use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
 
 /// Two machines and a hub, with the team `demo` of the first one.
@@ -190,33 +192,45 @@ fn a_node_runs_members_that_another_machine_orders() {
 }
 
 #[test]
-fn a_member_of_a_repository_works_in_a_worktree_on_the_node() {
+fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let api = says_done();
     let Some(machines) = Machines::start(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\ntwo\n");
     first.commit_project();
-    let from = first.project();
-    let clone = ["clone", "-q", from.to_str().unwrap(), "."];
-    let cloned = second
-        .command("git")
-        .args(clone)
-        .current_dir(second.project())
-        .status();
-    assert!(cloned.unwrap().success());
-    let node = machines.node(&[]);
-    let more = ["--prompt", "hello", "--on", "box", "--json"];
-    let spawned = first.swarm(&spawn_args("bob", "headless", &more)).json();
-    assert_eq!(spawned["node"], "box");
-    let path = spawned["worktree"]["path"].as_str().unwrap();
-    assert!(
-        path.starts_with(second.project().to_str().unwrap()),
-        "{spawned}"
-    );
-    first.commit_project();
-    let refused = refusal(first, &spawn_args("carl", "headless", &["--on", "box"]), 4);
-    assert!(refused.contains(" is not at commit "), "{refused}");
+    let node = machines.node(&["--slots", "2"]);
+    let own = second.root().join("swarm/node/repositories");
+    let spawn = |name| {
+        let more = [
+            "--mode",
+            "bypassPermissions",
+            "--prompt",
+            "hello",
+            "--on",
+            "box",
+            "--json",
+        ];
+        let spawned = first.swarm(&spawn_args(name, "headless", &more)).json();
+        let tree = PathBuf::from(spawned["worktree"]["path"].as_str().unwrap());
+        assert!(tree.starts_with(&own), "{spawned}");
+        tree
+    };
+    let tree = spawn("bob");
+    assert!(tree.join("song.txt").exists());
+    commit(second, &tree, "new.txt", "new\n");
+    first.swarm(&["send", "bob", "look"]).ok();
+    api.wait_for("the message", "bob", |ask| ask.news_has("look"));
+    first.wait_until("bob's work is published", || {
+        first.swarm(&["worktree", "list", "--json"]).json()[0]["slug"] == "bob"
+    });
+    first.swarm(&["worktree", "merge", "bob"]).ok();
+    assert!(first.project().join("new.txt").exists());
+
+    // Only what is new is sent for the next member.
+    assert!(spawn("carl").join("new.txt").exists());
+    second.swarm(&["kill", "carl", "--team", "demo"]).ok();
 
     // The second signal pauses the member, which stays.
     for times in 1..=2 {

@@ -1,6 +1,8 @@
 //! Commands that a node runs for others.
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal,
+};
 
 use crate::environment::raw_variable;
 
@@ -19,6 +21,6 @@ pub(crate) fn end_with_node() {
         && parent() != Some(node)
     {
         // The node ended before the signal was set.
-        std::process::exit(1);
+        let _sent = kill_process(getpid(), Signal::TERM);
     }
 }

@@ -24,6 +24,9 @@ pub struct NodeReport {
     pub since: UnixMs,
     /// Members that run on it.
     pub members: Vec<AgentId>,
+    /// Commits that it has, which are not sent to it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_commits: Vec<String>,
 }
 
 /// A command of swarm that a node carries out for a team.

@@ -22,7 +22,8 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
-    NodeError, NodeState, OrderWait, choose_any, choose_node, node_of, order, repository_at,
+    NewOrder, NodeError, NodeState, OrderWait, choose_any, choose_node, node_of, order,
+    order_in_repository,
 };
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,

@@ -7,7 +7,6 @@ mod bundle;
 mod by_hook;
 mod candidate;
 mod carry;
-mod commit;
 mod copy;
 mod create;
 mod diff;
@@ -48,7 +47,6 @@ mod view;
 mod worktrees;
 
 pub use candidate::MergeCandidate;
-pub use commit::CheckedOut;
 pub use create::{Created, Request};
 pub use diff::WorktreeDiff;
 pub use error::{ConflictSides, WorktreeError};

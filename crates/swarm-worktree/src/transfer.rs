@@ -211,6 +211,7 @@ impl Worktrees {
     ) -> Result<(), BundleError> {
         let base = &wanted.base;
         if let Some(bundle) = bundle {
+            self.add_head_of(repository, wanted, here)?;
             let check = |at: &Call<'_>| {
                 if root_of(at, base)? == wanted.root {
                     return Ok(());
@@ -244,6 +245,33 @@ impl Worktrees {
         Err(BundleError::Refused(
             "it was fetched from another repository",
         ))
+    }
+
+    /// Fetches what is checked out in `here`, if it is the same repository: a bundle may build on it.
+    fn add_head_of(
+        &self,
+        repository: &Repository,
+        wanted: &SentRepository,
+        here: &Path,
+    ) -> Result<(), GitError> {
+        let Some(head) = crate::seen(here).and_then(|seen| seen.head) else {
+            return Ok(());
+        };
+        let at = repository.common_git().changing();
+        let is_same = root_of(&self.git().at(here), &head).is_ok_and(|root| root == wanted.root);
+        if !is_same || is_commit(&at, &head)? {
+            return Ok(());
+        }
+        let fetch = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--",
+        ];
+        let from = here.display().to_string();
+        let kept = format!("{head}:refs/swarm/received/{head}");
+        at.run(&[&fetch[..], &[&from, &kept]].concat()).map(drop)
     }
 }
 

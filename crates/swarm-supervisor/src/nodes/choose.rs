@@ -136,6 +136,7 @@ mod tests {
                 clock_ahead_ms: 0,
                 since: UnixMs(1),
                 members: Vec::new(),
+                known_commits: Vec::new(),
             },
             is_draining: state == NodeState::Draining,
             process: (state != NodeState::Lost).then_some(process),

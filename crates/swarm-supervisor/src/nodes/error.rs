@@ -2,6 +2,9 @@
 
 use swarm_protocol::{ErrorKind, NodeName, TeamName};
 use swarm_store::StoreError;
+use swarm_worktree::WorktreeError;
+
+use crate::repositories::RepositoryError;
 
 /// Why a node has not carried out an order.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +12,9 @@ pub enum NodeError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The repository was not sent.
+    #[error("the repository was not sent to the node: {0}")]
+    Repository(#[from] RepositoryError),
     /// The team is in files.
     #[error("team `{team}` is not on a hub, so it has no nodes")]
     NoHub {
@@ -71,7 +77,8 @@ impl NodeError {
     /// Returns its category.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Store(error) => error.kind(),
+            Self::Store(error) | Self::Repository(RepositoryError::Store(error)) => error.kind(),
+            Self::Repository(RepositoryError::Worktree(error)) => error.kind(),
             Self::NoHub { .. } => ErrorKind::Usage,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::Unavailable { .. } => ErrorKind::Conflict,
@@ -84,7 +91,12 @@ impl NodeError {
     /// Returns a suggestion, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error) => return error.hint(),
+            Self::Store(error) | Self::Repository(RepositoryError::Store(error)) => {
+                return error.hint();
+            }
+            Self::Repository(RepositoryError::Worktree(WorktreeError::Uncommitted { .. })) => {
+                "commit them, or set `worktree.uncommitted` to \"leave\"".to_owned()
+            }
             Self::NoHub { .. } => {
                 "omit `--on`, or create a team with `swarm team create NAME --hub URL`".to_owned()
             }
@@ -104,7 +116,9 @@ impl NodeError {
             Self::NotFinished { .. } => {
                 "it was told to cancel it; `swarm status` shows whether the member runs".to_owned()
             }
-            Self::Interrupted { .. } => return None,
+            Self::Repository(RepositoryError::Worktree(_)) | Self::Interrupted { .. } => {
+                return None;
+            }
         })
     }
 }

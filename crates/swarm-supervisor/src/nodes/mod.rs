@@ -3,9 +3,7 @@
 mod choose;
 mod error;
 mod order;
-mod repository;
 
 pub use choose::{NodeState, choose_any, choose_node, node_of};
 pub use error::NodeError;
-pub use order::{OrderWait, order};
-pub use repository::repository_at;
+pub use order::{NewOrder, OrderWait, order, order_in_repository};

@@ -1,13 +1,16 @@
 //! Giving an order to a node.
 
+use std::path::Path;
 use std::time::Duration;
 
-use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState};
-use swarm_store::{Changes, NodeView, Orders};
+use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, Repository};
+use swarm_store::{Changes, NodeView, Orders, Team};
+use swarm_worktree::Worktrees;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::error::NodeError;
+use crate::repositories::{forget_repository, send_repository};
 
 /// How long an order is waited for.
 #[derive(Debug, Clone)]
@@ -35,6 +38,15 @@ impl OrderWait {
     }
 }
 
+/// A command for a node.
+#[derive(Debug, Clone)]
+pub struct NewOrder {
+    /// The command, without the name of the program and the team.
+    pub words: Vec<String>,
+    /// Its standard input.
+    pub input: Option<String>,
+}
+
 /// Why a wait has ended without an outcome.
 enum Trouble {
     TimedOut,
@@ -42,7 +54,29 @@ enum Trouble {
     Lost,
 }
 
-/// Lets a node carry out an order. It runs at most once: if it is not carried out in time, or the
+/// Lets a node carry out a command in the repository of a directory, at the commit that is checked out;
+/// `command` gets whether there is one.
+///
+/// # Errors
+/// As [`order`]; [`NodeError::Repository`].
+pub async fn order_in_repository(
+    (team, orders, node): (&dyn Team, &Orders, &NodeView),
+    (worktrees, directory): (&Worktrees, &Path),
+    command: impl FnOnce(bool) -> NewOrder + Send,
+    wait: &OrderWait,
+) -> Result<OrderOutcome, NodeError> {
+    let known = &node.report.known_commits;
+    let repository = send_repository(team, worktrees, directory, known).await?;
+    let new = command(repository.is_some());
+    let done = give(orders, node, new, repository.clone(), wait).await;
+    if let Some(repository) = repository {
+        // The node may not have received it.
+        forget_repository(team, &repository).await;
+    }
+    done
+}
+
+/// Lets a node carry out a command. It runs at most once: if it is not carried out in time, or the
 /// caller cancels it, it is withdrawn.
 ///
 /// # Errors
@@ -50,10 +84,27 @@ enum Trouble {
 pub async fn order(
     orders: &Orders,
     node: &NodeView,
-    order: Order,
+    new: NewOrder,
     wait: &OrderWait,
 ) -> Result<OrderOutcome, NodeError> {
-    let id = order.id;
+    give(orders, node, new, None, wait).await
+}
+
+async fn give(
+    orders: &Orders,
+    node: &NodeView,
+    NewOrder { words, input }: NewOrder,
+    repository: Option<Repository>,
+    wait: &OrderWait,
+) -> Result<OrderOutcome, NodeError> {
+    let id = OrderId::random();
+    let order = Order {
+        id,
+        words,
+        input,
+        repository,
+        state: OrderState::Open,
+    };
     let mut waiting = Waiting {
         orders,
         node,

@@ -11,6 +11,8 @@ use swarm_protocol::{
     AgentId, ErrorKind, Order, OrderId, OrderOutcome, OrderState, Repository, TeamName,
 };
 use swarm_store::Orders;
+use swarm_supervisor::{RepositoryError, receive_repository};
+use swarm_worktree::ReceivedRepository;
 use tokio::io::AsyncWriteExt as _;
 
 use super::machine::Node;
@@ -90,7 +92,11 @@ async fn carry_out(
         }
         OrderedCommand::Other => None,
     };
-    let directory = directory(node, order.repository.as_ref())?;
+    let received = receive(node, team, order.repository.as_ref()).await?;
+    let directory = received
+        .as_ref()
+        .map_or(&node.app.env.cwd, |received| &received.checkout);
+    let directory = directory.clone();
     let what = order
         .words
         .iter()
@@ -100,6 +106,7 @@ async fn carry_out(
         .join(" ");
     node.out.tell_of_team("began", team, &what);
     let output = run(node, team, orders, order, directory).await?;
+    drop(received);
     let outcome = outcome(&output)?;
     if let Some((slot, member)) = slot {
         let text = match outcome.code {
@@ -117,25 +124,23 @@ async fn carry_out(
     Ok(outcome)
 }
 
-/// Returns the directory in which a member is spawned.
-fn directory(node: &Node<'_>, wanted: Option<&Repository>) -> Result<PathBuf, Failure> {
-    let here = node.app.env.cwd.clone();
+/// Receives the repository of an order. Its checkout is for this order until the returned value is
+/// dropped.
+async fn receive(
+    node: &Node<'_>,
+    team: &TeamName,
+    wanted: Option<&Repository>,
+) -> Result<Option<ReceivedRepository>, Failure> {
     let Some(wanted) = wanted else {
-        return Ok(here);
+        return Ok(None);
     };
-    let found = node.worktrees.checked_out(&here);
-    let found = found.map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
-    if found.is_some_and(|found| found.root == wanted.root && found.commit == wanted.base) {
-        return Ok(here);
-    }
-    let message = format!(
-        "{} on node {} is not at commit {} of this repository",
-        here.display(),
-        node.name,
-        wanted.base.get(..12).unwrap_or(&wanted.base)
-    );
-    let hint = "check it out there, or run `swarm node join` in a directory that has it";
-    Err(Failure::new(ErrorKind::Conflict, message).with_hint(hint))
+    let (files, here) = (node.app.store.team(team), &node.app.env.cwd);
+    let own = node.own_repositories();
+    let received = receive_repository(&*files, &node.worktrees, &own, wanted, here);
+    received.await.map(Some).map_err(|error| match error {
+        RepositoryError::Worktree(error) => error.into(),
+        RepositoryError::Store(error) => error.into(),
+    })
 }
 
 /// Runs the command until it ends. It is interrupted if the order is withdrawn or the node ends.

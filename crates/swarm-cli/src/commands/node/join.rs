@@ -75,6 +75,7 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
             clock_ahead_ms: 0,
             since: app.clock.now(),
             members: Vec::new(),
+            known_commits: Vec::new(),
         };
         let (mut report, lease) = node.join(report).await?;
         // The space of the nodes exists only now.

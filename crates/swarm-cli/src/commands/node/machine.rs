@@ -1,5 +1,7 @@
 //! A node, and its slots.
 
+use std::path::PathBuf;
+
 use parking_lot::Mutex;
 use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport};
 use swarm_store::{HubSettings, Lease, Nodes, StoreError};
@@ -90,9 +92,27 @@ impl<'a> Node<'a> {
         mut report: NodeReport,
     ) -> Result<(NodeReport, Lease), StoreError> {
         report.members = members_here(self.app, &self.hub.url).await?;
+        report.known_commits = self.known_commits().await;
         self.slots.lock().members.clone_from(&report.members);
         let lease = self.nodes.join(&self.name, report.clone(), &self.process);
         Ok((report, lease.await?))
+    }
+
+    /// Returns the directory of the repositories that this node has received.
+    pub(super) fn own_repositories(&self) -> PathBuf {
+        self.app
+            .root
+            .join("swarm")
+            .join("node")
+            .join("repositories")
+    }
+
+    /// Returns the commits that need not be sent here.
+    pub(super) async fn known_commits(&self) -> Vec<String> {
+        let (own, here) = (self.own_repositories(), self.app.env.cwd.clone());
+        let worktrees = self.worktrees.clone();
+        let known = tokio::task::spawn_blocking(move || worktrees.known_commits(&own, &here));
+        known.await.unwrap_or_default()
     }
 
     /// Takes a slot for a member, which may replace one of its name.

@@ -4,18 +4,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_protocol::{
-    AgentId, ErrorKind, MemberName, NodeName, Order, OrderId, OrderOutcome, OrderState, Repository,
-    TeamName,
+use swarm_protocol::{AgentId, ErrorKind, MemberName, NodeName, OrderOutcome, TeamName};
+use swarm_store::{BlockOn as _, NodeView};
+use swarm_supervisor::{
+    NewOrder, NodeError, OrderWait, choose_node, node_of, order, order_in_repository,
 };
-use swarm_store::{BlockOn as _, NodeView, Orders};
-use swarm_supervisor::{NodeError, OrderWait, choose_node, node_of, order};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
+use crate::spawn_context::worktrees;
 
 /// How long `kill`, `peek` and `logs` may take on a node.
 const QUICK: Duration = Duration::from_secs(30);
@@ -26,22 +26,25 @@ pub(in crate::commands) struct Relayed {
     outcome: OrderOutcome,
 }
 
-/// Lets a node with this name or label carry out a command.
+/// Lets a node with this name or label carry out a command in the repository of the current directory;
+/// `command` gets whether there is one.
 pub(in crate::commands) fn on_node(
     app: &App,
     team: &TeamName,
     wanted: &str,
-    command: (Vec<String>, Option<String>, Option<Repository>),
+    command: impl FnOnce(bool) -> NewOrder + Send,
     done: Duration,
 ) -> Result<Relayed, Failure> {
-    let orders = app
-        .store
-        .team(team)
-        .orders()
-        .ok_or_else(|| NodeError::NoHub { team: team.clone() })?;
+    let files = app.store.team(team);
+    let no_hub = || NodeError::NoHub { team: team.clone() };
+    let orders = files.orders().ok_or_else(no_hub)?;
     let nodes = orders.nodes().nodes().block_on()?;
     let node = choose_node(&nodes, wanted)?;
-    give(app, &orders, node, command, done)
+    wait_for(app, node, done, async |wait| {
+        let (worktrees, cwd) = (worktrees(app), &app.env.cwd);
+        let (on, at) = ((&*files, &orders, node), (&worktrees, cwd.as_path()));
+        order_in_repository(on, at, command, wait).await
+    })
 }
 
 /// Lets the node of a member carry out a command, if the member is not on this machine and its node
@@ -75,31 +78,26 @@ pub(in crate::commands) fn elsewhere<'a>(
     if app.out.json {
         words.push("--json".to_owned());
     }
-    give(app, &orders, node, (words, None, None), QUICK).map(Some)
+    let new = NewOrder { words, input: None };
+    let relayed = wait_for(app, node, QUICK, async |wait| {
+        order(&orders, node, new, wait).await
+    });
+    relayed.map(Some)
 }
 
-fn give(
+/// Waits until a node has carried out a command. Ctrl-C cancels it.
+fn wait_for(
     app: &App,
-    orders: &Orders,
     node: &NodeView,
-    (words, input, repository): (Vec<String>, Option<String>, Option<Repository>),
     done: Duration,
+    give: impl AsyncFnOnce(&OrderWait) -> Result<OrderOutcome, NodeError>,
 ) -> Result<Relayed, Failure> {
-    let new = Order {
-        id: OrderId::random(),
-        words,
-        input,
-        repository,
-        state: OrderState::Open,
-    };
     app.out.say(&format!("waiting for node {}", node.name));
     let cancel = CancellationToken::new();
     let wait = OrderWait::of(done, cancel.clone());
     let runtime = runtime()?;
-    let outcome = runtime.block_on(called_off_by_signals(
-        cancel,
-        Box::pin(order(orders, node, new, &wait)),
-    ));
+    let given = Box::pin(give(&wait));
+    let outcome = runtime.block_on(called_off_by_signals(cancel, given));
     runtime.shutdown_background();
     Ok(Relayed {
         node: node.name.clone(),

@@ -199,6 +199,7 @@ impl Serving<'_> {
         if members != self.report.members {
             node.slots.lock().members.clone_from(&members);
             self.report.members = members;
+            self.report.known_commits = node.known_commits().await;
             let reported = node.nodes.report(&node.name, self.report.clone()).await;
             if let Err(error) = reported {
                 tracing::warn!(%error, "the members are not reported");

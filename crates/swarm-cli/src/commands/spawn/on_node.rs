@@ -3,15 +3,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use swarm_protocol::{ErrorKind, PermissionMode, TeamName};
-use swarm_supervisor::repository_at;
+use swarm_protocol::{PermissionMode, TeamName};
+use swarm_supervisor::NewOrder;
 
 use super::args::SpawnArgs;
 use crate::app::App;
 use crate::commands::node::on_node;
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::spawn_context::worktrees;
 
 /// Spawns a member on a node.
 pub(super) fn spawn_on(
@@ -21,24 +20,32 @@ pub(super) fn spawn_on(
     team: &TeamName,
     on: &str,
 ) -> Result<ExitCode, Failure> {
-    let repository = repository_at(&worktrees(app), &app.env.cwd)
-        .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
     let prompt = args.initial_prompt()?;
-    let mut words = words(args, prompt.is_some(), repository.is_some())?;
-    match args.mode {
-        Some(mode) => acting.require_mode("spawn", mode)?,
-        // The node's own default may be higher than an agent can ask for.
-        None if acting.require_no_agent("spawn").is_err() => {
-            words.push(format!("--mode={}", PermissionMode::Default));
+    // Files are read before a node is asked.
+    let mut inside = words(args, prompt.is_some(), true)?;
+    let mut outside = words(args, prompt.is_some(), false)?;
+    let mode = match args.mode {
+        Some(mode) => {
+            acting.require_mode("spawn", mode)?;
+            None
         }
-        None => {}
-    }
-    if app.out.json {
-        words.push("--json".to_owned());
+        // The node's own default may be higher than an agent can ask for.
+        None => acting
+            .require_no_agent("spawn")
+            .err()
+            .map(|_| PermissionMode::Default),
+    };
+    for words in [&mut inside, &mut outside] {
+        words.extend(mode.map(|mode| format!("--mode={mode}")));
+        words.extend(app.out.json.then(|| "--json".to_owned()));
     }
     let timeout = args.timeout.map(Duration::from_secs);
     let timeout = timeout.unwrap_or(app.settings.hello_timeout);
-    let done = on_node(app, team, on, (words, prompt, repository), timeout)?;
+    let command = |has_repository: bool| NewOrder {
+        words: if has_repository { inside } else { outside },
+        input: prompt,
+    };
+    let done = on_node(app, team, on, command, timeout)?;
     done.show(app, &format!(" on {}", done.node))
 }
 

@@ -25,6 +25,7 @@ use crate::commands::acting::require_person;
 use crate::commands::worktree::wish;
 use crate::commands::{agents, called_off_by_signals, runtime};
 use crate::failure::Failure;
+use crate::identity::Acting;
 use crate::models::{self, require_price};
 use crate::output::plain;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
@@ -34,10 +35,20 @@ pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, 
     acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
-    if let Some(on) = &args.on {
-        return spawn_on(app, args, &acting, &team, on);
+    match &args.on {
+        Some(on) => spawn_on(app, args, &acting, &team, on),
+        None => spawn_here(app, args, &acting, &team, name),
     }
-    refuse_if_lead_lost(app, &team)?;
+}
+
+fn spawn_here(
+    app: &App,
+    args: &SpawnArgs,
+    acting: &Acting,
+    team: &TeamName,
+    name: MemberName,
+) -> Result<ExitCode, Failure> {
+    refuse_if_lead_lost(app, team)?;
     let choices = Choices {
         backend: args.backend.clone(),
         requests: args.requests.clone(),
@@ -48,7 +59,7 @@ pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, 
     let dead = if args.fresh {
         None
     } else {
-        let found = swarm_supervisor::namesake(&prepared.spawn_context, &team, &name);
+        let found = swarm_supervisor::namesake(&prepared.spawn_context, team, &name);
         found.map_err(|error| {
             let failure = Failure::from(error);
             let hint = format!("start {name} without its earlier conversation with `--fresh`");
@@ -88,7 +99,7 @@ pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, 
         if let Some(budget) = args.budget {
             require_price(&prepared.spawn_context.agent_config.models, &named, budget)?;
             let scope = BudgetScope::Member(name.clone());
-            let files = app.store.team(&team);
+            let files = app.store.team(team);
             files.set_budget(&scope, budget).block_on()?;
         }
     }
@@ -130,7 +141,7 @@ pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, 
         timeout: args.timeout.map(Duration::from_secs),
         cancel: CancellationToken::new(),
     };
-    let member = carry_out(&spawn_context, &team, options)?;
+    let member = carry_out(&spawn_context, team, options)?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(

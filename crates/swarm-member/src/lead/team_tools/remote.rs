@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use swarm_agent::{SpawnRequest, Spawned};
-use swarm_protocol::{AgentId, Order, OrderId, OrderOutcome, OrderState, PaneId, PermissionMode};
+use swarm_protocol::{AgentId, OrderOutcome, PaneId, PermissionMode};
 use swarm_store::{NodeView, Team};
-use swarm_supervisor::{OrderWait, SpawnContext, choose_any, order, repository_at};
+use swarm_supervisor::{NewOrder, OrderWait, SpawnContext, choose_any, order_in_repository};
 
 /// Spawns a teammate on the node with the most free slots. The error is for the model.
 pub(super) async fn spawn_remote(
@@ -21,20 +21,13 @@ pub(super) async fn spawn_remote(
     let nodes = orders.nodes().nodes().await;
     let nodes = nodes.map_err(|error| failed(error.to_string()))?;
     let node = choose_any(&nodes).map_err(|error| failed(error.to_string()))?;
-    let (worktrees, cwd) = (context.worktrees.clone(), context.cwd.clone());
-    let repository = tokio::task::spawn_blocking(move || repository_at(&worktrees, &cwd)).await;
-    let repository = repository
-        .map_err(|error| failed(error.to_string()))?
-        .map_err(|error| failed(error.to_string()))?;
-    let new = Order {
-        id: OrderId::random(),
-        words: words(context, request, mode, repository.is_some()),
-        input: Some(request.prompt.clone()),
-        repository,
-        state: OrderState::Open,
-    };
     let wait = OrderWait::of(context.hello_deadline, request.cancel.clone());
-    let done = order(&orders, node, new, &wait).await;
+    let command = |has_repository: bool| NewOrder {
+        words: words(context, request, mode, has_repository),
+        input: Some(request.prompt.clone()),
+    };
+    let at = (&context.worktrees, context.cwd.as_path());
+    let done = order_in_repository((team, &orders, node), at, command, &wait).await;
     let outcome = done.map_err(|error| failed(error.to_string()))?;
     let id = AgentId::new(name.clone(), team.name().clone());
     read(&outcome, node, id)
