@@ -57,36 +57,10 @@ fn every_setting_is_described() {
 #[test]
 fn every_state_is_named() {
     let formats = page("docs/formats.md");
-    let members = [
-        MemberState::Starting,
-        MemberState::Working,
-        MemberState::WaitingPermission,
-        MemberState::WaitingPlan,
-        MemberState::Background,
-        MemberState::Idle,
-        MemberState::IdleUnreported,
-        MemberState::Throttled,
-        MemberState::OverBudget,
-        MemberState::Exhausted,
-        MemberState::Failed,
-        MemberState::Paused,
-        MemberState::Parked,
-        MemberState::Stopping,
-        MemberState::Stopped,
-        MemberState::Dead,
-        MemberState::Foreign,
-    ];
-    let tasks = [
-        TaskState::Pending,
-        TaskState::Blocked,
-        TaskState::InProgress,
-        TaskState::Completed,
-        TaskState::Failed,
-    ];
+    let members = MemberState::ALL.map(MemberState::name);
     let names = members
-        .map(MemberState::name)
         .into_iter()
-        .chain(tasks.map(TaskState::name));
+        .chain(TaskState::ALL.map(TaskState::name));
     for name in names {
         assert_says(&formats, &format!("`{name}`"));
     }

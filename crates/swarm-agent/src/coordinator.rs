@@ -3,7 +3,6 @@
 use swarm_permissions::{AgentCatalog, AgentConfig, AgentDefinition, AgentSource};
 use swarm_tools::prompt;
 
-/// The built-in type of a worker.
 pub(crate) const WORKER: &str = "worker";
 
 const DESCRIPTION: &str = "Does any piece of work: research, implementation or verification. Use it unless another type fits better.";

@@ -92,7 +92,6 @@ impl HookServices for HookClients {
     }
 }
 
-/// Returns the text of a response.
 async fn text_of(mut events: ModelEvents) -> Result<String, String> {
     while let Some(event) = events.next().await {
         match event {

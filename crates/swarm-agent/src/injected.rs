@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use swarm_protocol::MessageId;
+use swarm_protocol::{Envelope, MessageId};
 
 /// One piece of input, ready for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,11 @@ impl Injected {
             message_ids: Vec::new(),
             images: Vec::new(),
         }
+    }
+
+    /// Creates a note of the program, framed as such.
+    pub fn system(text: &str) -> Self {
+        Self::prompt(Envelope::system(text).render())
     }
 
     /// Creates input that delivers one message.

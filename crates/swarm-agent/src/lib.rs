@@ -23,6 +23,7 @@ mod instructions;
 mod limits;
 mod loaded_definition;
 mod media_block;
+mod or_never;
 mod own_tools;
 mod parts;
 mod program_docs;
@@ -53,6 +54,7 @@ pub use instructions::{
 };
 pub use limits::SessionLimits;
 pub use loaded_definition::{LoadedDefinition, SkillError};
+pub use or_never::or_never;
 pub use own_tools::own_tools;
 pub use parts::AgentParts;
 pub use program_docs::{ProgramDocs, ProgramPage};
@@ -60,8 +62,7 @@ pub use rights::{Rights, without_unreadable};
 pub use scratchpad::{scratchpad_rules, scratchpad_section, share_scratchpad};
 pub use session::Session;
 pub use spawner::{
-    NoTeammates, PeerSessionStatus, SpawnRequest, Spawned, TeammateStatus, Teammates,
-    only_the_lead_spawns,
+    NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates, only_the_lead_spawns,
 };
 pub use subagent::{
     IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,

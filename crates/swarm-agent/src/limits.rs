@@ -7,7 +7,7 @@ use swarm_protocol::{Effort, Thinking};
 /// Limits that guarantee that a turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Most model requests in one turn; then the turn ends with `TurnLimit`.
+    /// Most model requests in one turn; then the turn ends with [`crate::TurnStop::Limit`].
     pub max_turns: u32,
     /// Most output tokens of one response, according to the model.
     pub max_output_tokens: u32,

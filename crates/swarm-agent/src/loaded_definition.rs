@@ -1,15 +1,15 @@
 //! What a definition gives an agent besides its prompt: preloaded skills and a memory. Teammates
 //! and sub-agents share this code.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{read_beginning, repository_top};
-use swarm_permissions::{AgentDefinition, Behavior, MemoryScope, Rule, RuleSet};
+use swarm_permissions::{AgentDefinition, MemoryScope, RuleSet};
 use swarm_protocol::Skill;
 use swarm_tools::skill_text;
 
 use crate::ProgramDocs;
+use crate::rights::may_edit;
 
 /// Most lines and bytes of a memory's index that are shown, as in Claude Code.
 const MEMORY_LINES: usize = 200;
@@ -77,24 +77,13 @@ impl LoadedDefinition {
             };
             let directory = parent.join(memory_directory(scope, &definition.name));
             loaded.instructions.push(memory(&parent, &directory));
-            loaded
-                .rules
-                .extend(memory_rules(&directory, &definition.name));
+            let origin = format!("memory of {}", definition.name);
+            loaded.rules.extend(may_edit(&directory, &origin));
             loaded.memory = Some(directory);
         }
         loaded.instructions.extend(docs.for_agent(definition, root));
         Ok(loaded)
     }
-}
-
-fn memory_rules(directory: &Path, agent_type: &str) -> RuleSet {
-    let mut rules = RuleSet::default();
-    // Two slashes start an absolute path in a rule.
-    match Rule::parse(&format!("Edit(/{}/**)", directory.display())) {
-        Ok(rule) => rules.add(Behavior::Allow, rule, format!("memory of {agent_type}")),
-        Err(error) => tracing::warn!(%error, "changes of the memory require approval"),
-    }
-    rules
 }
 
 fn skill(name: &str, skills: &[Skill]) -> Result<String, String> {
@@ -118,20 +107,18 @@ fn memory_directory(scope: MemoryScope, agent_type: &str) -> PathBuf {
 }
 
 fn memory(parent: &Path, directory: &Path) -> String {
-    let mut text = format!(
+    let index = match index(parent, directory) {
+        Ok(Some(bytes)) => beginning(&String::from_utf8_lossy(&bytes)),
+        Ok(None) => "(empty)".to_owned(),
+        Err(why) => format!("(not shown: {why})"),
+    };
+    format!(
         "# Memory\nYour memory is in {}. It persists across conversations; read and write files there with Read, Write and \
          Edit. The first {MEMORY_LINES} lines of its MEMORY.md are shown at each start: keep it short, correct \
          mistakes in it, and move details into separate files in the same directory. Note what will help next \
-         time, not what you did.\n\n## MEMORY.md\n",
+         time, not what you did.\n\n## MEMORY.md\n{index}",
         directory.display()
-    );
-    match index(parent, directory) {
-        Ok(Some(bytes)) => text.push_str(&beginning(&String::from_utf8_lossy(&bytes))),
-        Ok(None) => text.push_str("(empty)"),
-        // Writing into a String cannot fail.
-        Err(why) => _ = write!(text, "(not shown: {why})"),
-    }
-    text
+    )
 }
 
 /// Returns the content of the index, if it is a regular file inside `parent`: a repository may

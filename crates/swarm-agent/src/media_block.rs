@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use swarm_tools::Picture;
 
-/// Returns an image as a block of the Messages API.
 pub(crate) fn image_block(picture: &Picture) -> Value {
     base64_block("image", &picture.media_type, &picture.base64)
 }

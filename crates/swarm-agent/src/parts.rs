@@ -59,3 +59,9 @@ pub struct AgentParts {
     /// Context of each tool call; `cancel` and `tool_use_id` are filled in per call.
     pub tool_context: ToolContext,
 }
+
+impl AgentParts {
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+}

@@ -1,6 +1,5 @@
 //! swarm's documentation, for the agent type that explains the program.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
@@ -62,15 +61,13 @@ impl ProgramDocs {
     }
 
     fn list(&self, directory: &Path) -> String {
-        let mut text = format!(
-            "# Documentation\n\nThe documentation of swarm {} is in {}. Read it there:\n",
+        let pages = self.pages.iter();
+        let pages = pages.map(|page| format!("\n- {}: {}", page.name, page.about));
+        format!(
+            "# Documentation\n\nThe documentation of swarm {} is in {}. Read it there:\n{}",
             self.version,
-            directory.display()
-        );
-        for page in self.pages {
-            // Writing into a String cannot fail.
-            let _infallible = write!(text, "\n- {}: {}", page.name, page.about);
-        }
-        text
+            directory.display(),
+            pages.collect::<Vec<_>>().concat()
+        )
     }
 }

@@ -1,6 +1,5 @@
 //! The permission mode and rules of an agent, which can change during a turn.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use parking_lot::RwLock;
 use swarm_permissions::{
     Anchors, Behavior, Decision, Question, ReadFilter, Rule, RuleSet, Suggestion, decide,
 };
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, partial_debug};
 use swarm_tools::{ModeSwitch, ProtectedPaths};
 
 /// Origin of granted rules.
@@ -26,19 +25,12 @@ pub struct Rights {
 
 type ChangedFn = dyn Fn(&Rights) + Send + Sync;
 
-impl fmt::Debug for Rights {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rights")
-            .field("inner", &self.inner)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(Rights: inner);
 
 #[derive(Debug, Clone)]
 struct Inner {
     ceiling: PermissionMode,
     mode: PermissionMode,
-    /// The mode before plan mode.
     before_plan: Option<PermissionMode>,
     rules: RuleSet,
     /// Origins of rules that apply until the turn ends.
@@ -46,6 +38,16 @@ struct Inner {
 }
 
 impl Inner {
+    fn locked(ceiling: PermissionMode, mode: PermissionMode, rules: RuleSet) -> RwLock<Self> {
+        RwLock::new(Self {
+            ceiling,
+            mode,
+            before_plan: None,
+            rules,
+            temporary: Vec::new(),
+        })
+    }
+
     fn switch(&mut self, mode: PermissionMode) {
         if self.mode != PermissionMode::Plan {
             self.before_plan = (mode == PermissionMode::Plan).then_some(self.mode);
@@ -100,6 +102,12 @@ pub(crate) fn allowed(rules: &[String], origin: &str) -> RuleSet {
     allowed
 }
 
+/// Returns a rule that allows file tools to write below a directory.
+pub(crate) fn may_edit(directory: &Path, origin: &str) -> RuleSet {
+    // Two slashes start an absolute path in a rule.
+    allowed(&[format!("Edit(/{}/**)", directory.display())], origin)
+}
+
 impl Rights {
     /// Creates rights; a mode above the ceiling becomes the ceiling.
     pub fn new(mode: PermissionMode, rules: RuleSet, ceiling: PermissionMode) -> Self {
@@ -107,13 +115,7 @@ impl Rights {
         Self {
             parent: None,
             anchors: Anchors::default(),
-            inner: RwLock::new(Inner {
-                ceiling,
-                mode,
-                before_plan: None,
-                rules,
-                temporary: Vec::new(),
-            }),
+            inner: Inner::locked(ceiling, mode, rules),
             changed: None,
         }
     }
@@ -140,17 +142,11 @@ impl Rights {
         anchors: Anchors,
         own: RuleSet,
     ) -> Self {
-        let ceiling = parent.ceiling();
+        let mode = mode.unwrap_or(PermissionMode::BypassPermissions);
         Self {
+            inner: Inner::locked(parent.ceiling(), mode, own),
             parent: Some(parent),
             anchors,
-            inner: RwLock::new(Inner {
-                ceiling,
-                mode: mode.unwrap_or(PermissionMode::BypassPermissions),
-                before_plan: None,
-                rules: own,
-                temporary: Vec::new(),
-            }),
             changed: None,
         }
     }
@@ -255,7 +251,6 @@ impl Rights {
         });
     }
 
-    /// Decides about one call.
     pub(crate) fn decide(&self, question: &Question<'_>) -> Decision {
         match &self.parent {
             None => self.read(|inner| decide(inner.mode, &inner.rules, question)),
@@ -269,8 +264,6 @@ impl Rights {
         decide(widest, &self.rules(), question).is_allow()
     }
 
-    // Under the lock only the decision could panic, and it only reads, so a poisoned lock still
-    // protects consistent rights.
     fn read<T>(&self, f: impl FnOnce(&Inner) -> T) -> T {
         f(&self.inner.read())
     }

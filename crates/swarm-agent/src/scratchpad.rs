@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::ensure_private_dir;
-use swarm_permissions::{AgentConfig, Behavior, Rule, RuleSet};
+use swarm_permissions::{AgentConfig, RuleSet};
 use swarm_tools::prompt;
 
 use crate::AgentError;
+use crate::rights::may_edit;
 
 /// Creates the scratchpad `name` below the state directory `root` and shares it with all agents
 /// that get this configuration.
@@ -39,15 +40,10 @@ pub fn scratchpad_section(scratchpad: &Path) -> String {
 
 /// Returns the rules that let an agent use the scratchpad without approval.
 pub fn scratchpad_rules(scratchpad: Option<&PathBuf>) -> RuleSet {
-    let mut rules = RuleSet::default();
     let Some(scratchpad) = scratchpad else {
-        return rules;
+        return RuleSet::default();
     };
+    let mut rules = may_edit(scratchpad, "scratchpad");
     rules.directories.push(scratchpad.clone());
-    // Two slashes start an absolute path in a rule.
-    match Rule::parse(&format!("Edit(/{}/**)", scratchpad.display())) {
-        Ok(rule) => rules.add(Behavior::Allow, rule, "scratchpad"),
-        Err(error) => tracing::warn!(%error, "each change in the scratchpad requires permission"),
-    }
     rules
 }

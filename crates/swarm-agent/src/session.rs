@@ -50,7 +50,6 @@ pub struct Session {
     pub(crate) halted: Mutex<Option<String>>,
     /// Events whose hooks run at the next opportunity.
     pub(crate) noted: Mutex<Vec<Noted>>,
-    /// How full the context window is.
     pub(crate) meter: Meter,
     /// The current work, which a compaction attaches again.
     pub(crate) recent: Recent,
@@ -58,7 +57,6 @@ pub struct Session {
     pub(crate) unanswered: Usage,
     /// Output limit of the last request, in tokens.
     pub(crate) asked_output: u32,
-    /// The last call and how often it was made in a row.
     pub(crate) repetition: Repetition,
     /// Compaction has failed in this turn.
     pub(crate) is_not_compacted: bool,
@@ -231,7 +229,7 @@ impl Session {
             Ok(picture) => ContentBlock::Other(image_block(&picture)),
             Err(why) => {
                 let line = format!("an image was not attached: {why}");
-                self.emit(AgentEvent::Notice { line: line.clone() });
+                self.notice(line.clone());
                 ContentBlock::text(format!("[{line}]"))
             }
         }
@@ -264,7 +262,7 @@ impl Session {
     pub(crate) fn show_instructions(&self, news: Option<News>) -> Option<String> {
         let news = news?;
         for line in news.notices {
-            self.emit(AgentEvent::Notice { line });
+            self.notice(line);
         }
         news.text
     }
@@ -276,11 +274,6 @@ impl Session {
         if let Some(environment) = &mut self.environment {
             environment.forget();
         }
-    }
-
-    /// Returns whether the agent reads instruction files.
-    pub(crate) fn has_instructions(&self) -> bool {
-        self.instructions.is_some()
     }
 
     /// Returns whether a message is already in the transcript and only has to be acknowledged.
@@ -301,11 +294,8 @@ impl Session {
         let answers = messages.iter().rev();
         let mut answers = answers.filter(|message| message.role == swarm_model::Role::Assistant);
         answers.find_map(|message| {
-            let blocks = message.message().content.into_iter();
-            let texts = blocks.filter_map(|block| match block {
-                ContentBlock::Text { text } => Some(text),
-                _ => None,
-            });
+            let content = message.message().content;
+            let texts = content.iter().filter_map(ContentBlock::as_text);
             let text = texts.collect::<Vec<_>>().join("\n\n");
             (!text.trim().is_empty()).then_some(text)
         })
@@ -370,11 +360,8 @@ impl Session {
         self.count(&entry);
         match &entry {
             Entry::Assistant { content, .. } => {
-                let calls = content
-                    .iter()
-                    .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
-                for call in calls {
-                    self.recent.record(call);
+                for block in content {
+                    self.recent.record(block);
                 }
             }
             Entry::Compacted(_) => {
@@ -383,11 +370,8 @@ impl Session {
                 }
             }
             Entry::Inherited(message) => {
-                for call in message
-                    .blocks
-                    .iter()
-                    .filter(|block| block.call_id().is_some())
-                {
+                let blocks = message.blocks.iter();
+                for call in blocks.filter(|block| block.call_id().is_some()) {
                     self.recent.record(&call.block());
                 }
             }
@@ -442,7 +426,6 @@ impl Session {
         self.forget_announced();
     }
 
-    /// Returns the transcript, to append to it.
     pub(crate) fn transcript_mut(&mut self) -> &mut TranscriptFile {
         &mut self.transcript
     }
@@ -456,6 +439,10 @@ impl Session {
 
     pub(crate) fn emit(&self, event: AgentEvent) {
         self.parts.events.emit(event);
+    }
+
+    pub(crate) fn notice(&self, line: String) {
+        self.emit(AgentEvent::Notice { line });
     }
 
     fn repair(&mut self) -> Result<(), AgentError> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use swarm_permissions::Isolation;
 use swarm_protocol::{
-    AgentId, Color, Effort, MemberName, MemberState, PaneId, PermissionMode, TeamName, UnixMs,
+    AgentId, Color, Effort, MemberName, MemberState, PaneId, PeerRecord, PermissionMode, UnixMs,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -78,19 +78,6 @@ impl TeammateStatus {
     }
 }
 
-/// Another session on this machine that accepts messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerSessionStatus {
-    /// `uds:PATH`.
-    pub address: String,
-    /// Its team, if known.
-    pub team: Option<TeamName>,
-    /// Its working directory.
-    pub cwd: PathBuf,
-    /// When it started.
-    pub started: UnixMs,
-}
-
 /// The other members of an agent's team.
 #[async_trait]
 pub trait Teammates: Send + Sync + fmt::Debug {
@@ -101,8 +88,8 @@ pub trait Teammates: Send + Sync + fmt::Debug {
     /// Returns the other members; empty without a team. The error is for the model.
     async fn list(&self) -> Result<Vec<TeammateStatus>, String>;
 
-    /// Returns the other sessions that the agent can write to.
-    async fn sessions(&self) -> Vec<PeerSessionStatus> {
+    /// Returns the other sessions on this machine that the agent can write to.
+    async fn sessions(&self) -> Vec<PeerRecord> {
         Vec::new()
     }
 

@@ -109,8 +109,4 @@ impl Session {
         }
         Ok(files)
     }
-
-    fn notice(&self, line: String) {
-        self.emit(AgentEvent::Notice { line });
-    }
 }

@@ -12,9 +12,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Attachment, Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
+use swarm_tools::{Attachment, Tool, ToolContext, ToolOutput, TypedTool, one_line, prompt};
 
 /// Up to this many tokens of schemas nothing is deferred; a token counts as four bytes.
 const MOST_TOKENS: usize = 10_000;
@@ -76,7 +75,6 @@ impl SearchEntry {
     }
 }
 
-/// Loads the schemas of deferred tools.
 #[derive(Debug)]
 struct ToolSearch {
     deferred: Vec<SearchEntry>,
@@ -93,43 +91,25 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for ToolSearch {
-    fn name(&self) -> &'static str {
-        "ToolSearch"
-    }
+impl TypedTool for ToolSearch {
+    type Parameters = Parameters;
+    const NAME: &'static str = "ToolSearch";
+    const PROMPT: &'static str = prompt!("tools/ToolSearch");
+    const KIND: ToolKind = ToolKind::Own;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "query";
 
     fn description(&self) -> String {
         let names: Vec<_> = self.deferred.iter().map(|tool| &*tool.name).collect();
-        format!("{}\n{}", prompt!("tools/ToolSearch"), names.join("\n"))
+        format!("{}\n{}", Self::PROMPT, names.join("\n"))
     }
 
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Own
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        let query = input["query"].as_str().unwrap_or_default();
-        one_line(&format!("ToolSearch {query}"))
-    }
-
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        let input: Parameters = match parse(self.name(), input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
+    async fn call(&self, input: Parameters, _ctx: &ToolContext) -> Result<ToolOutput, String> {
         let most = input.max_results.unwrap_or(MOST_RESULTS);
         let found = self.search(input.query.trim(), most);
         if found.is_empty() {
             let text = "No deferred tool matches. Try other keywords, or select one by its name.";
-            return ToolOutput::ok(text, "no match");
+            return Ok(ToolOutput::ok(text, "no match"));
         }
         let line = match &found[..] {
             [one] => one_line(&one.name),
@@ -137,8 +117,8 @@ impl Tool for ToolSearch {
         };
         let references = found.iter().map(|tool| tool.name.clone());
         // The API does not accept text next to references.
-        ToolOutput::ok("", line)
-            .with_attachments(references.map(Attachment::ToolReference).collect())
+        let references = references.map(Attachment::ToolReference).collect();
+        Ok(ToolOutput::ok("", line).with_attachments(references))
     }
 }
 

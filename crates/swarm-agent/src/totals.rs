@@ -1,9 +1,11 @@
 //! Usage totals of a conversation.
 
+use serde::{Deserialize, Serialize};
 use swarm_protocol::Usage;
 
 /// Usage of a turn or of a whole conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Totals {
     /// Tokens of all requests.
     pub usage: Usage,

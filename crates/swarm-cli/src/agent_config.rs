@@ -56,7 +56,6 @@ pub(crate) fn warn_of(app: &App, found: &FoundAgents, definition: &AgentDefiniti
     warn(app, found.problems_of(definition));
 }
 
-/// Reports problems of definitions.
 pub(crate) fn warn<'a>(app: &App, problems: impl Iterator<Item = &'a DefinitionProblem>) {
     for problem in problems {
         app.out.remark(&problem.to_string());

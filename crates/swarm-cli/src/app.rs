@@ -9,12 +9,12 @@ use swarm_config::{
     project_top,
 };
 use swarm_hooks::TeamEvents;
-use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
+use swarm_protocol::{Clock, SessionId, SystemClock, TeamName, with_causes};
 use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
 
 use crate::command_line::CommandLine;
 use crate::config_directory;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::{GlobalArgs, Output, plain, say};
 
@@ -31,7 +31,13 @@ pub(crate) struct CommandFlags<'a> {
     pub(crate) mcp_config: &'a [String],
 }
 
+/// Returns the store of a config directory, for code that works without settings.
+pub(crate) fn store_at(root: &Path) -> RootStore {
+    RootStore::new(FileStore::new(root.to_owned(), Arc::new(SystemClock)))
+}
+
 /// The environment of the program, read once.
+#[derive(Clone)]
 pub(crate) struct App {
     pub(crate) env: Environment,
     pub(crate) root: PathBuf,
@@ -47,13 +53,10 @@ pub(crate) struct App {
     pub(crate) trusts: bool,
     /// Agent definitions from `--agents`, as JSON.
     pub(crate) agents: Option<String>,
-    /// Value of `--mcp-config`.
     mcp_config: Vec<String>,
-    /// Value of `--team`.
     pub(crate) flag_team: Option<String>,
     /// The known actor, in the terminal of a lead; other commands detect it.
     pub(crate) acting: Option<Acting>,
-    /// Value of `SWARM_TEAM`.
     pub(crate) env_team: Option<String>,
     /// The conversation that the person at a lead's terminal wants to continue next.
     pub(crate) next_session: Arc<Mutex<Option<SessionId>>>,
@@ -126,22 +129,8 @@ impl App {
     /// Returns the same state for a command with `--team`.
     pub(crate) fn for_team(&self, team: &TeamName) -> Self {
         Self {
-            env: self.env.clone(),
-            root: self.root.clone(),
-            settings: self.settings.clone(),
-            store: Arc::clone(&self.store),
-            hubs: self.hubs.clone(),
-            clock: Arc::clone(&self.clock),
-            out: self.out,
-            team_events: Arc::clone(&self.team_events),
-            trusts: self.trusts,
-            agents: self.agents.clone(),
-            mcp_config: self.mcp_config.clone(),
             flag_team: Some(team.to_string()),
-            acting: self.acting.clone(),
-            env_team: self.env_team.clone(),
-            next_session: Arc::clone(&self.next_session),
-            command_line: Arc::clone(&self.command_line),
+            ..self.clone()
         }
     }
 
@@ -168,7 +157,6 @@ impl App {
         Self::new(env, &global, &flags, Arc::clone(&self.command_line))
     }
 
-    /// Returns the MCP servers that this command uses.
     pub(crate) fn mcp_servers(&self) -> Result<FoundServers, Failure> {
         let sources = ServerSources {
             env: &self.env,

@@ -94,7 +94,6 @@ impl FileThrottle {
 }
 
 impl Backoff {
-    /// Returns the time until the backoff ends.
     fn remaining(&self, now: UnixMs) -> Duration {
         let remaining = Duration::from_millis(self.until.0.saturating_sub(now.0));
         if remaining > LONGEST {

@@ -7,12 +7,9 @@ use swarm_protocol::{MemberName, TeamName};
 use crate::failure::Failure;
 use crate::identity::Acting;
 
-/// A command that was run.
 pub(crate) struct RanCommand {
     pub(crate) done: Result<(), Failure>,
-    /// Its output.
     pub(crate) text: String,
-    /// Whether the line names a team.
     pub(crate) names_team: bool,
 }
 
@@ -41,7 +38,6 @@ pub(crate) trait CommandLine: Send + Sync {
     /// Returns the names of the commands in the help.
     fn names(&self) -> Vec<String>;
 
-    /// Returns whether a command has this name.
     fn has(&self, name: &str) -> bool;
 
     /// Parses a command for a node, without `swarm`.

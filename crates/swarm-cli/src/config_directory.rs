@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 use swarm_os::{OsError, ensure_private_dir, lock_support, shared_file_system};
-use swarm_protocol::ErrorKind;
+use swarm_protocol::with_causes;
 
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 
 /// Returns an error if the config directory cannot be read. A missing directory is valid.
 ///
@@ -52,6 +52,6 @@ fn unusable(root: &Path, why: &str) -> Failure {
         "the config directory {} cannot be used: {why}",
         root.display()
     );
-    Failure::new(ErrorKind::Environment, message)
+    Failure::environment(message)
         .with_hint("make it writable, or set CLAUDE_CONFIG_DIR to a directory on a local disk")
 }

@@ -11,7 +11,7 @@ use crate::alternative_role::run_alternative_role;
 use crate::app::App;
 use crate::commands::{Args, TypedCommands, answer_shell, with_tip};
 use crate::environment;
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code};
 use crate::ordered::end_with_node;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
 use crate::own_process::VERSION;
@@ -37,13 +37,7 @@ pub fn main_impl() -> ExitCode {
         Err(error) => return print_parse_error(&with_tip(error, words.into_iter())),
     };
     let json = args.global.json;
-    match run(args) {
-        Ok(code) => code,
-        Err(failure) => {
-            report(&failure, json);
-            ExitCode::from(failure.kind.exit_code().0)
-        }
-    }
+    run(args).unwrap_or_else(|failure| report(&failure, json))
 }
 
 /// Returns whether only the version is requested. Scripts request it often, and building all
@@ -60,13 +54,8 @@ fn version_line() -> String {
 fn print_version() -> ExitCode {
     let mut out = std::io::stdout().lock();
     let printed = out.write_all(version_line().as_bytes());
-    match written(printed.and_then(|()| out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            report(&failure, false);
-            ExitCode::from(failure.kind.exit_code().0)
-        }
-    }
+    let printed = written(printed.and_then(|()| out.flush()));
+    printed.map_or_else(|failure| report(&failure, false), |()| ExitCode::SUCCESS)
 }
 
 /// Prints help, the version or an argument error.
@@ -75,8 +64,7 @@ fn print_parse_error(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && asks_for_json {
         say_json(&Failure::from_arguments(&rendered(error)).to_json());
     } else if let Err(failure) = show(error) {
-        report(&failure, asks_for_json);
-        return ExitCode::from(failure.kind.exit_code().0);
+        return report(&failure, asks_for_json);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
@@ -136,12 +124,14 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
     done
 }
 
-fn report(failure: &Failure, json: bool) {
+/// Prints an error and returns its exit code.
+fn report(failure: &Failure, json: bool) -> ExitCode {
     if json {
         say_json(&failure.to_json());
-        return;
+    } else {
+        say(&failure_text(failure));
     }
-    say(&failure_text(failure));
+    exit_code(Some(failure.kind))
 }
 
 #[cfg(test)]

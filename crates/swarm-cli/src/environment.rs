@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use swarm_config::Environment;
-use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
 
@@ -26,8 +25,7 @@ pub(crate) fn read() -> Result<Environment, Failure> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let cwd = std::env::current_dir().map_err(|error| {
         let message = format!("the working directory cannot be read: {error}");
-        Failure::new(ErrorKind::Environment, message)
-            .with_hint("change into a directory that exists")
+        Failure::environment(message).with_hint("change into a directory that exists")
     })?;
     Ok(Environment::new(variables, &cwd))
 }

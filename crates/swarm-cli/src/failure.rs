@@ -1,11 +1,12 @@
 //! Errors of commands: a kind, a message and a hint.
 
 use std::io;
+use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_config::ConfigError;
 use swarm_panes::PaneError;
-use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName, with_causes};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadError, NodeError};
 use swarm_team::SendError;
@@ -32,6 +33,30 @@ impl Failure {
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, message)
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Refused, message)
+    }
+
+    pub(crate) fn timed_out(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::TimedOut, message)
+    }
+
+    pub(crate) fn environment(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Environment, message)
+    }
+
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Interrupted, message)
     }
 
     /// Converts clap's message: the first paragraph becomes the message, the rest the hint.
@@ -70,7 +95,6 @@ impl Failure {
         Some(worst)
     }
 
-    /// Returns the JSON form.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let mut error = json!({
             "code": self.kind.exit_code().0,
@@ -101,19 +125,9 @@ fn gravity(kind: ErrorKind) -> u8 {
     }
 }
 
-/// Formats an error with its causes.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let said = error.to_string();
-        // Some errors include their cause in the message.
-        if !message.contains(&said) {
-            message = format!("{message}: {said}");
-        }
-        cause = error.source();
-    }
-    message
+/// Returns the exit code of a command: success without an error.
+pub(crate) fn exit_code(error: Option<ErrorKind>) -> ExitCode {
+    error.map_or(ExitCode::SUCCESS, |kind| ExitCode::from(kind.exit_code().0))
 }
 
 impl From<StoreError> for Failure {
@@ -228,6 +242,12 @@ impl From<io::Error> for Failure {
             _ => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(ErrorKind::Internal, error.to_string())
     }
 }
 

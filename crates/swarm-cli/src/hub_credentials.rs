@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use swarm_config::{Environment, Settings};
-use swarm_protocol::SystemClock;
-use swarm_store::{BlockOn as _, FileStore, RootStore, TeamStore as _};
+use swarm_store::{BlockOn as _, TeamStore as _};
+
+use crate::app::store_at;
 
 /// Permission bits with which other users can read or change a file.
 const OTHERS: u32 = 0o077;
@@ -19,7 +19,7 @@ pub(crate) fn credentials_files(
 ) -> Vec<PathBuf> {
     let setting = Some(settings.hub_credentials.as_str()).filter(|text| !text.is_empty());
     let setting = setting.and_then(|text| env.path_of(text));
-    let store = RootStore::new(FileStore::new(root.to_owned(), Arc::new(SystemClock)));
+    let store = store_at(root);
     let teams = store.teams().block_on().unwrap_or_default();
     // A damaged `hub.json` is reported when its team is used.
     let hubs = teams

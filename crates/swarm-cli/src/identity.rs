@@ -11,7 +11,7 @@ use std::time::Duration;
 use swarm_config::Environment;
 use swarm_os::Liveness;
 use swarm_protocol::{
-    ErrorKind, LifeKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
+    LifeKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
@@ -32,13 +32,9 @@ pub(crate) enum Acting {
     Person,
     /// A person, or an agent that can type into the person's terminal, with the reason.
     PersonOrAgent(String),
-    /// A running member.
     Member {
-        /// Its team.
         team: TeamName,
-        /// Its name.
         name: MemberName,
-        /// Its spawn.
         spawn_id: SpawnId,
         /// Whether one of its sub-agents runs the command.
         is_sub_agent: bool,
@@ -105,7 +101,7 @@ impl Acting {
             ),
         };
         let message = format!("`swarm {what}` is for people, but {who}");
-        Err(Failure::new(ErrorKind::Refused, message).with_hint(hint))
+        Err(Failure::refused(message).with_hint(hint))
     }
 
     /// Refuses all agent programs, for answering requests, granting trust and extending
@@ -115,7 +111,7 @@ impl Acting {
         match self {
             Self::PersonOrAgent(why) => {
                 let message = format!("`swarm {what}` is not accepted here: {why}");
-                Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
+                Err(Failure::refused(message).with_hint(format!(
                     "run `swarm {what}` in a terminal outside of it, or allow this terminal with \
                      `permissions.answer_in_place = \"always\"`"
                 )))
@@ -123,7 +119,7 @@ impl Acting {
             Self::Agent(shown_by) => {
                 let message =
                     format!("`swarm {what}` is for people, but an agent runs it: {shown_by}");
-                Err(Failure::new(ErrorKind::Refused, message).with_hint(FROM_OUTSIDE))
+                Err(Failure::refused(message).with_hint(FROM_OUTSIDE))
             }
             Self::Elsewhere(member) => Err(from_elsewhere(what, member)),
             _ => Ok(()),
@@ -165,7 +161,7 @@ impl Acting {
 pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
     let message =
         format!("`swarm {what}` is refused in another pid namespace than that of {member}");
-    Failure::new(ErrorKind::Refused, message)
+    Failure::refused(message)
         .with_hint("run it in your own terminal on the host or in the container of the team")
 }
 

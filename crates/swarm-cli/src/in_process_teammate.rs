@@ -15,7 +15,7 @@ use swarm_team::processes_of_spawn;
 
 use crate::teammate::{OrderedTeammate, PROGRAM, TeammateArgs, exit_code};
 
-/// Why a teammate is told to stop.
+/// The reason that a stopped teammate gets.
 const CAUSE: &str = "it was stopped in its lead's process";
 
 /// Printed when a teammate does not stop in time.

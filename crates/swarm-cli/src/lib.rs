@@ -12,6 +12,7 @@ mod config_directory;
 mod entry;
 mod environment;
 mod escape_time;
+mod event_tap;
 mod failure;
 mod fallback;
 mod host_facts;

@@ -23,9 +23,7 @@ const END: &str = "SWARM_LINEAGE_END";
 /// Evidence that an agent program started this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Name of the program.
     pub(crate) program: &'static str,
-    /// Name of the variable.
     pub(crate) variable: &'static str,
     /// Ancestor with the variable; `None` for this process.
     pub(crate) ancestor: Option<u32>,

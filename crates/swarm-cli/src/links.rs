@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use swarm_config::Environment;
 use swarm_ui::Linker;
 
+use crate::own_process::host_name;
+
 /// Punctuation around a word.
 const AROUND: &[char] = &[
     '(', ')', '[', ']', '{', '}', '<', '>', '"', '\'', '`', '*', '_', ',', '.', ';', ':', '!', '?',
@@ -17,11 +19,7 @@ pub(crate) fn linker(env: &Environment, cwd: &Path) -> Option<Linker> {
     if matches!(env.get("TERM"), None | Some("dumb" | "linux")) {
         return None;
     }
-    let host = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
-    let cwd = cwd.to_owned();
+    let (cwd, host) = (cwd.to_owned(), host_name());
     Some(Box::new(move |word| address(word, &cwd, &host)))
 }
 

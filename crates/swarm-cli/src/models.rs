@@ -12,8 +12,8 @@ use swarm_model::{
     ChatCompletionsConfig, Connection, MessagesApiConfig, MeteredModel, Model, ModelName,
     ModelSettings, Pace, Provider, RequestMeter, Secret, Throttle, connect,
 };
-use swarm_permissions::{ModelNames, RequestSettings};
-use swarm_protocol::{Budget, ErrorKind};
+use swarm_permissions::{AgentConfig, ModelNames, RequestSettings};
+use swarm_protocol::Budget;
 use swarm_supervisor::SpawnContext;
 use swarm_team::SpawnOrder;
 
@@ -37,27 +37,42 @@ pub(crate) struct ClientSource {
 impl ClientSource {
     /// Creates the configuration for a lead and the members it starts.
     pub(crate) fn of(spawn_context: &SpawnContext, meter: &Arc<SpendingMeter>) -> Self {
-        Self {
-            names: spawn_context.agent_config.models.clone(),
-            requests: spawn_context.agent_config.requests.clone(),
-            provider: spawn_context.provider.clone(),
-            pace: spawn_context.pace,
-            root: spawn_context.root.clone(),
-            meter: Arc::clone(meter),
-            helper: KeyHelper::of(&spawn_context.provider),
-        }
+        let SpawnContext {
+            agent_config,
+            provider,
+            pace,
+            root,
+            ..
+        } = spawn_context;
+        Self::new(agent_config, provider, *pace, root, meter)
     }
 
     /// Creates the configuration for a member from its order.
     pub(crate) fn of_order(order: &SpawnOrder, root: &Path, meter: &Arc<SpendingMeter>) -> Self {
+        Self::new(
+            &order.agent_config,
+            &order.provider,
+            order.pace,
+            root,
+            meter,
+        )
+    }
+
+    fn new(
+        agent_config: &AgentConfig,
+        provider: &BTreeMap<String, String>,
+        pace: f64,
+        root: &Path,
+        meter: &Arc<SpendingMeter>,
+    ) -> Self {
         Self {
-            names: order.agent_config.models.clone(),
-            requests: order.agent_config.requests.clone(),
-            provider: order.provider.clone(),
-            pace: order.pace,
+            names: agent_config.models.clone(),
+            requests: agent_config.requests.clone(),
+            provider: provider.clone(),
+            pace,
             root: root.to_owned(),
             meter: Arc::clone(meter),
-            helper: KeyHelper::of(&order.provider),
+            helper: KeyHelper::of(provider),
         }
     }
 
@@ -83,7 +98,7 @@ impl ClientSource {
                 Arc::new(HelperModel::new(Arc::clone(helper), name.clone(), settings))
             }
             _ => connect(&name, &settings)
-                .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?,
+                .map_err(|error| Failure::environment(error.to_string()))?,
         };
         let meter = Arc::clone(&self.meter) as Arc<dyn RequestMeter>;
         Ok(Choice {
@@ -98,7 +113,7 @@ impl ClientSource {
     fn settings(&self, full: &str) -> ModelSettings {
         let mut settings = settings(&self.provider, self.pace);
         let throttle = |provider: Provider, address: &str| -> Option<Arc<dyn Throttle>> {
-            let provider = provider.as_str();
+            let provider = provider.name();
             let rate = self.names.requests_per_minute(provider);
             let throttle = FileThrottle::new(&self.root, provider, address);
             Some(Arc::new(throttle.limited_to(rate)))

@@ -1,14 +1,13 @@
 //! Output: data to stdout, messages for people to stderr.
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Serialize;
 use swarm_config::Environment;
-use swarm_protocol::ErrorKind;
 use swarm_store::{BrokenFile, StoreError};
 use swarm_ui::Theme;
 use swarm_ui::print::{Table, wrapped};
@@ -77,15 +76,42 @@ impl Output {
         }
     }
 
+    /// Prints the result of a command to stdout: a document with `--json`, otherwise a text.
+    pub(crate) fn result(self, document: &impl Serialize, text: &str) -> Result<(), Failure> {
+        if self.json {
+            self.json(document)
+        } else {
+            self.data(text)
+        }
+    }
+
+    /// Prints a list to stdout: a document with `--json`, otherwise a table. Instead of an empty table
+    /// it prints `none` to stderr.
+    pub(crate) fn list(
+        self,
+        document: &impl Serialize,
+        table: &Table,
+        none: &str,
+    ) -> Result<(), Failure> {
+        if self.json {
+            self.json(document)
+        } else if table.is_empty() {
+            self.say(none);
+            Ok(())
+        } else {
+            self.table(table)
+        }
+    }
+
     /// Prints a JSON document to stdout.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+        let text = serde_json::to_string_pretty(value)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
     /// Prints a JSON line to stdout.
     pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value).map_err(anyhow::Error::from)?;
+        let text = serde_json::to_string(value)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
@@ -169,8 +195,7 @@ pub(crate) fn written(done: io::Result<()>) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => {
             let message = format!("the output could not be written to stdout: {error}");
-            Err(Failure::new(ErrorKind::Environment, message)
-                .with_hint("earlier effects of the command remain"))
+            Err(Failure::environment(message).with_hint("earlier effects of the command remain"))
         }
         Ok(()) => Ok(()),
     }
@@ -182,7 +207,7 @@ pub(crate) fn say(text: &str) {
     match terminal_width(io::stderr()) {
         Some(width) => text
             .split('\n')
-            .for_each(|line| say_raw(&wrapped(line, width))),
+            .for_each(|line| say_raw(&wrapped(line, width).join("\n"))),
         None => say_raw(text),
     }
 }
@@ -256,6 +281,12 @@ pub(crate) fn terminal_width(place: impl AsFd) -> Option<usize> {
 pub(crate) fn terminal_height(place: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(place).ok()?;
     (size.ws_row > 0).then(|| usize::from(size.ws_row))
+}
+
+/// Joins items with commas.
+pub(crate) fn with_commas<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
 }
 
 /// Returns foreign text without control sequences.

@@ -7,16 +7,17 @@ use swarm_supervisor::ProcessIdentity;
 /// Version of the program; parent and child must match.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns the identity of this process.
 pub(crate) fn identity() -> ProcessIdentity {
     let pid = std::process::id();
     ProcessIdentity {
         pid,
         start: start_time(pid).unwrap_or_default(),
-        host: rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned(),
+        host: host_name(),
         pid_space: pid_space(),
     }
+}
+
+pub(crate) fn host_name() -> String {
+    let machine = rustix::system::uname();
+    machine.nodename().to_string_lossy().into_owned()
 }

@@ -21,7 +21,6 @@ pub(crate) struct PaneStatus {
     console: Console,
     theme: Theme,
     status: Mutex<SessionStatus>,
-    /// Number of postponed requests.
     postponed: AtomicUsize,
     /// Notified when the row may begin to change over time.
     changed: Notify,
@@ -46,7 +45,6 @@ impl PaneStatus {
         self.console.set_status(rows);
     }
 
-    /// Sets the number of postponed requests.
     pub(crate) fn set_postponed(&self, count: usize) {
         self.postponed.store(count, Ordering::Relaxed);
         self.draw();

@@ -5,9 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_config::{Environment, Settings};
-use swarm_protocol::{
-    ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards,
-};
+use swarm_protocol::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use crate::app::App;
@@ -39,7 +37,7 @@ pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Fai
             "cannot create the agent programs directory {}: {error}",
             app.root.display()
         );
-        Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
+        Failure::environment(message).with_hint("make that directory writable")
     })?;
     Ok(ShellGuards {
         backend,
@@ -137,7 +135,7 @@ fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>, Failure> {
         let reasons = missing_backends(&probe);
         if app.settings.sandbox_required || app.settings.sandbox == SandboxUse::Always {
             let message = format!("the settings require a sandbox, and none works here: {reasons}");
-            return Err(Failure::new(ErrorKind::Environment, message).with_hint(
+            return Err(Failure::environment(message).with_hint(
                 "see `swarm doctor`, or set `sandbox.bash` to auto and `sandbox.required` to false",
             ));
         }

@@ -58,7 +58,6 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
     })
 }
 
-/// Returns whether swarm has a command with this name.
 pub(crate) fn is_command(name: &str) -> bool {
     Args::command().find_subcommand(name).is_some()
 }

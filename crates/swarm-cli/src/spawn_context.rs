@@ -12,7 +12,7 @@ use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
 use swarm_permissions::RequestSettings;
-use swarm_protocol::{AnswerInPlace, BackendType, ErrorKind, Member, PermissionMode, SpawnId};
+use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
 use swarm_supervisor::{RuleTexts, SpawnContext};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -27,7 +27,7 @@ use crate::occupants::occupants;
 use crate::own_process::{VERSION, identity};
 use crate::request_flags::RequestFlags;
 use crate::runtimes::resolve_runtime;
-use crate::team_hooks::HookSource;
+use crate::team_hooks::hooks;
 
 /// Flags that change the context.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Whether the run is unattended: `agents.fork = "auto"` is then off, because nobody sees the
+    /// Whether the run is unattended: `agents.fork = "auto"` is then off, because no one sees the
     /// cost of forks.
     fn is_unattended(&self) -> bool {
         self.in_run && !self.is_interactive
@@ -56,7 +56,6 @@ pub(crate) struct Prepared {
     pub(crate) spawn_context: SpawnContext,
     /// The permission rules of the actor and other values of `settings.json` files.
     pub(crate) claude: ClaudeSettings,
-    /// The agent definitions with their problems.
     pub(crate) definitions: FoundAgents,
     /// All settings, including `settings.json`; they determine what a member may do.
     settings: Settings,
@@ -244,9 +243,9 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
         None => Some(PathBuf::from(location)),
     };
     let git = Git::new("git", app.env.for_git());
-    let hooks = HookSource::of(app);
+    let of = app.clone();
     let maker = HookDirectories::new(move || {
-        hooks.hooks().unwrap_or_else(|failure| {
+        hooks(&of).unwrap_or_else(|failure| {
             // Commands that start agents read the same files and report the error.
             tracing::warn!(failure.message, "hooks not read");
             Hooks::default()
@@ -316,7 +315,6 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
     }
 }
 
-/// Returns the terminal environment.
 pub(crate) fn terminal(app: &App) -> TerminalFacts {
     terminal_with(&app.env, &app.root, &app.settings)
 }
@@ -332,7 +330,6 @@ pub(crate) fn terminal_with(env: &Environment, root: &Path, settings: &Settings)
 
 /// Returns the terminal environment without settings.
 pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
-    let server_env = env.shell(&[]).into_iter().collect::<BTreeMap<_, _>>();
     TerminalFacts {
         tmux_env: env.get("TMUX").map(str::to_owned),
         tmux_pane: env.get("TMUX_PANE").map(str::to_owned),
@@ -340,7 +337,7 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         iterm_session: env.get("ITERM_SESSION_ID").map(str::to_owned),
         it2_program: env.find_program("it2"),
         own_socket_dir: socket_directory(env, root),
-        server_env: server_env.into_iter().collect(),
+        server_env: env.shell(&[]).into_iter().collect(),
         // The spawn adds team-specific values.
         ..TerminalFacts::default()
     }
@@ -374,7 +371,6 @@ pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
             "swarm-teammate not found next to {} or on the PATH",
             own.display()
         );
-        Failure::new(ErrorKind::Environment, message)
-            .with_hint("install both `swarm` and `swarm-teammate`")
+        Failure::environment(message).with_hint("install both `swarm` and `swarm-teammate`")
     })
 }

@@ -1,4 +1,4 @@
-//! A teammate before it runs, in a process of its own or in its lead's.
+//! A teammate before it runs, in a separate process or in its lead's.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,6 @@ pub(crate) fn exit_code(ending: Ending) -> u8 {
 /// A teammate that has taken its order.
 pub(crate) struct OrderedTeammate {
     pub(crate) order: SpawnOrder,
-    /// Facts about the process that runs it.
     pub(crate) process: ProcessFacts,
     root: PathBuf,
     store: Arc<dyn TeamStore>,
@@ -113,7 +112,6 @@ impl OrderedTeammate {
         })
     }
 
-    /// Returns the file with its output.
     pub(crate) fn output_file(&self) -> PathBuf {
         let agent = &self.order.agent;
         let directory = self.store.team(&agent.team).local_directory(&agent.name);
@@ -176,7 +174,6 @@ impl OrderedTeammate {
     }
 }
 
-/// Returns the client of the member's model.
 fn model(source: &models::ClientSource, order: &SpawnOrder) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(runtime) = &order.runtime {
         let program = runtime.program.to_string();

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use swarm_member::{Ending, Termination};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::alternative_role::run_alternative_role;
+use crate::commands::EndSignals;
 use crate::links::linker;
 use crate::output::{say, terminal_width};
 use crate::teammate::{OrderedTeammate, PROGRAM, TeammateArgs, exit_code};
@@ -68,7 +68,7 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
 
 /// Resolves when the process must stop: on a signal, or when its pane is closed.
 ///
-/// Signals are handled on a thread of their own, because the member's only other thread may be
+/// Signals are handled on a separate thread, because the member's only other thread may be
 /// waiting for a lock that another program holds.
 fn terminate() -> anyhow::Result<Termination> {
     let termination = Termination::default();
@@ -77,15 +77,13 @@ fn terminate() -> anyhow::Result<Termination> {
         .enable_io()
         .build()?;
     let entered = runtime.enter();
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut hung_up = signal(SignalKind::hangup())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut signals = EndSignals::listen()?;
     drop(entered);
     let wait = async move {
         told.tell(tokio::select! {
-            _ = terminated.recv() => "its process was terminated",
-            _ = hung_up.recv() => "its pane was closed, or the tmux server exited",
-            _ = interrupted.recv() => "its process was interrupted",
+            _ = signals.terminate.recv() => "its process was terminated",
+            _ = signals.hangup.recv() => "its pane was closed, or the tmux server exited",
+            _ = signals.interrupt.recv() => "its process was interrupted",
         });
     };
     let waiter = std::thread::Builder::new().name("waits for signals".to_owned());

@@ -7,25 +7,33 @@
 //! team never select one of several.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_config::top_of;
-use swarm_protocol::{ErrorKind, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, StoreError, TeamDamage};
+use swarm_protocol::{TeamConfig, TeamName, with_causes};
+use swarm_store::{BlockOn as _, StoreError, Team, TeamDamage};
 
 use crate::app::App;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use crate::output::plain;
 
-/// A selected team that was not named.
-enum Unnamed {
-    /// The only team.
-    Only(TeamName),
-    /// The newest team in this directory, or of all teams.
-    Newest {
-        team: TeamName,
-        is_here: bool,
-        all: Vec<Found>,
-    },
+/// A selected team.
+struct Choice {
+    team: TeamName,
+    /// Whether it is the newest one in this directory, and not of all teams.
+    is_here: bool,
+    /// The teams among which it is the newest; empty if it was named or is the only one.
+    among: Vec<Found>,
+}
+
+impl Choice {
+    fn certain(team: TeamName) -> Self {
+        Self {
+            team,
+            is_here: false,
+            among: Vec::new(),
+        }
+    }
 }
 
 /// An existing team, possibly damaged.
@@ -43,9 +51,8 @@ impl App {
     }
 
     /// Selects the team to read by flag, directory and age. Reconciles its records.
-    pub(crate) fn team(&self) -> Result<TeamName, Failure> {
-        let team = self.team_as_it_is()?;
-        self.in_line(team)
+    pub(crate) fn team(&self) -> Result<Arc<dyn Team>, Failure> {
+        self.in_line(&self.team_as_it_is()?)
     }
 
     /// Like [`App::team`], for callers that reconcile while reading.
@@ -56,68 +63,48 @@ impl App {
     /// Like [`App::team_as_it_is`]; also returns the other teams if the choice was not a flag's or
     /// variable's.
     pub(crate) fn team_and_others(&self) -> Result<(TeamName, Vec<TeamName>), Failure> {
-        if let Some(team) = self.asked_team()? {
-            return Ok((team, Vec::new()));
-        }
-        Ok(match self.unnamed()? {
-            Unnamed::Only(team) => (team, Vec::new()),
-            Unnamed::Newest { team, all, .. } => {
-                self.tell_damaged(&all);
-                let others = all.into_iter().map(|one| one.team);
-                let others = others.filter(|other| *other != team).collect();
-                (team, others)
-            }
-        })
+        let Choice { team, among, .. } = self.choice()?;
+        self.tell_damaged(&among);
+        let others = among.into_iter().map(|one| one.team);
+        let others = others.filter(|other| *other != team).collect();
+        Ok((team, others))
     }
 
     /// Like [`App::team`], for a command that changes something: reports the choice if there are
     /// several teams.
-    pub(crate) fn team_to_change(&self) -> Result<TeamName, Failure> {
-        let team = match self.asked_team()? {
-            Some(team) => team,
-            None => {
-                match self.unnamed()? {
-                    Unnamed::Only(team) => team,
-                    Unnamed::Newest { team, is_here, all } => {
-                        self.tell_damaged(&all);
-                        let count = all.len();
-                        self.out.say(&if is_here {
-                        format!("in team `{team}`, the newest one in this directory (of {count} teams)")
-                    } else {
-                        format!("in team `{team}`, the newest of {count} teams")
-                    });
-                        team
-                    }
-                }
-            }
-        };
-        self.writable(team)
+    pub(crate) fn team_to_change(&self) -> Result<Arc<dyn Team>, Failure> {
+        let choice = self.choice()?;
+        self.tell_damaged(&choice.among);
+        let (team, count) = (&choice.team, choice.among.len());
+        if count > 0 {
+            self.out.say(&if choice.is_here {
+                format!("in team `{team}`, the newest one in this directory (of {count} teams)")
+            } else {
+                format!("in team `{team}`, the newest of {count} teams")
+            });
+        }
+        self.writable(&choice.team)
     }
 
     /// Prepares the team for changes; one that another program created gets swarm's files.
-    fn writable(&self, team: TeamName) -> Result<TeamName, Failure> {
-        self.store.team(&team).adopt().block_on()?;
+    fn writable(&self, team: &TeamName) -> Result<Arc<dyn Team>, Failure> {
+        self.store.team(team).adopt().block_on()?;
         self.in_line(team)
     }
 
     /// Like [`App::team`], for a command that stops all members or deletes the team: requires a
     /// name if there are several teams.
-    pub(crate) fn team_to_end(&self) -> Result<TeamName, Failure> {
-        let team = match self.asked_team()? {
-            Some(team) => team,
-            None => match self.unnamed()? {
-                Unnamed::Only(team) => team,
-                Unnamed::Newest { all, .. } => {
-                    return Err(several(&all));
-                }
-            },
-        };
-        self.writable(team)
+    pub(crate) fn team_to_end(&self) -> Result<Arc<dyn Team>, Failure> {
+        let Choice { team, among, .. } = self.choice()?;
+        if !among.is_empty() {
+            return Err(several(&among));
+        }
+        self.writable(&team)
     }
 
     /// Returns the team of an agent id, which must match `--team`; without an id, as
     /// [`App::team_to_change`].
-    pub(crate) fn team_of_id(&self, named: Option<TeamName>) -> Result<TeamName, Failure> {
+    pub(crate) fn team_of_id(&self, named: Option<TeamName>) -> Result<Arc<dyn Team>, Failure> {
         let Some(team) = named else {
             return self.team_to_change();
         };
@@ -126,20 +113,21 @@ impl App {
             let message = format!("the agent id names the team {team}, but `--team` is {asked}");
             return Err(Failure::usage(message).with_hint("omit `--team`, or the team in the id"));
         }
-        self.writable(team)
+        self.writable(&team)
     }
 
     /// Returns the named team, or the default one. Reconciles its records.
-    pub(crate) fn named_team(&self, name: Option<&str>) -> Result<TeamName, Failure> {
+    pub(crate) fn named_team(&self, name: Option<&str>) -> Result<Arc<dyn Team>, Failure> {
         match name {
             None => self.team(),
-            Some(name) => self.in_line(TeamName::parse(name)?),
+            Some(name) => self.in_line(&TeamName::parse(name)?),
         }
     }
 
     /// Reconciles the records of a team. On a full disk existing data can still be read.
-    pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
-        match swarm_team::reconcile(&self.store.team(&team)) {
+    pub(crate) fn in_line(&self, team: &TeamName) -> Result<Arc<dyn Team>, Failure> {
+        let team = self.store.team(team);
+        match swarm_team::reconcile(&team) {
             Err(error) if error.is_disk_full() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
             }
@@ -185,14 +173,22 @@ impl App {
         teams.sort_by_cached_key(|team| (!is_here(team), team.clone()));
     }
 
-    fn unnamed(&self) -> Result<Unnamed, Failure> {
+    fn choice(&self) -> Result<Choice, Failure> {
+        match self.asked_team()? {
+            Some(team) => Ok(Choice::certain(team)),
+            None => self.newest(),
+        }
+    }
+
+    /// Selects a team that is not named.
+    fn newest(&self) -> Result<Choice, Failure> {
         let (teams, remains) = self.store.teams_and_remains().block_on()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {
-                return Err(Failure::new(ErrorKind::NotFound, "no teams found")
+                return Err(Failure::not_found("no teams found")
                     .with_hint("create one with `swarm team create NAME`"));
             }
-            ([only], []) => return Ok(Unnamed::Only(only.clone())),
+            ([only], []) => return Ok(Choice::certain(only.clone())),
             ([], [only]) => {
                 if let Some(damage) = self.store.team(only).damage().block_on() {
                     return Err(without_roster(only, damage));
@@ -210,7 +206,7 @@ impl App {
             own => own,
         };
         if let ([only], []) = (&teams[..], &remains[..]) {
-            return Ok(Unnamed::Only(only.clone()));
+            return Ok(Choice::certain(only.clone()));
         }
         let mut names = [teams, remains].concat();
         names.sort();
@@ -238,10 +234,10 @@ impl App {
         let Some(config) = newest_here.or_else(|| newest(sound.iter())) else {
             return Err(several(&all));
         };
-        Ok(Unnamed::Newest {
+        Ok(Choice {
             team: config.name.clone(),
             is_here: newest_here.is_some(),
-            all,
+            among: all,
         })
     }
 
@@ -257,7 +253,6 @@ impl App {
     }
 }
 
-/// Returns the most recently created team.
 fn newest<'a>(teams: impl Iterator<Item = &'a TeamConfig>) -> Option<&'a TeamConfig> {
     teams.max_by_key(|config| config.created_at)
 }

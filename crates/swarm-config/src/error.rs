@@ -145,14 +145,6 @@ pub enum ConfigError {
     /// `--agents` is invalid.
     #[error("{0}")]
     AgentsFlag(String),
-    /// An agent of `--agents` has an invalid model.
-    #[error("--agents: agent `{agent}`: {what}")]
-    AgentsFlagModel {
-        /// The agent.
-        agent: String,
-        /// The problem.
-        what: String,
-    },
     /// An invalid model name.
     #[error("{0}")]
     Model(String),
@@ -208,7 +200,7 @@ impl ConfigError {
             Self::AgentsFlag(_) => {
                 r#"use the form {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#
             }
-            Self::Lacking(_) | Self::AgentsFlagModel { .. } | Self::Model(_) => return None,
+            Self::Lacking(_) | Self::Model(_) => return None,
         };
         Some(hint.to_owned())
     }

@@ -1,11 +1,10 @@
 //! Worktrees created and removed by user hooks instead of git.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use swarm_hooks::{HookInput, HookOutcome, Hooks};
 use swarm_os::process::{self, Target};
 use swarm_permissions::HookEvent;
@@ -24,14 +23,9 @@ const HOOK_ID_VARIABLE: &str = "SWARM_HOOK_ID";
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs the `WorktreeCreate` and `WorktreeRemove` hooks.
+#[derive(Debug)]
 pub struct HookDirectories {
     hooks: LazyLock<Hooks, Box<dyn FnOnce() -> Hooks + Send>>,
-}
-
-impl fmt::Debug for HookDirectories {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HookDirectories").finish_non_exhaustive()
-    }
 }
 
 /// Returns the directory of the worktree records.
@@ -54,7 +48,7 @@ impl HookDirectories {
         event: HookEvent,
         from: &Path,
         owner: &Owner,
-        fields: &Map<String, Value>,
+        fields: &Value,
         cancel: &CancellationToken,
     ) -> Result<HookOutcome, String> {
         let id = Uuid::new_v4().to_string();
@@ -82,7 +76,7 @@ fn run_in_runtime(
     hooks: &Hooks,
     event: HookEvent,
     hook_input: &HookInput,
-    fields: &Map<String, Value>,
+    fields: &Value,
     cancel: &CancellationToken,
 ) -> Result<HookOutcome, String> {
     std::thread::scope(|scope| {
@@ -117,13 +111,6 @@ fn hook_input(from: &Path, owner: &Owner) -> HookInput {
     }
 }
 
-fn object(fields: Value) -> Map<String, Value> {
-    match fields {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
-}
-
 impl DirectoryMaker for HookDirectories {
     fn makes(&self) -> bool {
         self.hooks.any(HookEvent::WorktreeCreate, None)
@@ -136,7 +123,7 @@ impl DirectoryMaker for HookDirectories {
         owner: &Owner,
         cancel: &CancellationToken,
     ) -> Result<PathBuf, String> {
-        let fields = object(json!({"name": slug}));
+        let fields = json!({"name": slug});
         let outcome = self.run(HookEvent::WorktreeCreate, from, owner, &fields, cancel)?;
         if let Some(why) = outcome.refusal().or(outcome.stop) {
             return Err(why);
@@ -161,7 +148,7 @@ impl DirectoryMaker for HookDirectories {
                 record.path.display()
             ));
         }
-        let fields = object(json!({"worktree_path": record.path}));
+        let fields = json!({"worktree_path": record.path});
         let outcome = self.run(
             HookEvent::WorktreeRemove,
             &record.from,

@@ -66,7 +66,7 @@ pub fn model_names(
             .map_err(ConfigError::Model)
     };
     let mut small_models = settings.small.clone();
-    let given = small.map(|small| (Provider::Anthropic.as_str().to_owned(), small.to_owned()));
+    let given = small.map(|small| (Provider::Anthropic.name().to_owned(), small.to_owned()));
     small_models.extend(given);
     let small_models = small_models.into_iter();
     let small_models =

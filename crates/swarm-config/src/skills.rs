@@ -75,18 +75,13 @@ fn skill(name: String, path: PathBuf) -> (Skill, Vec<String>) {
     };
     let skill = Skill {
         name,
-        description: swarm_ui::clean_line(&file.description),
+        description: swarm_ui::clean_line(&file.skill.description),
         path,
-        allowed_tools: file.allowed_tools,
-        fork: file.fork,
-        agent: file.agent,
-        model: file.model,
-        person_only: file.person_only,
+        ..file.skill
     };
     (skill, file.problems)
 }
 
-/// Reads the beginning of a file.
 fn front(path: &Path) -> std::io::Result<String> {
     let mut front = Vec::new();
     let file = fs::File::open(path)?;

@@ -26,10 +26,8 @@ pub struct TeamTemplate {
     /// Name of the team.
     pub name: TeamName,
     /// Purpose of the team.
-    #[serde(default)]
     pub description: Option<String>,
     /// Budget of the team.
-    #[serde(default)]
     pub budget: Option<Budget>,
     /// The members besides the lead.
     #[serde(default, rename = "member")]
@@ -49,31 +47,24 @@ pub struct TemplateMember {
     #[serde(default, rename = "type")]
     pub agent_type: Option<String>,
     /// Model.
-    #[serde(default)]
     pub model: Option<String>,
     /// Effort of the model.
-    #[serde(default)]
     pub effort: Option<Effort>,
     /// Permission mode.
-    #[serde(default)]
     pub mode: Option<PermissionMode>,
     /// Whether its plan must be approved first.
     #[serde(default)]
     pub plan: bool,
     /// `true`, or the name of its worktree.
-    #[serde(default)]
     pub worktree: Option<TemplateWorktree>,
     /// Working directory, relative to the current one.
-    #[serde(default)]
     pub cwd: Option<String>,
     /// Node of the team's hub, or a label.
     #[serde(default)]
     pub on: Option<String>,
     /// Initial prompt.
-    #[serde(default)]
     pub prompt: Option<String>,
     /// Budget with its sub-agents.
-    #[serde(default)]
     pub budget: Option<Budget>,
 }
 
@@ -100,7 +91,6 @@ pub struct TemplateTask {
     #[serde(default)]
     pub description: String,
     /// Owner.
-    #[serde(default)]
     pub owner: Option<Spanned<MemberName>>,
     /// Tasks of the template that must be completed first, by `ref`.
     #[serde(default)]
@@ -109,7 +99,6 @@ pub struct TemplateTask {
     #[serde(default)]
     pub checks: Vec<String>,
     /// Budget of the task.
-    #[serde(default)]
     pub budget: Option<Budget>,
 }
 

@@ -1,11 +1,10 @@
 //! The hooks of one agent.
 
-use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use swarm_permissions::{HookEvent, HookSettings};
-use swarm_protocol::{Task, TaskId};
+use swarm_protocol::{Task, TaskId, partial_debug};
 use tokio_util::sync::CancellationToken;
 
 use crate::{HookInput, HookOutcome, Hooks};
@@ -22,22 +21,11 @@ pub struct AgentHooks {
 
 impl Default for AgentHooks {
     fn default() -> Self {
-        Self {
-            hooks: Hooks::default(),
-            input: Arc::new(HookInput::default),
-            subagent: false,
-        }
+        Self::new(Hooks::default(), HookInput::default)
     }
 }
 
-impl fmt::Debug for AgentHooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentHooks")
-            .field("hooks", &self.hooks)
-            .field("subagent", &self.subagent)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(AgentHooks: hooks, subagent);
 
 impl AgentHooks {
     /// Returns the hooks of the agent that `input` describes at the time of each event.
@@ -129,10 +117,6 @@ impl AgentHooks {
         }
         let mut input = self.input();
         refine(&mut input);
-        let fields = match fields {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
         self.hooks
             .run(event, matched, &input, &fields, cancel)
             .await

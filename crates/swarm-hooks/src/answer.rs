@@ -3,7 +3,6 @@
 use crate::command::{CommandResult, ExitReason};
 use crate::control::ControlOutput;
 
-/// The exit code that blocks.
 const BLOCKING_EXIT_CODE: i32 = 2;
 
 /// A shell's exit codes for a program that cannot be executed and for one that does not exist.

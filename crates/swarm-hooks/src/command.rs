@@ -21,7 +21,6 @@ use crate::capped::CappedBuffer;
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The environment of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandContext<'a> {
     /// Starts the shell with restrictions.
@@ -32,10 +31,8 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) output_limit: usize,
 }
 
-/// How a command ended.
 #[derive(Debug)]
 pub(crate) enum ExitReason {
-    /// With this exit code.
     Exited(i32),
     /// Terminated by a signal that we did not send.
     Signalled(i32),
@@ -43,11 +40,9 @@ pub(crate) enum ExitReason {
     TimedOut,
     /// The caller cancelled; the command was terminated.
     Interrupted,
-    /// The command could not be started.
     NotStarted(io::Error),
 }
 
-/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct CommandResult {
     pub(crate) end: ExitReason,

@@ -51,8 +51,6 @@ pub(crate) struct EventOutput {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestDecision {
     pub(crate) behavior: Permission,
-    #[serde(default)]
     pub(crate) updated_input: Option<Value>,
-    #[serde(default)]
     pub(crate) message: Option<String>,
 }

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
 use swarm_tools::{ProgramLaunch, ToolContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, answer};
 use crate::command::{CommandContext, run};
-use crate::http::{PostRequest, post};
+use crate::http::{expand, post};
 use crate::prompt::{Question, ask};
-use crate::{HookInput, HookOutcome, HookServices};
+use crate::{HookInput, HookOutcome, HookRequest, HookServices};
 
 /// Default timeout of a hook in seconds, as in Claude Code.
 const DEFAULT_TIMEOUT_SECS: u64 = 600;
@@ -45,18 +45,11 @@ pub struct HooksParts {
 }
 
 /// Runs the user's hooks.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Hooks(Option<Arc<HooksParts>>);
 
-impl fmt::Debug for Hooks {
-    /// Omits the environment variables, which may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let settings = self.0.as_ref().map(|parts| &parts.settings);
-        f.debug_tuple("Hooks").field(&settings).finish()
-    }
-}
-
 impl fmt::Debug for HooksParts {
+    /// Omits the environment variables, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HooksParts")
             .field("settings", &self.settings)
@@ -76,23 +69,24 @@ impl Hooks {
     /// Returns these hooks extended with `further`, the hooks of a running agent's definition.
     #[must_use]
     pub fn and(&self, further: HookSettings) -> Self {
-        let Some(parts) = self.0.as_ref().filter(|_| !further.is_empty()) else {
+        if further.is_empty() {
             return self.clone();
-        };
-        let mut parts = HooksParts::clone(parts);
-        parts.settings.extend(further);
-        Self(Some(Arc::new(parts)))
+        }
+        self.changed(|parts| parts.settings.extend(further))
     }
 
     /// Returns these hooks with an additional environment variable.
     #[must_use]
     pub fn with_variable(&self, name: &str, value: String) -> Self {
-        let Some(parts) = &self.0 else {
-            return self.clone();
-        };
-        let mut parts = HooksParts::clone(parts);
-        parts.env.insert(name.to_owned(), value);
-        Self(Some(Arc::new(parts)))
+        self.changed(|parts| drop(parts.env.insert(name.to_owned(), value)))
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut HooksParts)) -> Self {
+        let mut hooks = self.clone();
+        if let Some(parts) = &mut hooks.0 {
+            change(Arc::make_mut(parts));
+        }
+        hooks
     }
 
     /// Returns whether any hook runs for an event. `subject` is the text that matchers are compared
@@ -121,7 +115,7 @@ impl Hooks {
         event: HookEvent,
         matched: Option<&str>,
         subject: &HookInput,
-        fields: &Map<String, Value>,
+        fields: &Value,
         cancel: &CancellationToken,
     ) -> HookOutcome {
         let mut outcome = HookOutcome::default();
@@ -130,8 +124,7 @@ impl Hooks {
         if commands.is_empty() {
             return outcome;
         }
-        let input = Value::Object(subject.input(event, fields)).to_string();
-        let input = format!("{input}\n");
+        let input = format!("{}\n", subject.input(event, fields));
         let answers = commands
             .iter()
             .map(|hook| parts.run_hook(event, hook, &input, cancel));
@@ -177,14 +170,15 @@ impl HooksParts {
                 headers,
                 allowed_env_vars,
             } => {
-                let request = PostRequest {
-                    url,
-                    headers,
-                    allowed: allowed_env_vars,
-                    env: &self.env,
-                    input,
-                    output_limit: MAX_OUTPUT_BYTES,
-                    limit,
+                let headers = headers.iter().map(|(name, value)| {
+                    (name.clone(), expand(value, allowed_env_vars, &self.env))
+                });
+                let request = HookRequest {
+                    url: url.clone(),
+                    headers: headers.collect(),
+                    body: input.to_owned(),
+                    max_bytes: MAX_OUTPUT_BYTES,
+                    timeout: limit,
                 };
                 match &self.services {
                     Some(services) => post(&**services, request, cancel).await,

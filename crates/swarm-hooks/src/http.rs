@@ -1,41 +1,19 @@
 //! Hooks of the type `http`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, parse_output};
 use crate::{HookRequest, HookServices};
 
-/// An HTTP request and the limits of its response.
-pub(crate) struct PostRequest<'a> {
-    pub(crate) url: &'a str,
-    pub(crate) headers: &'a BTreeMap<String, String>,
-    /// The variables that headers may use.
-    pub(crate) allowed: &'a [String],
-    pub(crate) env: &'a BTreeMap<String, String>,
-    pub(crate) input: &'a str,
-    pub(crate) output_limit: usize,
-    pub(crate) limit: Duration,
-}
-
-/// Posts the input. As in Claude Code, a 2xx response is interpreted like the output of a command
+/// Posts a request. As in Claude Code, a 2xx response is interpreted like the output of a command
 /// that exited with 0; any other status is a failure that does not block.
 pub(crate) async fn post(
     services: &dyn HookServices,
-    post: PostRequest<'_>,
+    request: HookRequest,
     cancel: &CancellationToken,
 ) -> Answer {
-    let headers = post.headers.iter();
-    let headers = headers.map(|(name, value)| (name.clone(), expand(value, &post)));
-    let request = HookRequest {
-        url: post.url.to_owned(),
-        headers: headers.collect(),
-        body: post.input.to_owned(),
-        max_bytes: post.output_limit,
-        timeout: post.limit,
-    };
     let reply = tokio::select! {
         reply = services.post(request) => reply,
         () = cancel.cancelled() => return Answer::Interrupted,
@@ -52,7 +30,7 @@ pub(crate) async fn post(
 
 /// Expands `$NAME` and `${NAME}` of the allowed variables in a header value; other variables expand
 /// to nothing.
-fn expand(value: &str, post: &PostRequest<'_>) -> String {
+pub(crate) fn expand(value: &str, allowed: &[String], env: &BTreeMap<String, String>) -> String {
     let mut filled = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once('$') {
@@ -65,8 +43,8 @@ fn expand(value: &str, post: &PostRequest<'_>) -> String {
         });
         if name.is_empty() {
             filled.push('$');
-        } else if post.allowed.iter().any(|allowed| allowed == name) {
-            filled.push_str(post.env.get(name).map_or("", String::as_str));
+        } else if allowed.iter().any(|allowed| allowed == name) {
+            filled.push_str(env.get(name).map_or("", String::as_str));
         }
         rest = then;
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use swarm_permissions::HookCommand;
+use swarm_protocol::shortened;
 
 use crate::answer::Answer;
 use crate::control::{ControlOutput, Permission};
@@ -133,16 +134,6 @@ impl HookOutcome {
 /// Shortens a command line for use in a message.
 pub(crate) fn short(hook: &HookCommand) -> String {
     const LONGEST: usize = 60;
-    let flat: String = hook
-        .action
-        .text()
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if hook.action.text().chars().count() > LONGEST {
-        format!("{flat}…")
-    } else {
-        flat
-    }
+    let text = hook.action.text().replace(char::is_control, " ");
+    shortened(&text, LONGEST)
 }

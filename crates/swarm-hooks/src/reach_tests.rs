@@ -68,10 +68,9 @@ async fn run(fake: &Arc<FakeServices>, event: HookEvent, hook: &Value) -> HookOu
         sandbox: None,
     });
     let fields = json!({"tool_name": "Bash"});
-    let fields = fields.as_object().unwrap();
     let never = CancellationToken::new();
     hooks
-        .run(event, None, &HookInput::default(), fields, &never)
+        .run(event, None, &HookInput::default(), &fields, &never)
         .await
 }
 

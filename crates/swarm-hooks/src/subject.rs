@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName};
 
@@ -34,18 +34,13 @@ pub struct HookInput {
 
 impl HookInput {
     /// Returns the standard input of a hook: these fields, the event's name and the event's fields.
-    pub(crate) fn input(
-        &self,
-        event: HookEvent,
-        fields: &Map<String, Value>,
-    ) -> Map<String, Value> {
-        let mut input = match serde_json::to_value(self) {
-            Ok(Value::Object(input)) => input,
-            // Serialization fails only for a path that is not valid UTF-8.
-            _ => Map::new(),
-        };
-        input.insert("hook_event_name".to_owned(), event.name().into());
-        input.extend(fields.clone());
+    pub(crate) fn input(&self, event: HookEvent, fields: &Value) -> Value {
+        // Serialization fails only for a path that is not valid UTF-8.
+        let mut input = serde_json::to_value(self).unwrap_or_else(|_| json!({}));
+        input["hook_event_name"] = event.name().into();
+        if let (Some(input), Some(fields)) = (input.as_object_mut(), fields.as_object()) {
+            input.extend(fields.clone());
+        }
         input
     }
 }

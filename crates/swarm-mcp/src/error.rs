@@ -65,6 +65,13 @@ pub enum McpError {
 }
 
 impl McpError {
+    pub(crate) fn connect(why: impl fmt::Display) -> Self {
+        Self::Connect {
+            why: why.to_string(),
+            stderr: String::new(),
+        }
+    }
+
     /// Adds the end of the program's standard error.
     pub(crate) fn with_stderr(mut self, text: String) -> Self {
         if let Self::Connect { stderr, .. } | Self::Late { stderr, .. } = &mut self {
@@ -82,7 +89,7 @@ fn with_stderr(stderr: &str) -> String {
     })
 }
 
-fn or_none(names: &[String]) -> String {
+pub(crate) fn or_none(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
@@ -98,6 +105,16 @@ pub struct McpProblem {
     pub origin: String,
     /// The cause.
     pub why: String,
+}
+
+impl McpProblem {
+    pub(crate) fn new(server: &str, origin: &str, why: impl fmt::Display) -> Self {
+        Self {
+            server: server.to_owned(),
+            origin: origin.to_owned(),
+            why: why.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for McpProblem {

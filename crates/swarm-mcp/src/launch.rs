@@ -27,7 +27,6 @@ pub(crate) struct Program {
     over: bool,
 }
 
-/// A started program with its standard streams.
 pub(crate) struct Launched {
     pub(crate) program: Program,
     pub(crate) stdin: ChildStdin,

@@ -9,16 +9,16 @@ use swarm_tools::ProgramLaunch;
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
-use crate::sdk::{Connection, Protocol};
+use crate::sdk::{Connection, HandshakeError, Protocol};
 use crate::stderr_log::StderrTail;
 use crate::{McpError, McpHost};
 
 /// A connection whose tools have been listed. Dropping it kills its program.
 #[derive(Debug)]
 pub(crate) struct Link {
-    connection: Connection,
+    pub(crate) connection: Connection,
     program: Mutex<Option<Program>>,
-    stderr: StderrTail,
+    pub(crate) stderr: StderrTail,
 }
 
 /// Starts or reaches a server and lists its tools, within the host's timeout and until `stop` is
@@ -48,7 +48,7 @@ pub(crate) async fn connect(
             let log = log.map(|directory| directory.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, sandbox.as_ref(), log.clone());
             let connected = match handshake(start()?, Protocol::Either, host, stop).await {
-                Err(ConnectFailure {
+                Err(HandshakeError {
                     other_protocol: Some(protocol),
                     ..
                 }) => handshake(start()?, protocol, host, stop).await,
@@ -57,12 +57,8 @@ pub(crate) async fn connect(
             connected.map_err(|failure| failure.error)
         }
         McpServerConfig::Http { url, headers } => {
-            let steps = async {
-                let connection = Connection::over_http(url, headers, host).await?;
-                let tools = connection.tools().await.map_err(connect_error)?;
-                Ok((connection, tools))
-            };
-            let (connection, tools) = with_start_timeout(steps, host, stop).await?;
+            let connecting = Box::pin(Connection::over_http(url, headers, host));
+            let (connection, tools) = with_tools(connecting, host, stop).await?;
             let link = Link {
                 connection,
                 program: Mutex::default(),
@@ -73,37 +69,21 @@ pub(crate) async fn connect(
     }
 }
 
-/// A failed connection attempt.
-struct ConnectFailure {
-    error: McpError,
-    /// The protocol to retry with, after a restart.
-    other_protocol: Option<Protocol>,
-}
-
 /// Connects to a program that was just started.
 async fn handshake(
     launched: Launched,
     protocol: Protocol,
     host: &McpHost,
     stop: &CancellationToken,
-) -> Result<(Link, Vec<McpToolSpec>), ConnectFailure> {
+) -> Result<(Link, Vec<McpToolSpec>), HandshakeError> {
     let Launched {
         program,
         stdin,
         stdout,
         stderr,
     } = launched;
-    let mut other_protocol = None;
-    let steps = async {
-        let connection = Connection::over_stdio(stdout, stdin, protocol).await;
-        let connection = connection.map_err(|failure| {
-            other_protocol = failure.other_protocol;
-            connect_error(failure.why)
-        })?;
-        let tools = connection.tools().await.map_err(connect_error)?;
-        Ok((connection, tools))
-    };
-    match with_start_timeout(steps, host, stop).await {
+    let connecting = Box::pin(Connection::over_stdio(stdout, stdin, protocol));
+    match with_tools(connecting, host, stop).await {
         Ok((connection, tools)) => {
             let link = Link {
                 connection,
@@ -112,47 +92,38 @@ async fn handshake(
             };
             Ok((link, tools))
         }
-        Err(error) => {
+        Err(mut failure) => {
             // Stopping the program first completes its standard error.
             program.stop(host.limits.grace).await;
-            let error = error.with_stderr(stderr.text());
-            Err(ConnectFailure {
-                error,
-                other_protocol,
-            })
+            failure.error = failure.error.with_stderr(stderr.text());
+            Err(failure)
         }
     }
 }
 
-async fn with_start_timeout<T>(
-    steps: impl Future<Output = Result<T, McpError>>,
+/// Connects and lists the tools, within the host's timeout and until `stop` is cancelled.
+async fn with_tools<E: From<McpError>>(
+    connecting: impl Future<Output = Result<Connection, E>>,
     host: &McpHost,
     stop: &CancellationToken,
-) -> Result<T, McpError> {
+) -> Result<(Connection, Vec<McpToolSpec>), E> {
     let within = host.limits.start;
+    let steps = async {
+        let connection = connecting.await?;
+        let tools = Box::pin(connection.tools()).await;
+        let tools = tools.map_err(McpError::connect)?;
+        Ok::<_, E>((connection, tools))
+    };
     tokio::select! {
         done = tokio::time::timeout(within, steps) => done.unwrap_or_else(|_| {
             let stderr = String::new();
-            Err(McpError::Late { within, stderr })
+            Err(McpError::Late { within, stderr }.into())
         }),
-        () = stop.cancelled() => Err(McpError::Closed),
+        () = stop.cancelled() => Err(McpError::Closed.into()),
     }
-}
-
-fn connect_error(why: String) -> McpError {
-    let stderr = String::new();
-    McpError::Connect { why, stderr }
 }
 
 impl Link {
-    pub(crate) fn is_closed(&self) -> bool {
-        self.connection.is_closed()
-    }
-
-    pub(crate) fn stderr(&self) -> String {
-        self.stderr.text()
-    }
-
     /// Lists the tools again if the server reported a change.
     pub(crate) async fn changed_tools(&self, within: Duration) -> Option<Vec<McpToolSpec>> {
         if !self.connection.took_list_changed() {
@@ -160,11 +131,6 @@ impl Link {
         }
         let listed = tokio::time::timeout(within, self.connection.tools()).await;
         listed.ok()?.ok()
-    }
-
-    /// Returns the connection for calls.
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
     }
 
     /// Stops gracefully: closes the connection, which is the program's input, then the program.

@@ -6,20 +6,13 @@ use swarm_permissions::McpToolSpec;
 
 use crate::name::tool_name;
 
-/// A tool with the name that models use for it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NamedTool {
-    pub(crate) name: String,
-    pub(crate) spec: McpToolSpec,
-}
-
 /// Assigns names to the tools of one server, in the order in which it lists them. Tools that would
 /// share a name are rejected, because rules and calls could not tell them apart. The second list
 /// contains one message per rejected name.
 pub(crate) fn name_tools(
     server_part: &str,
     specs: &[McpToolSpec],
-) -> (Vec<NamedTool>, Vec<String>) {
+) -> (Vec<(String, McpToolSpec)>, Vec<String>) {
     let mut by_name: BTreeMap<String, Vec<&McpToolSpec>> = BTreeMap::new();
     for spec in specs {
         let name = tool_name(server_part, &spec.name);
@@ -27,10 +20,7 @@ pub(crate) fn name_tools(
     }
     let taken = specs.iter().filter_map(|spec| {
         let name = tool_name(server_part, &spec.name);
-        (by_name.get(&name)?.len() == 1).then(|| NamedTool {
-            name,
-            spec: spec.clone(),
-        })
+        (by_name.get(&name)?.len() == 1).then(|| (name, spec.clone()))
     });
     let refused = by_name.iter().filter(|(_, specs)| specs.len() > 1);
     let refused = refused.map(|(name, specs)| {
@@ -59,7 +49,7 @@ mod tests {
         };
         let (taken, refused) = name_tools("s", &[spec("a.b"), spec("c"), spec("a/b")]);
         assert_eq!(taken.len(), 1);
-        assert_eq!(taken[0].name, "mcp__s__c");
+        assert_eq!(taken[0].0, "mcp__s__c");
         assert_eq!(
             refused,
             ["the tools `a.b` and `a/b` would share the name `mcp__s__a_b` and are ignored"]

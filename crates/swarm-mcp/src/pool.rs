@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::{join_all, try_join_all};
-use swarm_permissions::{McpServerConfig, McpSettings, McpUse};
+use swarm_permissions::{McpServer, McpServerConfig, McpSettings, McpUse};
 use swarm_tools::Tool;
 
 use crate::name::server_part;
@@ -54,20 +54,10 @@ impl McpServers {
             });
             match part {
                 Ok(part) => {
-                    let server = Server::new(
-                        name.clone(),
-                        part,
-                        entry.origin.clone(),
-                        entry.config.clone(),
-                        Arc::clone(&host),
-                    );
-                    servers.insert(name.clone(), Arc::new(server.listed(entry)));
+                    let server = Arc::new(Server::new(name, part, entry, &host));
+                    servers.insert(name.clone(), server);
                 }
-                Err(why) => refused.push(McpProblem {
-                    server: name.clone(),
-                    origin: entry.origin.clone(),
-                    why,
-                }),
+                Err(why) => refused.push(McpProblem::new(name, &entry.origin, why)),
             }
         }
         Self {
@@ -90,12 +80,8 @@ impl McpServers {
             match wanted {
                 McpUse::Shared(name) if self.settings.servers.contains_key(name) => {}
                 McpUse::Shared(name) => {
-                    let known = self.servers.keys().cloned().collect();
-                    agent.problems.push(McpProblem {
-                        server: name.clone(),
-                        origin: origin.to_owned(),
-                        why: McpError::Unknown(known).to_string(),
-                    });
+                    let why = McpError::Unknown(self.names());
+                    agent.problems.push(McpProblem::new(name, origin, why));
                 }
                 McpUse::Own(name, config) => {
                     match self.private_server(name, config, origin, &servers) {
@@ -103,11 +89,7 @@ impl McpServers {
                             agent.own.push(Arc::clone(&server));
                             servers.insert(name.clone(), server);
                         }
-                        Err(why) => agent.problems.push(McpProblem {
-                            server: name.clone(),
-                            origin: origin.to_owned(),
-                            why,
-                        }),
+                        Err(why) => agent.problems.push(McpProblem::new(name, origin, why)),
                     }
                 }
             }
@@ -118,11 +100,7 @@ impl McpServers {
         });
         let mut with_resources = Vec::new();
         for (server, listed) in join_all(listings).await {
-            let problem = |why| McpProblem {
-                server: server.name.clone(),
-                origin: server.origin.clone(),
-                why,
-            };
+            let problem = |why| McpProblem::new(&server.name, &server.origin, why);
             match listed {
                 Ok(specs) => {
                     let (tools, refused) = tools_of(server, &specs);
@@ -139,7 +117,10 @@ impl McpServers {
         agent
     }
 
-    /// Creates a server for a single agent.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.servers.keys().cloned().collect()
+    }
+
     fn private_server(
         &self,
         name: &str,
@@ -155,13 +136,13 @@ impl McpServers {
                 "its tools would have the same names as those of `{other}`"
             ));
         }
-        Ok(Arc::new(Server::new(
-            name.to_owned(),
-            part,
-            origin.to_owned(),
-            config.clone(),
-            Arc::clone(&self.host),
-        )))
+        let entry = McpServer {
+            config: config.clone(),
+            origin: origin.to_owned(),
+            tools: None,
+            resources: false,
+        };
+        Ok(Arc::new(Server::new(name, part, &entry, &self.host)))
     }
 
     /// Waits until the servers whose names contain these parts, ignoring case, have listed tools.
@@ -172,11 +153,7 @@ impl McpServers {
         let needed = parts.iter().map(|part| async move {
             let folded = part.to_lowercase();
             let matches_part = |server: &&Arc<Server>| server.name.to_lowercase().contains(&folded);
-            let missing = |why: String| McpProblem {
-                server: part.clone(),
-                origin: "required".to_owned(),
-                why,
-            };
+            let missing = |why: String| McpProblem::new(part, "required", why);
             let mut last = None;
             for server in self.servers.values().filter(matches_part) {
                 match server.tools().await {
@@ -185,8 +162,7 @@ impl McpServers {
                     Err(error) => last = Some(missing(error.to_string())),
                 }
             }
-            let known = || self.servers.keys().cloned().collect();
-            Err(last.unwrap_or_else(|| missing(McpError::Unknown(known()).to_string())))
+            Err(last.unwrap_or_else(|| missing(McpError::Unknown(self.names()).to_string())))
         });
         try_join_all(needed).await.map(drop)
     }

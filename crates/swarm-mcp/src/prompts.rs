@@ -1,6 +1,7 @@
 //! Server prompts as slash commands.
 
 use crate::McpServers;
+use crate::error::or_none;
 use crate::name::tool_name;
 
 impl McpServers {
@@ -15,14 +16,9 @@ impl McpServers {
             command.starts_with(&head)
         });
         let Some(server) = server else {
-            let names: Vec<_> = self.servers.keys().map(String::as_str).collect();
-            let names = if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(", ")
-            };
             return Err(format!(
-                "/{command} is not a prompt of an MCP server; configured servers: {names}"
+                "/{command} is not a prompt of an MCP server; configured servers: {}",
+                or_none(&self.names())
             ));
         };
         let fits = |prompt: &str| tool_name(&server.part, prompt) == command;

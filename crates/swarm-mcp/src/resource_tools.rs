@@ -25,7 +25,6 @@ pub(crate) fn resource_tools(servers: Vec<Arc<Server>>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Lists the resources of servers.
 #[derive(Debug)]
 struct ListMcpResourcesTool(Arc<[Arc<Server>]>);
 
@@ -75,7 +74,7 @@ impl Tool for ListMcpResourcesTool {
             },
             None => self.0.iter().collect(),
         };
-        let chars = servers.iter().map(|one| one.host().limits.result_chars);
+        let chars = servers.iter().map(|one| one.host.limits.result_chars);
         let chars = chars.max().unwrap_or_default();
         let listed = join_all(servers.iter().map(|server| server.resources(ctx))).await;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
@@ -101,7 +100,6 @@ impl Tool for ListMcpResourcesTool {
     }
 }
 
-/// Reads one resource.
 #[derive(Debug)]
 struct ReadMcpResourceTool(Arc<[Arc<Server>]>);
 

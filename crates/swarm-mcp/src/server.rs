@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use swarm_permissions::{McpServer, McpServerConfig, McpToolSpec};
-use swarm_tools::ToolContext;
+use swarm_tools::{CallHost, ToolContext};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ pub(crate) struct Server {
     /// Where the server is configured.
     pub(crate) origin: String,
     config: McpServerConfig,
-    host: Arc<McpHost>,
+    pub(crate) host: Arc<McpHost>,
     state: Mutex<State>,
     stopped: CancellationToken,
 }
@@ -44,30 +44,21 @@ struct State {
 }
 
 impl Server {
-    pub(crate) fn new(
-        name: String,
-        part: String,
-        origin: String,
-        config: McpServerConfig,
-        host: Arc<McpHost>,
-    ) -> Self {
+    /// Creates a server, with its tools if another process has listed them.
+    pub(crate) fn new(name: &str, part: String, entry: &McpServer, host: &Arc<McpHost>) -> Self {
         Self {
-            name,
+            name: name.to_owned(),
             part,
-            origin,
-            config,
-            host,
-            state: Mutex::default(),
+            origin: entry.origin.clone(),
+            config: entry.config.clone(),
+            host: Arc::clone(host),
+            state: Mutex::new(State {
+                tools: entry.tools.clone(),
+                resources: entry.resources,
+                ..State::default()
+            }),
             stopped: CancellationToken::new(),
         }
-    }
-
-    /// Adds the tools that another process has listed.
-    pub(crate) fn listed(mut self, entry: &McpServer) -> Self {
-        let state = self.state.get_mut();
-        state.tools.clone_from(&entry.tools);
-        state.resources = entry.resources;
-        self
     }
 
     /// Returns the tools as last listed; starts the server if they are unknown.
@@ -94,35 +85,34 @@ impl Server {
         self.state.lock().await.tools.clone()
     }
 
-    /// Calls a tool.
     pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
         ctx: &ToolContext,
     ) -> Result<Answer, McpError> {
-        let options = self.options(ctx);
+        let options = self.options(ctx.cancel.clone(), ctx.host.clone());
         let link = self.up(&options).await?;
-        let called = link.connection().call(tool, arguments, &options);
+        let called = link.connection.call(tool, arguments, &options);
         self.until_stopped(called).await
     }
 
-    /// Lists the resources.
     pub(crate) async fn resources(&self, ctx: &ToolContext) -> Result<Vec<Value>, McpError> {
-        let link = self.up(&self.options(ctx)).await?;
-        let listed = link.connection().resources(self.host.limits.call);
+        let link = self
+            .up(&self.options(ctx.cancel.clone(), ctx.host.clone()))
+            .await?;
+        let listed = link.connection.resources(self.host.limits.call);
         self.until_stopped(listed).await
     }
 
-    /// Reads a resource.
     pub(crate) async fn read_resource(
         &self,
         uri: &str,
         ctx: &ToolContext,
     ) -> Result<Answer, McpError> {
-        let options = self.options(ctx);
+        let options = self.options(ctx.cancel.clone(), ctx.host.clone());
         let link = self.up(&options).await?;
-        let read = link.connection().read_resource(uri, &options);
+        let read = link.connection.read_resource(uri, &options);
         self.until_stopped(read).await
     }
 
@@ -132,14 +122,9 @@ impl Server {
         fits: impl Fn(&str) -> bool,
         words: &str,
     ) -> Result<String, McpError> {
-        let options = CallOptions {
-            server: self.name.clone(),
-            within: self.host.limits.call,
-            cancel: CancellationToken::new(),
-            host: None,
-        };
+        let options = self.options(CancellationToken::new(), None);
         let link = self.up(&options).await?;
-        let asked = link.connection().prompt(fits, words, &options);
+        let asked = link.connection.prompt(fits, words, &options);
         self.until_stopped(asked).await
     }
 
@@ -148,12 +133,12 @@ impl Server {
         self.state.lock().await.resources
     }
 
-    fn options(&self, ctx: &ToolContext) -> CallOptions {
+    fn options(&self, cancel: CancellationToken, host: Option<Arc<dyn CallHost>>) -> CallOptions {
         CallOptions {
             server: self.name.clone(),
             within: self.host.limits.call,
-            cancel: ctx.cancel.clone(),
-            host: ctx.host.clone(),
+            cancel,
+            host,
         }
     }
 
@@ -176,22 +161,18 @@ impl Server {
         }
     }
 
-    pub(crate) fn host(&self) -> &McpHost {
-        &self.host
-    }
-
     /// Returns the connection, starting the server if necessary.
     async fn link(&self, state: &mut State) -> Result<Arc<Link>, McpError> {
         if self.stopped.is_cancelled() {
             return Err(McpError::Closed);
         }
         if let Some(link) = &state.link {
-            if !link.is_closed() {
+            if !link.connection.is_closed() {
                 return Ok(Arc::clone(link));
             }
             tracing::warn!(server = self.name, "an MCP server exited unexpectedly");
             state.crashes += 1;
-            state.last_stderr = link.stderr();
+            state.last_stderr = link.stderr.text();
             // Terminate its remaining processes.
             link.stop(self.host.limits.grace).await;
             state.link = None;
@@ -208,7 +189,7 @@ impl Server {
         match Box::pin(connect(&self.part, &self.config, &self.host, &self.stopped)).await {
             Ok((link, tools)) => {
                 let link = Arc::new(link);
-                state.resources = link.connection().offers_resources();
+                state.resources = link.connection.offers_resources();
                 state.link = Some(Arc::clone(&link));
                 state.tools = Some(tools);
                 Ok(link)

@@ -1,6 +1,5 @@
 //! Tools of MCP servers.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,7 +9,7 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
 
 use crate::McpError;
-use crate::listed::{NamedTool, name_tools};
+use crate::listed::name_tools;
 use crate::sdk::Answer;
 use crate::server::Server;
 
@@ -34,7 +33,7 @@ pub(crate) fn tools_of(
     specs: &[McpToolSpec],
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
     let (taken, refused) = name_tools(&server.part, specs);
-    let tools = taken.into_iter().map(|NamedTool { name, spec }| {
+    let tools = taken.into_iter().map(|(name, spec)| {
         let server = Arc::clone(server);
         Arc::new(McpTool { server, name, spec }) as Arc<dyn Tool>
     });
@@ -67,19 +66,11 @@ impl Tool for McpTool {
         ToolKind::Other
     }
 
-    fn is_read_only(&self, _input: &Value) -> bool {
-        false
-    }
-
     fn one_line(&self, input: &Value) -> String {
         match input.as_object() {
             Some(fields) if !fields.is_empty() => one_line(&format!("{} {input}", self.name)),
             _ => self.name.clone(),
         }
-    }
-
-    fn touches(&self, _input: &Value, _cwd: &Path) -> Vec<std::path::PathBuf> {
-        Vec::new()
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
@@ -95,7 +86,7 @@ impl Tool for McpTool {
 pub(crate) fn output(server: &Server, answer: Result<Answer, McpError>) -> ToolOutput {
     match answer {
         Ok(answer) => {
-            let text = truncate_result(answer.text, server.host().limits.result_chars);
+            let text = truncate_result(answer.text, server.host.limits.result_chars);
             if answer.is_error {
                 return ToolOutput::error(text).with_pictures(answer.pictures);
             }

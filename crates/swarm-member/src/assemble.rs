@@ -13,11 +13,11 @@ use swarm_agent::{
     without_unreadable,
 };
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
-use swarm_mcp::{McpServers, ProcessServers};
+use swarm_mcp::ProcessServers;
 use swarm_model::{Model, ModelName};
 use swarm_os::DirectoryWatcher;
-use swarm_permissions::{AgentConfig, AgentDefinition, ReadFilter};
-use swarm_protocol::{AgentId, SessionId, Skill};
+use swarm_permissions::{AgentConfig, AgentDefinition, PoolRequest, ReadFilter, tool_pool};
+use swarm_protocol::{AgentId, SessionId};
 use swarm_store::BlockOn as _;
 use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
@@ -62,7 +62,6 @@ pub(crate) struct MemberSetup {
     /// Additional working directories outside of `cwd`.
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) send_message: SendMessageTool,
-    /// The tools of the role.
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: SessionLimits,
     /// Timeout of permission requests; `None` waits indefinitely.
@@ -80,85 +79,25 @@ pub(crate) struct MemberSetup {
     pub(crate) transcript: PathBuf,
     /// Description of the machine, for system prompts.
     pub(crate) host: HostFacts,
-    /// Version of the program.
     pub(crate) version: String,
 }
 
-/// A member with its tools, before its conversation is opened.
-pub(crate) struct Assembled {
-    pub(crate) agent: AgentParts,
-    runtime: Arc<dyn AgentRuntime>,
-    transcript: TranscriptFile,
-    sub_agents: Arc<SubAgents>,
-    mail: Arc<MailHandler>,
-    reporter: Arc<Reporter>,
-    watcher: Arc<DirectoryWatcher>,
-    servers: Arc<McpServers>,
-    hook_watch: Option<HookWatch>,
-    models: Arc<dyn ModelFactory>,
-    skills: Arc<[Skill]>,
-    model: String,
-}
-
-impl Assembled {
-    /// Opens the conversation. `stop` interrupts the member, and `inputs` is what a person types
-    /// into its terminal.
+impl MemberSetup {
+    /// Assembles the member and opens its conversation. `teammates` are the other members of its
+    /// team, and `pool` limits its tools. `stop` interrupts the member, and `inputs` is what a person
+    /// types into its terminal. Also returns the names of its tools.
     ///
     /// # Errors
     /// [`AgentError`] if the transcript is unusable.
     pub(crate) fn open<R>(
         self,
+        servers: &ProcessServers,
+        teammates: Arc<dyn Teammates>,
+        pool: Option<&PoolRequest<'_>>,
         role: R,
         stop: CancellationToken,
         inputs: Option<UnboundedReceiver<PaneInput>>,
-    ) -> Result<MemberLoop<R>, AgentError> {
-        let (mail, reporter) = (self.mail, self.reporter);
-        let mut hook_watch = JoinSet::new();
-        if let Some(watch) = self.hook_watch {
-            hook_watch.spawn(watch.run());
-        }
-        let person = Person::new(
-            inputs,
-            Arc::clone(&mail),
-            Arc::clone(&reporter),
-            PersonCommands {
-                rights: Arc::clone(&self.agent.rights),
-                model: short_model_name(&self.model),
-                servers: Some(self.servers),
-                skills: self.skills,
-            },
-        );
-        Ok(MemberLoop {
-            role,
-            runtime: self.runtime,
-            _hook_watch: hook_watch,
-            session: Session::open(self.transcript, self.agent)?,
-            inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.context)),
-            person,
-            models: self.models,
-            mail,
-            reporter,
-            sub_agents: self.sub_agents,
-            model: self.model,
-            stop,
-            initial_prompt: None,
-            context: Vec::new(),
-            reported: None,
-            trouble: None,
-        })
-    }
-}
-
-impl MemberSetup {
-    /// Assembles the member. `teammates` are the other members of its team.
-    ///
-    /// # Errors
-    /// [`AgentError`] if the transcript cannot be opened.
-    pub(crate) fn assemble(
-        self,
-        servers: &ProcessServers,
-        teammates: Arc<dyn Teammates>,
-    ) -> Result<Assembled, AgentError> {
+    ) -> Result<(MemberLoop<R>, Vec<String>), AgentError> {
         let context = Arc::clone(&self.mail.context);
         context.scan_handoffs(self.agent_config.handoff);
         self.spending
@@ -172,20 +111,7 @@ impl MemberSetup {
             context: Arc::clone(&context),
             agent_config: Arc::clone(&self.agent_config),
         });
-        let author = TranscriptAuthor {
-            session: self.session,
-            cwd: self.cwd.clone(),
-            version: self.version.clone(),
-            agent: Some(context.name.clone()),
-            team: context.team().map(|team| team.name().clone()),
-            spawn: Some(context.spawn_id),
-            sub_agent: None,
-        };
-        let path = self.transcript.clone();
-        let mut transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
-        if self.agent_config.coordinator {
-            transcript.mark_coordinator()?;
-        }
+        let transcript = self.open_transcript()?;
         let environment = self.environment(&brief.facts());
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
@@ -234,20 +160,61 @@ impl MemberSetup {
             tool_context,
         };
         sub_agents.attach(&mut agent, teammates, self.definition.as_ref(), &transcript);
-        Ok(Assembled {
-            agent,
+        if let Some(request) = pool {
+            let pool = tool_pool(request, agent.tools.iter().map(|tool| tool.name()));
+            agent.tools.retain(|tool| pool.has(tool.name()));
+        }
+        let tool_names = agent.tools.iter().map(|tool| tool.name().to_owned());
+        let tool_names = tool_names.collect();
+        let mut watches = JoinSet::new();
+        if let Some(watch) = hook_watch {
+            watches.spawn(watch.run());
+        }
+        let commands = PersonCommands {
+            rights: Arc::clone(&agent.rights),
+            model: agent.model_name.clone(),
+            servers: Some(Arc::clone(servers.pool())),
+            skills: Arc::clone(&agent.skills),
+        };
+        let (mail, reporter) = (Arc::clone(&self.mail), Arc::clone(&self.reporter));
+        let member = MemberLoop {
+            role,
             runtime: self.runtime,
-            transcript,
-            sub_agents,
+            _hook_watch: watches,
+            session: Session::open(transcript, agent)?,
+            inbox: InboxWatch::new(self.watcher, context),
+            person: Person::new(inputs, mail, reporter, commands),
+            models: self.models,
             mail: self.mail,
             reporter: self.reporter,
-            watcher: self.watcher,
-            servers: Arc::clone(servers.pool()),
-            hook_watch,
-            models: self.models,
-            skills: self.agent_config.skills.as_slice().into(),
+            sub_agents,
             model: self.model_name,
-        })
+            stop,
+            initial_prompt: None,
+            context: Vec::new(),
+            reported: None,
+            trouble: None,
+        };
+        Ok((member, tool_names))
+    }
+
+    fn open_transcript(&self) -> Result<TranscriptFile, AgentError> {
+        let context = &self.mail.context;
+        let author = TranscriptAuthor {
+            session: self.session,
+            cwd: self.cwd.clone(),
+            version: self.version.clone(),
+            agent: Some(context.name.clone()),
+            team: context.team().map(|team| team.name().clone()),
+            spawn: Some(context.spawn_id),
+            sub_agent: None,
+        };
+        let path = self.transcript.clone();
+        let mut transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
+        if self.agent_config.coordinator {
+            transcript.mark_coordinator()?;
+        }
+        Ok(transcript)
     }
 
     fn environment(&self, team: &[EnvironmentFact]) -> AgentEnvironment {
@@ -295,7 +262,6 @@ impl MemberSetup {
         member_hooks(&self.mail.context, hooks, base, move || rights.mode())
     }
 
-    /// Creates the file watcher for hooks.
     fn hook_watch(&self, hooks: &AgentHooks) -> Option<HookWatch> {
         let places = Places {
             cwd: &self.cwd,
@@ -412,4 +378,24 @@ impl Brief for TeamBrief {
 /// Returns the name of a model at its provider.
 pub(crate) fn short_model_name(name: &str) -> String {
     ModelName::parse(name).map_or_else(|_| name.to_owned(), |name| name.model)
+}
+
+/// Returns the limits of a member; `max_turns` unless its definition has another number.
+pub(crate) fn session_limits(
+    config: &AgentConfig,
+    model: &str,
+    definition: Option<&AgentDefinition>,
+    max_turns: u32,
+) -> SessionLimits {
+    let max_output = config.models.max_output(model);
+    SessionLimits {
+        max_turns: (definition.and_then(|definition| definition.max_turns)).unwrap_or(max_turns),
+        thinking: config.requests.thinking,
+        effort: config.requests.effort_of(definition),
+        window: config.models.window(model),
+        max_output_tokens: max_output.unwrap_or(SessionLimits::USUAL_OUTPUT),
+        compact_at: config.compaction.at,
+        clear_tool_results: config.compaction.clear_tool_results,
+        ..SessionLimits::default()
+    }
 }

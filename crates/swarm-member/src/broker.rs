@@ -8,17 +8,17 @@ use swarm_agent::PermissionGate;
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
-use swarm_store::{Changes, StoreError, Team, Topic};
-use swarm_team::{ChangeSignal, open_request, wait_for_answer};
+use swarm_store::{StoreError, Team, Topic};
+use swarm_team::{open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
+use crate::either_change::EitherChange;
 use crate::mail::MailHandler;
 use crate::reporter::Reporter;
 
 /// The answer to a request that was withdrawn because of a shutdown request.
 const WITHDRAWN: &str = "the request was withdrawn because you were asked to shut down";
 
-/// Asks for permission through the team's queue.
 #[derive(Debug)]
 pub(crate) struct PermissionBroker {
     /// The member's mail. A shutdown request in it withdraws the permission request.
@@ -29,33 +29,15 @@ pub(crate) struct PermissionBroker {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Wakes on changes of the member's inbox and of requests, but not on the locks taken to read them.
-pub(crate) struct AnswerWake {
-    pub(crate) inbox: Changes,
-    pub(crate) requests: Changes,
-}
-
-#[async_trait]
-impl ChangeSignal for AnswerWake {
-    async fn changed(&mut self) {
-        tokio::select! {
-            () = self.inbox.changed() => {}
-            () = self.requests.changed() => {}
-        }
-    }
-}
-
 impl PermissionBroker {
-    pub(crate) fn wake(&self, team: &dyn Team) -> AnswerWake {
-        AnswerWake {
-            inbox: self.inbox(team),
-            requests: team.watch(&self.watcher, &Topic::Requests),
-        }
+    /// Wakes on changes of the member's inbox and of requests, but not on the locks taken to read
+    /// them.
+    pub(crate) fn wake(&self, team: &dyn Team) -> EitherChange {
+        EitherChange::watch(team, &self.watcher, [self.inbox(), Topic::Requests])
     }
 
-    fn inbox(&self, team: &dyn Team) -> Changes {
-        let own = self.mail.context.name.clone();
-        team.watch(&self.watcher, &Topic::Mail(own))
+    fn inbox(&self) -> Topic {
+        Topic::Mail(self.mail.context.name.clone())
     }
 
     async fn queue(
@@ -112,7 +94,7 @@ impl PermissionBroker {
         if self.mail.shutdown().is_none() {
             return std::future::pending().await;
         }
-        let mut inbox = self.inbox(team);
+        let mut inbox = team.watch(&self.watcher, &self.inbox());
         loop {
             match self.mail.waiting_shutdown().await {
                 Ok(Some(_)) => return,

@@ -15,13 +15,22 @@ use crate::reporter::Reporter;
 #[derive(Debug)]
 pub(crate) struct GrantedRights {
     pub(crate) rights: Arc<Rights>,
-    pub(crate) spawn_id: SpawnId,
+    spawn_id: SpawnId,
     pub(crate) reporter: Arc<Reporter>,
     /// The signature of the last mode that was set. An older one is a replay.
-    pub(crate) last_mode: Mutex<Option<GrantSignature>>,
+    last_mode: Mutex<Option<GrantSignature>>,
 }
 
 impl GrantedRights {
+    pub(crate) fn new(rights: Arc<Rights>, spawn_id: SpawnId, reporter: Arc<Reporter>) -> Self {
+        Self {
+            rights,
+            spawn_id,
+            reporter,
+            last_mode: Mutex::default(),
+        }
+    }
+
     /// Applies a frame and reports it. A frame that no command has recorded in the journal, or
     /// whose record is not signed with the private half of `key`, is ignored; if the journal or the
     /// key cannot be read, it is retried at the next read of the inbox.

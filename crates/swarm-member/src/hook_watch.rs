@@ -22,7 +22,6 @@ pub(crate) struct Places<'a> {
     pub(crate) cwd: &'a Path,
     /// The config directory.
     pub(crate) root: &'a Path,
-    /// The root directory of the project.
     pub(crate) project: &'a Path,
     pub(crate) skills: &'a [Skill],
 }
@@ -33,7 +32,6 @@ pub(crate) struct HookWatch {
     files: Vec<Watched>,
 }
 
-/// A watched file.
 struct Watched {
     event: HookEvent,
     /// The value that matchers are compared with: the file name, or the settings source.

@@ -3,6 +3,7 @@
 mod assemble;
 mod broker;
 mod deferred_writes;
+mod either_change;
 mod granted;
 mod hook_watch;
 mod lead;
@@ -18,8 +19,7 @@ mod servers;
 mod spending;
 mod teammate;
 mod turn;
-mod turn_failure;
-mod unanswered;
+mod turn_end;
 
 pub use lead::{
     Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use swarm_agent::{Injected, Interjections, Withheld};
 use swarm_os::SyncHandle;
 use swarm_protocol::{
-    AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, PeerMessage,
-    ShutdownRequest, marked_images,
+    AgentEvent, ControlFrame, InboxEntry, MemberName, MessageId, PeerMessage, ShutdownRequest,
+    marked_images,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, Team, summary_of};
 use swarm_team::{Incoming, MemberContext, PeerInbox, PendingShutdown, sort_mail};
@@ -55,7 +55,6 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     fn reads(&self, _incoming: &Incoming) {}
 }
 
-/// The mail of one member.
 #[derive(Debug)]
 pub(crate) struct MailHandler {
     pub(crate) context: Arc<MemberContext>,
@@ -69,7 +68,6 @@ pub(crate) struct MailHandler {
     /// The request made in this member's terminal.
     typed_compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
-    /// Messages of other sessions.
     pub(crate) peers: Arc<PeerQueue>,
 }
 
@@ -226,18 +224,24 @@ impl MailHandler {
     /// # Errors
     /// A failed read of the inbox, or of its acknowledgement.
     pub(crate) async fn take_interrupt(&self) -> Result<bool, StoreError> {
+        let is_interrupt =
+            |incoming: &Incoming| matches!(incoming.frame, Some(ControlFrame::InterruptRequest(_)));
+        self.acknowledge_all(is_interrupt).await
+    }
+
+    /// Marks the messages that match as read. Returns whether there were any.
+    async fn acknowledge_all(
+        &self,
+        matches: impl Fn(&Incoming) -> bool + Send,
+    ) -> Result<bool, StoreError> {
         let Some(team) = self.context.team() else {
             return Ok(false);
         };
-        let unread = self.unread(&*team).await?;
-        let requests = unread
-            .iter()
-            .filter(|incoming| matches!(incoming.frame, Some(ControlFrame::InterruptRequest(_))));
-        let handled: Vec<MessageId> = requests
-            .filter_map(|incoming| incoming.id().cloned())
-            .collect();
-        self.acknowledge(&*team, &handled).await?;
-        Ok(!handled.is_empty())
+        let mut unread = self.unread(&*team).await?;
+        unread.retain(matches);
+        let ids: Vec<_> = unread.iter().filter_map(Incoming::id).cloned().collect();
+        self.acknowledge(&*team, &ids).await?;
+        Ok(!ids.is_empty())
     }
 
     /// Returns the messages to add between two tool calls: urgent text and shutdown requests.
@@ -253,8 +257,8 @@ impl MailHandler {
                 .is_some_and(|pending| !pending.is_refused(&request.request_id)),
             None => incoming.is_urgent_text(),
         });
-        if let Some(pending) = self.shutdown() {
-            for request in urgent.iter().filter_map(Incoming::shutdown_request) {
+        for request in urgent.iter().filter_map(Incoming::shutdown_request) {
+            if let Some(pending) = self.shutdown() {
                 pending.enter(request.clone());
             }
         }
@@ -275,17 +279,8 @@ impl MailHandler {
 
     /// Marks all shutdown requests as read after one of them was answered.
     pub(crate) async fn shutdown_answered(&self) -> Result<(), StoreError> {
-        let Some(team) = self.context.team() else {
-            return Ok(());
-        };
-        let requests: Vec<MessageId> = self
-            .unread(&*team)
-            .await?
-            .iter()
-            .filter(|incoming| incoming.shutdown_request().is_some())
-            .filter_map(|incoming| incoming.id().cloned())
-            .collect();
-        self.acknowledge(&*team, &requests).await
+        let is_request = |incoming: &Incoming| incoming.shutdown_request().is_some();
+        self.acknowledge_all(is_request).await.map(drop)
     }
 
     /// The shutdown request that waits for an answer, in the inbox or already taken. Changes
@@ -326,9 +321,8 @@ impl MailHandler {
         let Some(team) = self.context.team() else {
             return Vec::new();
         };
-        let notes = self.role.notes(&*team).into_iter();
-        let note = |text: String| Injected::prompt(Envelope::system(&text).render());
-        notes.map(note).collect()
+        let notes = self.role.notes(&*team);
+        notes.iter().map(|text| Injected::system(text)).collect()
     }
 
     /// A message as the model reads it.
@@ -366,10 +360,9 @@ impl MailHandler {
 
     fn delivery(
         &self,
-        ids: Vec<MessageId>,
+        mut ids: Vec<MessageId>,
         sync_handle: Option<SyncHandle>,
     ) -> Option<impl FnOnce() -> Result<(), StoreError> + Send + use<>> {
-        let mut ids = ids;
         let of_peers = self.peers.split_off(&mut ids);
         let team = self.context.team().filter(|_| !ids.is_empty());
         if team.is_none() && of_peers.is_empty() {
@@ -399,12 +392,10 @@ impl MailHandler {
         });
     }
 
-    /// Starts the deferred writes in the background.
     pub(crate) fn begin_writes(&self) {
         self.writes.begin();
     }
 
-    /// Waits for the deferred writes.
     pub(crate) async fn finish_writes(&self) {
         if let Err(error) = self.writes.finished().await {
             tracing::warn!(member = %self.context.name, %error, "mail not acknowledged yet");
@@ -449,8 +440,7 @@ impl MailHandler {
         if ids.is_empty() {
             return Ok(());
         }
-        let acknowledged = team.ack(&self.context.name, ids).await;
-        acknowledged.map(drop)
+        team.ack(&self.context.name, ids).await.map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use swarm_agent::{AgentError, Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
-use swarm_protocol::{Envelope, Event, MemberState};
+use swarm_protocol::{Event, MemberState};
 use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, MemberContext};
 use swarm_tools::{ChangedFile, Restoration};
@@ -116,7 +116,10 @@ impl<R: Role> MemberLoop<R> {
         messages.extend(self.mail.take_direct());
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
-        Ok(has_ended || is_new || self.mail.compaction().is_some() || self.person.wants_change())
+        Ok(has_ended
+            || is_new
+            || self.mail.compaction().is_some()
+            || !self.person.changes.is_empty())
     }
 
     /// Compacts the conversation if a person has asked for that and turns may be taken. Returns
@@ -147,7 +150,7 @@ impl<R: Role> MemberLoop<R> {
     /// Applies the changes requested at the terminal. Returns whether there were any.
     fn change_as_asked(&mut self) -> Result<bool, R::Error> {
         let mut has_changed = false;
-        while let Some(change) = self.person.next_change() {
+        while let Some(change) = self.person.changes.pop_front() {
             has_changed = true;
             self.reported = None;
             match change {
@@ -166,7 +169,7 @@ impl<R: Role> MemberLoop<R> {
                 },
                 Change::Model(name) => match self.models.model(&name) {
                     Ok(model) => {
-                        self.person.model.clone_from(&model.name);
+                        self.person.commands.model.clone_from(&model.name);
                         self.model = of_same_provider(&self.model, &name, &model.name);
                         self.reporter.notice(format!("model: {}", model.name));
                         self.sub_agents.use_model(&model);
@@ -246,12 +249,11 @@ impl<R: Role> MemberLoop<R> {
         R::turn_ended(self, outcome).await
     }
 
-    /// Adds a finished turn to the journal.
     pub(crate) fn journal_turn(&self, outcome: &TurnOutcome) {
         self.journal(Event::TurnEnded {
             member: self.mail.context.name.clone(),
             outcome: outcome.word().to_owned(),
-            usage: outcome.spent().usage,
+            usage: outcome.spent.usage,
             model: self.model.clone(),
         });
     }
@@ -346,8 +348,7 @@ impl<R: Role> MemberLoop<R> {
         let brief = self.session.parts().brief.as_ref();
         if let Some(brief) = brief.and_then(|brief| brief.brief()) {
             let text = format!("{RESUMED}\n\n{brief}");
-            let text = Envelope::system(&text).render();
-            self.context.push(Injected::prompt(text));
+            self.context.push(Injected::system(&text));
         }
     }
 

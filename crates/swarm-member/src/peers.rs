@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_agent::{SpawnRequest, Spawned, TeammateStatus, Teammates, only_the_lead_spawns};
 use swarm_permissions::AgentCatalog;
-use swarm_protocol::{AgentId, Member, MemberName};
+use swarm_protocol::{AgentId, Member, MemberName, shortened};
 use swarm_team::{MemberContext, ReceiverStatus};
 
 /// The other members for a teammate, which only sees them.
@@ -87,9 +87,5 @@ fn role(kind: &str, agents: &AgentCatalog) -> String {
     if sentence.is_empty() {
         return kind.to_owned();
     }
-    let mut short: String = sentence.chars().take(DESCRIPTION).collect();
-    if short.len() < sentence.len() {
-        short.push('…');
-    }
-    format!("{kind}: {short}")
+    format!("{kind}: {}", shortened(sentence, DESCRIPTION))
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-use swarm_agent::{EventSink as _, Rights};
+use swarm_agent::{EventSink as _, Rights, or_never};
 use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, RewindScope, Skill};
 use swarm_store::{Draft, StoreError, Team};
@@ -25,7 +25,6 @@ use crate::reporter::Reporter;
 /// The reason given with a shutdown request.
 const ASKED_HERE: &str = "requested in its pane";
 
-/// The commands of a member's terminal.
 const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS], /model [NAME], /mode [MODE], /status, /help, \
     /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
 
@@ -39,7 +38,6 @@ const CYCLE: [PermissionMode; 3] = [
 /// A change to apply between two turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Use another model.
     Model(String),
     /// Start a new conversation.
     Clear,
@@ -67,34 +65,25 @@ pub(crate) struct Person {
     inputs: Option<UnboundedReceiver<PaneInput>>,
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
-    rights: Arc<Rights>,
-    /// The current model.
-    pub(crate) model: String,
-    skills: Arc<[Skill]>,
-    changes: VecDeque<Change>,
+    pub(crate) commands: PersonCommands,
+    /// Changes to apply before the next turn.
+    pub(crate) changes: VecDeque<Change>,
     /// Input that is not in the inbox yet.
     waiting: VecDeque<PaneInput>,
     /// The kind of error that was reported for it.
     reported: Option<Discriminant<StoreError>>,
-    prompts: ServerPrompts,
+    /// Prompts of MCP servers that were typed as commands.
+    prompts: (UnboundedSender<String>, UnboundedReceiver<String>),
 }
 
-/// Prompts of MCP servers that were typed as commands and are being fetched.
-#[derive(Debug)]
-struct ServerPrompts {
-    servers: Option<Arc<McpServers>>,
-    sender: UnboundedSender<String>,
-    receiver: UnboundedReceiver<String>,
-}
-
-impl ServerPrompts {
-    /// Requests the prompt of a line such as `/mcp__tickets__review 7`. The receiver returns its
-    /// text.
-    fn ask(&self, line: &str, reporter: &Arc<Reporter>) {
+impl Person {
+    /// Requests the prompt of a line such as `/mcp__tickets__review 7` and sends its text to
+    /// `prompts`.
+    fn ask_server(&self, line: &str) {
         let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (command, arguments) = (command.to_owned(), arguments.trim().to_owned());
-        let (servers, sender) = (self.servers.clone(), self.sender.clone());
-        let reporter = Arc::clone(reporter);
+        let (servers, sender) = (self.commands.servers.clone(), self.prompts.0.clone());
+        let reporter = Arc::clone(&self.reporter);
         tokio::spawn(async move {
             let asked = match servers {
                 Some(servers) => servers.prompt(&command, &arguments).await,
@@ -113,28 +102,19 @@ impl ServerPrompts {
             }
         });
     }
-}
 
-impl Person {
     pub(crate) fn new(
         inputs: Option<UnboundedReceiver<PaneInput>>,
         mail: Arc<MailHandler>,
         reporter: Arc<Reporter>,
         commands: PersonCommands,
     ) -> Self {
-        let (sender, receiver) = unbounded_channel();
         Self {
-            prompts: ServerPrompts {
-                servers: commands.servers,
-                sender,
-                receiver,
-            },
+            prompts: unbounded_channel(),
             inputs,
             mail,
             reporter,
-            rights: commands.rights,
-            model: commands.model,
-            skills: commands.skills,
+            commands,
             changes: VecDeque::new(),
             waiting: VecDeque::new(),
             reported: None,
@@ -143,17 +123,11 @@ impl Person {
 
     /// Waits for the next input. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> PaneInput {
-        let prompts = &mut self.prompts.receiver;
-        let typed = async {
-            match &mut self.inputs {
-                Some(inputs) => inputs.recv().await,
-                None => std::future::pending().await,
-            }
-        };
+        let typed = self.inputs.as_mut().map(UnboundedReceiver::recv);
         let input = tokio::select! {
-            input = typed => input,
+            input = or_never(typed) => input,
             // The sender is owned here, so the channel stays open.
-            prompt = prompts.recv() => prompt.map(PaneInput::Line),
+            prompt = self.prompts.1.recv() => prompt.map(PaneInput::Line),
         };
         if let Some(input) = input {
             return input;
@@ -193,7 +167,7 @@ impl Person {
                 allowed,
                 origin,
             } => {
-                self.rights.grant_for_turn(allowed, origin);
+                self.commands.rights.grant_for_turn(allowed, origin);
                 return Some(PaneInput::Line(text.clone()));
             }
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
@@ -220,7 +194,7 @@ impl Person {
         };
         let is_prompt = prompt.starts_with("mcp__") && !prompt.contains('\n');
         if is_prompt {
-            self.prompts.ask(prompt, &self.reporter);
+            self.ask_server(prompt);
         }
         is_prompt
     }
@@ -235,11 +209,14 @@ impl Person {
 
     /// Returns whether a prompt to a lead may start with this command.
     fn is_skill(&self, name: &str) -> bool {
-        self.mail.context.name.is_lead() && self.skills.iter().any(|skill| skill.name == name)
+        self.mail.context.name.is_lead()
+            && self.commands.skills.iter().any(|skill| skill.name == name)
     }
 
     fn command(&mut self, name: &str, rest: &str) {
         let asked = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
+        let model = &self.commands.model;
+        let mode = self.commands.rights.mode();
         match (name, asked) {
             ("compact", instructions) => {
                 self.mail.ask_compaction(instructions);
@@ -252,26 +229,21 @@ impl Person {
                     .notice("a new conversation starts before the next turn");
             }
             ("model", Some(name)) => self.changes.push_back(Change::Model(name)),
-            ("model", None) => self.reporter.notice(format!("model: {}", self.model)),
+            ("model", None) => self.reporter.notice(format!("model: {model}")),
             ("mode", Some(word)) => match word.parse::<PermissionMode>() {
                 // Other programs may type into a pane, so input there cannot relax permissions.
-                Ok(mode) if self.rights.mode().covers(mode) => self.set_mode(Some(mode), false),
-                Ok(mode) => self.reporter.notice(format!(
-                    "{mode} is less strict than {}: in a pane the mode can only become stricter",
-                    self.rights.mode()
+                Ok(new) if mode.covers(new) => self.set_mode(Some(new), false),
+                Ok(new) => self.reporter.notice(format!(
+                    "{new} is less strict than {mode}: in a pane the mode can only become stricter"
                 )),
                 Err(error) => self.reporter.notice(error.to_string()),
             },
-            ("mode", None) => {
-                let line = format!("permission mode: {}", self.rights.mode());
-                self.reporter.notice(line);
-            }
+            ("mode", None) => self.reporter.notice(format!("permission mode: {mode}")),
             ("status", None) => {
                 let context = &self.mail.context;
                 let team = context
                     .team()
                     .map_or_else(String::new, |team| format!(" · team {}", team.name()));
-                let (model, mode) = (&self.model, self.rights.mode());
                 self.reporter.notice(format!(
                     "{}{team} · model {model} · mode {mode}",
                     context.name
@@ -283,7 +255,8 @@ impl Person {
 
     /// Sets the mode, or the next one in the cycle. `may_raise` allows modes above the ceiling.
     fn set_mode(&self, mode: Option<PermissionMode>, may_raise: bool) {
-        let (present, ceiling) = (self.rights.mode(), self.rights.ceiling());
+        let rights = &self.commands.rights;
+        let (present, ceiling) = (rights.mode(), rights.ceiling());
         let next = || {
             let at = CYCLE.iter().position(|mode| *mode == present);
             let after = at.map_or(0, |at| at + 1);
@@ -294,24 +267,14 @@ impl Person {
             return;
         };
         if may_raise {
-            self.rights.raise(mode);
-        } else if !self.rights.set_mode(mode) {
+            rights.raise(mode);
+        } else if !rights.set_mode(mode) {
             self.reporter.notice(format!(
                 "{mode} is above {ceiling}, the mode at session start; raise it in a terminal that agents cannot type into"
             ));
             return;
         }
         self.reporter.notice(format!("permission mode: {mode}"));
-    }
-
-    /// Returns the next change to apply between two turns.
-    pub(crate) fn next_change(&mut self) -> Option<Change> {
-        self.changes.pop_front()
-    }
-
-    /// Returns whether there are changes to apply before the next turn.
-    pub(crate) fn wants_change(&self) -> bool {
-        !self.changes.is_empty()
     }
 
     /// Sends all pending input to the inbox. Between turns only: during a turn, the turn handles
@@ -390,27 +353,7 @@ impl Person {
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn
             // handles it.
-            (
-                PaneInput::Interrupt
-                | PaneInput::Background
-                | PaneInput::Expand
-                | PaneInput::CycleMode
-                | PaneInput::PasteImage
-                | PaneInput::Mode { .. }
-                | PaneInput::SendNow(_)
-                | PaneInput::TakeBack
-                | PaneInput::Context(_)
-                | PaneInput::Prompt { .. }
-                | PaneInput::Rewind { .. }
-                | PaneInput::Edit(_)
-                | PaneInput::Shutdown
-                | PaneInput::Message { .. }
-                | PaneInput::TeamPanel
-                | PaneInput::Panel { .. }
-                | PaneInput::Picked { .. }
-                | PaneInput::Choice { .. },
-                _,
-            ) => {}
+            _ => {}
         }
         Ok(())
     }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
-use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage};
+use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage, partial_debug};
 use swarm_store::Team;
 use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition};
 use swarm_ui::PaneView;
 
-/// The parts of a reporter.
 pub(crate) struct ReporterParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) name: MemberName,
@@ -35,14 +34,7 @@ struct Sums {
     of_sub_agents: Usage,
 }
 
-impl fmt::Debug for Reporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reporter")
-            .field("name", &self.parts.name)
-            .field("keeper", &self.parts.keeper)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(Reporter: name = parts.name, keeper = parts.keeper);
 
 impl Reporter {
     pub(crate) fn new(parts: ReporterParts) -> Self {
@@ -52,7 +44,6 @@ impl Reporter {
         }
     }
 
-    /// Reports a state and shows it.
     pub(crate) fn state(&self, state: MemberState, detail: Option<String>) {
         self.emit(AgentEvent::State { state, detail });
     }
@@ -98,17 +89,14 @@ impl Reporter {
         self.state(state, Some(detail));
     }
 
-    /// Returns the state that was reported last.
     pub(crate) fn current_state(&self) -> MemberState {
         self.parts.keeper.report().state
     }
 
-    /// Shows a line.
     pub(crate) fn notice(&self, line: impl Into<String>) {
         self.emit(AgentEvent::Notice { line: line.into() });
     }
 
-    /// Returns the mail that was sent during the current turn.
     pub(crate) fn turn_mail(&self) -> TurnMail {
         self.sums.lock().mail.clone()
     }
@@ -168,7 +156,6 @@ impl TurnMail {
 /// Draws a member's events as a pane.
 pub struct PaneSink {
     view: Mutex<PaneView<Box<dyn Write + Send>>>,
-    /// Its status row, if it has one.
     status: Option<Arc<dyn EventSink>>,
 }
 

@@ -18,6 +18,7 @@ use swarm_team::{BudgetUse, TeamSpending, uses_of};
 use tokio::runtime::Handle;
 
 use crate::SpendingMeter;
+use crate::either_change::EitherChange;
 use crate::spending::Accounts;
 
 /// Budget that is set aside for a request. Dropping it releases it.
@@ -239,19 +240,14 @@ impl RequestMeter for SpendingMeter {
             }
             None => return std::future::pending().boxed(),
         };
-        let mut budgets = team.watch(&owner.watcher, &Topic::Budgets);
         if !self.defaults.strict {
+            let mut budgets = team.watch(&owner.watcher, &Topic::Budgets);
             return async move { budgets.changed().await }.boxed();
         }
         // Another request releases what it has not used.
-        let mut costs = team.watch(&owner.watcher, &Topic::Costs);
-        async move {
-            tokio::select! {
-                () = budgets.changed() => {}
-                () = costs.changed() => {}
-            }
-        }
-        .boxed()
+        let topics = [Topic::Budgets, Topic::Costs];
+        let mut either = EitherChange::watch(&*team, &owner.watcher, topics);
+        async move { either.changed().await }.boxed()
     }
 
     async fn record(self: Arc<Self>, model: &str, agent: &str, usage: Usage) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use swarm_agent::{
     AgentError, AgentRuntime, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
+    or_never,
 };
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{MemberState, TeamName};
@@ -25,7 +26,6 @@ pub(crate) enum Recovery<End> {
     Fail,
     /// The member stops without a failure.
     End(End),
-    /// The member waits and retries.
     Retry,
 }
 
@@ -76,7 +76,6 @@ pub(crate) trait Role: Sized {
     /// The state that a waiting member without background work reports.
     async fn idle_state(&mut self) -> (MemberState, Option<String>);
 
-    /// Runs before a turn.
     fn turn_begins(&mut self, _turn: &Turn) {}
 
     /// Runs once the first request of a turn is on its way.
@@ -85,10 +84,8 @@ pub(crate) trait Role: Sized {
     /// Waits for the next event during a turn. Dropping the future loses nothing.
     async fn turn_event(&mut self, turn: &Turn) -> Self::TurnEvent;
 
-    /// Handles an event during a turn.
     async fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
 
-    /// Handles mail that arrives during a turn.
     async fn on_turn_mail(&mut self, turn: &Turn);
 
     /// Runs after a turn, when all deferred writes are done.
@@ -170,10 +167,7 @@ impl InboxWatch {
     /// Resolves when the inbox may have changed; never without a team. Dropping the future loses
     /// nothing.
     pub(crate) async fn changed(&mut self) {
-        match &mut self.watched {
-            Some((_, inbox)) => inbox.changed().await,
-            None => std::future::pending().await,
-        }
+        or_never(self.watched.as_mut().map(|(_, inbox)| inbox.changed())).await;
     }
 }
 
@@ -186,12 +180,10 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Returns whether the turn was interrupted.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.signals.cancel.is_cancelled()
     }
 
-    /// Handles input from the terminal.
     pub(crate) async fn take_input(&self, person: &mut Person, input: PaneInput) {
         match input {
             PaneInput::Interrupt => {

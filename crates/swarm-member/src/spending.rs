@@ -1,6 +1,5 @@
 //! Accounts for a member's model requests and holds them while a budget is used up.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -8,14 +7,14 @@ use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, ModelNames};
 use swarm_protocol::{
     Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName,
-    ReservationId, ReservationMark, RunBudget, TaskId, Usage,
+    ReservationId, ReservationMark, RunBudget, TaskId, Usage, partial_debug,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, Team};
 use swarm_team::{BudgetUse, CostSum, MemberContext, TeamSpending, current_task, uses_of};
 
 use crate::reporter::Reporter;
 
-/// Percentages of a budget at which the lead is told.
+/// Percentages of a budget at which the lead is informed.
 const TELL_AT: [u64; 2] = [80, 100];
 
 /// Accounts for all requests of a process: those of the member, its sub-agents, its forks and its
@@ -48,17 +47,11 @@ pub(crate) struct Accounts {
     pub(crate) kept: Vec<CostRecord>,
     /// What the team had spent before this process.
     before: CostSum,
-    /// The budget that last had no room for a reservation. The lead was told about it.
+    /// The budget that last had no room for a reservation. The lead was informed about it.
     pub(crate) without_room: Option<(BudgetScope, Budget)>,
 }
 
-impl fmt::Debug for SpendingMeter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpendingMeter")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(SpendingMeter: name);
 
 impl SpendingMeter {
     /// Creates the meter of a member. `run` is the budget of the run that it leads.
@@ -141,13 +134,7 @@ impl SpendingMeter {
             found.record_costs(&stale).block_on()?;
         }
         if self.name.is_lead() {
-            found
-                .set_run_budget(self.run.map(|limit| RunBudget {
-                    limit,
-                    usd_before: before.usd,
-                    tokens_before: before.usage.total(),
-                }))
-                .block_on()?;
+            found.set_run_budget(self.run_budget(&before)).block_on()?;
         }
         found.record_costs(&accounts.kept).block_on()?;
         for record in spending.read_on(&*found)? {
@@ -162,15 +149,20 @@ impl SpendingMeter {
         Ok(())
     }
 
+    fn run_budget(&self, before: &CostSum) -> Option<RunBudget> {
+        let limit = self.run?;
+        Some(RunBudget {
+            limit,
+            usd_before: before.usd,
+            tokens_before: before.usage.total(),
+        })
+    }
+
     pub(crate) fn budgets(&self, accounts: &Accounts) -> Result<Budgets, StoreError> {
         match &accounts.team {
             Some(team) => team.budgets().block_on(),
             None => Ok(Budgets {
-                run: self.run.map(|limit| RunBudget {
-                    limit,
-                    usd_before: accounts.before.usd,
-                    tokens_before: accounts.before.usage.total(),
-                }),
+                run: self.run_budget(&accounts.before),
                 ..Budgets::default()
             }),
         }
@@ -260,7 +252,7 @@ impl SpendingMeter {
     }
 
     /// Adds a record. If it is this process's `own`, returns the budgets of which it has used up
-    /// one of the parts about which the lead is told: the order of the file decides whose request
+    /// one of the parts about which the lead is informed: the order of the file decides whose request
     /// that was.
     fn add(
         &self,

@@ -12,7 +12,7 @@ use crate::name::Provider;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Required credentials are missing.
-    #[error("{} is not set: the provider {} requires a key{}", provider.key_variables(), provider.as_str(), provider.without_key())]
+    #[error("{} is not set: the provider {} requires a key{}", provider.key_variables(), provider.name(), provider.without_key())]
     NoKey {
         /// The provider that the credentials are for.
         provider: Provider,

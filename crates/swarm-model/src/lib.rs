@@ -22,11 +22,11 @@ mod stop;
 mod stored;
 mod web;
 
-pub use chat_completions::{ChatCompletions, ChatCompletionsConfig};
+pub use chat_completions::ChatCompletionsConfig;
 pub use connect::{ModelSettings, connect};
 pub use error::ModelError;
 pub use message::{ContentBlock, Message, Role};
-pub use messages_api::{MessagesApi, MessagesApiConfig};
+pub use messages_api::MessagesApiConfig;
 pub use metered::{Admission, MeteredModel, RequestMeter};
 pub use model::{Model, ModelEvent, ModelEvents, ModelResponse};
 pub use name::{ModelName, ModelNameError, Provider};

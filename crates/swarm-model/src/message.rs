@@ -102,6 +102,14 @@ impl ContentBlock {
         Self::Text { text: text.into() }
     }
 
+    /// Returns the text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+
     /// Returns the model's input of this tool call if it is not a JSON object.
     pub fn broken_input(&self) -> Option<&str> {
         match self {
@@ -155,13 +163,7 @@ fn result_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::
     match Shape::deserialize(deserializer)? {
         Shape::Text(text) => Ok(text),
         Shape::Blocks(blocks) => {
-            let texts: Option<Vec<String>> = blocks
-                .into_iter()
-                .map(|block| match block {
-                    ContentBlock::Text { text } => Some(text),
-                    _ => None,
-                })
-                .collect();
+            let texts: Option<Vec<&str>> = blocks.iter().map(ContentBlock::as_text).collect();
             texts
                 .map(|texts| texts.join("\n"))
                 .ok_or_else(|| D::Error::custom("a tool result with blocks other than text"))

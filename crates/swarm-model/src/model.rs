@@ -107,14 +107,7 @@ pub struct ModelResponse {
 impl ModelResponse {
     /// Returns the text blocks of the answer, joined by line breaks.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                ContentBlock::Text { text } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        texts.join("\n")
+        let texts = self.content.iter().filter_map(ContentBlock::as_text);
+        texts.collect::<Vec<_>>().join("\n")
     }
 }

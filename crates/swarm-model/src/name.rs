@@ -5,31 +5,24 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Provider of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Provider {
-    /// The Messages API.
-    Anthropic,
-    /// An OpenAI-compatible server.
-    OpenAi,
-    /// A scenario file.
-    Scripted,
+use swarm_protocol::named_enum;
+
+named_enum! {
+    /// Provider of a model. The name is the prefix in model names.
+    #[derive(PartialOrd, Ord)]
+    pub enum Provider {
+        /// The Messages API.
+        Anthropic = "anthropic",
+        /// An OpenAI-compatible server.
+        OpenAi = "openai",
+        /// A scenario file.
+        Scripted = "scripted",
+    }
 }
 
 impl Provider {
-    const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Scripted];
-
     /// The providers whose models run on a server.
     pub const SERVERS: [Self; 2] = [Self::Anthropic, Self::OpenAi];
-
-    /// Returns the prefix in model names.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::Scripted => "scripted",
-        }
-    }
 
     /// Returns the name of the provider's API.
     pub fn api(self) -> &'static str {
@@ -72,7 +65,7 @@ impl Provider {
     }
 
     fn known() -> String {
-        Self::ALL.map(Self::as_str).join(", ")
+        Self::ALL.map(Self::name).join(", ")
     }
 }
 
@@ -131,10 +124,8 @@ impl ModelName {
         let (provider, model) = match name.split_once('/') {
             None => (Provider::Anthropic, name),
             Some((word, model)) => {
-                let provider = Provider::ALL
-                    .into_iter()
-                    .find(|provider| provider.as_str() == word)
-                    .ok_or_else(|| ModelNameError::UnknownProvider {
+                let provider =
+                    Provider::named(word).ok_or_else(|| ModelNameError::UnknownProvider {
                         name: name.to_owned(),
                     })?;
                 (provider, model)
@@ -193,7 +184,7 @@ impl FromStr for ModelName {
 
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.provider.as_str(), self.model)
+        write!(f, "{}/{}", self.provider, self.model)
     }
 }
 

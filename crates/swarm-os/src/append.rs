@@ -9,8 +9,9 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{directory_of, open_directory, open_known, open_own, retrying};
+use crate::contained::{directory_of, open_known, open_own, retrying};
 use crate::disk::{Step, log};
+use crate::error::OnPath as _;
 use crate::pending_sync::PendingSync;
 use crate::private::create_new;
 
@@ -29,9 +30,6 @@ pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
 }
 
 /// Like [`append_durable`], without waiting for the disk.
-///
-/// # Errors
-/// As [`append_durable`].
 pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     let (file, length) = open_or_create(path)?;
     let mut block = Vec::with_capacity(bytes.len() + 2);
@@ -42,14 +40,12 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     if !bytes.ends_with(b"\n") {
         block.push(b'\n');
     }
-    write_in_one_call(&file, &block).map_err(|error| OsError::io(path, "append to", error))?;
+    write_in_one_call(&file, &block).or_io(path, "append to")?;
     log(Step::Wrote, path);
     let appended = PendingSync::appended(path.to_owned(), file);
     if length.is_none() {
         log(Step::Entered, path);
-        let directory = directory_of(path);
-        let entered = PendingSync::entered(directory.to_owned(), open_directory(directory)?);
-        return Ok(appended.and(entered));
+        return Ok(appended.and(PendingSync::entered_in(directory_of(path))?));
     }
     Ok(appended)
 }
@@ -62,7 +58,7 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
 pub fn open_for_appending(path: &Path) -> Result<File, OsError> {
     let (file, length) = open_or_create(path)?;
     if ends_in_partial_line(path, &file, length)? {
-        write_in_one_call(&file, b"\n").map_err(|error| OsError::io(path, "append to", error))?;
+        write_in_one_call(&file, b"\n").or_io(path, "append to")?;
     }
     Ok(file)
 }
@@ -76,12 +72,10 @@ pub fn left_unsynced(path: &Path) -> Result<Option<PendingSync>, OsError> {
     let Some(file) = open_own(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
+    let appended = PendingSync::appended(path.to_owned(), file);
     // The writer may also have created the file.
-    let directory = directory_of(path);
-    let entered = PendingSync::entered(directory.to_owned(), open_directory(directory)?);
-    Ok(Some(
-        PendingSync::appended(path.to_owned(), file).and(entered),
-    ))
+    let entered = PendingSync::entered_in(directory_of(path))?;
+    Ok(Some(appended.and(entered)))
 }
 
 /// Opens the file and returns its length in bytes, or `None` if it was created.
@@ -105,8 +99,7 @@ fn ends_in_partial_line(path: &Path, file: &File, length: Option<u64>) -> Result
         return Ok(false);
     };
     let mut last = [b'\n'];
-    file.read_at(&mut last, end)
-        .map_err(|error| OsError::io(path, "read", error))?;
+    file.read_at(&mut last, end).or_io(path, "read")?;
     Ok(last != *b"\n")
 }
 

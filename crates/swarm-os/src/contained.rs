@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,6 +13,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::OsError;
+use crate::error::OnPath as _;
 use crate::waiting::retrying_interrupted;
 
 /// Flags for opening shared files: the kernel refuses a symbolic link as the last component, and
@@ -47,15 +48,12 @@ pub(crate) fn open_known_at(
 ) -> Result<Option<(File, Metadata)>, OsError> {
     let opened = retrying(|| rustix::fs::openat(directory, path, access | CONTAINED, PRIVATE_FILE));
     let file = match opened {
-        Ok(descriptor) => File::from(descriptor),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => return Err(not_ours(path, "it is a symbolic link")),
         Err(Errno::ISDIR | Errno::NXIO) => return Err(not_ours(path, "it is not a regular file")),
-        Err(error) => return Err(OsError::io(path, "open", error)),
+        opened => File::from(opened.or_io(path, "open")?),
     };
-    let metadata = file
-        .metadata()
-        .map_err(|error| OsError::io(path, "inspect", error))?;
+    let metadata = file.metadata().or_io(path, "inspect")?;
     if !metadata.is_file() {
         return Err(not_ours(path, "it is not a regular file"));
     }
@@ -71,11 +69,8 @@ pub(crate) fn open_known_at(
 /// Returns a descriptor (`O_PATH`) of whatever is at a path. Returns `None` if there is nothing.
 pub(crate) fn hold(path: &Path) -> Result<Option<File>, OsError> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
-        Ok(descriptor) => Ok(Some(File::from(descriptor))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(OsError::io(path, "inspect", error)),
-    }
+    let held = retrying(|| rustix::fs::open(path, flags, Mode::empty()));
+    Ok(held.or_none(path, "inspect")?.map(File::from))
 }
 
 /// Maximum buffer size in bytes that is allocated before reading; the buffer grows for larger
@@ -97,19 +92,18 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, OsError> {
 
 /// Reads a file from its current position to its end. `length` is the expected number of bytes.
 pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Vec<u8>, OsError> {
-    let failed = |error: io::Error| OsError::io(path, "read", error);
     // One byte more than expected: a read that does not fill the buffer has reached the end.
     let length = usize::try_from(length).unwrap_or_default();
     let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MAX_INITIAL_BUFFER));
     let read = retrying(|| rustix::io::read(file, spare_capacity(&mut bytes)));
-    if read.map_err(|error| failed(error.into()))? == length {
+    if read.or_io(path, "read")? == length {
         return Ok(bytes);
     }
     // `take` avoids another query of the length, which `read_to_end` makes for a plain file.
     file.by_ref()
         .take(u64::MAX)
         .read_to_end(&mut bytes)
-        .map_err(failed)?;
+        .or_io(path, "read")?;
     Ok(bytes)
 }
 
@@ -119,14 +113,7 @@ pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Ve
 /// # Errors
 /// As for [`read_optional`].
 pub fn read_optional_from(path: &Path, from: u64) -> Result<Option<Vec<u8>>, OsError> {
-    let Some(mut file) = open_own(path, OFlags::RDONLY)? else {
-        return Ok(None);
-    };
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(from))
-        .and_then(|_| file.read_to_end(&mut bytes))
-        .map_err(|error| OsError::io(path, "read", error))?;
-    Ok(Some(bytes))
+    read_part(path, |_| from, u64::MAX)
 }
 
 /// Reads at most the first `limit` bytes of a file. Returns `None` if it does not exist.
@@ -134,14 +121,7 @@ pub fn read_optional_from(path: &Path, from: u64) -> Result<Option<Vec<u8>>, OsE
 /// # Errors
 /// As for [`read_optional`].
 pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, OsError> {
-    let Some(file) = open_own(path, OFlags::RDONLY)? else {
-        return Ok(None);
-    };
-    let mut bytes = Vec::new();
-    file.take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(|error| OsError::io(path, "read", error))?;
-    Ok(Some(bytes))
+    read_part(path, |_| 0, limit)
 }
 
 /// Reads at most the last `limit` bytes of a file. Returns `None` if it does not exist.
@@ -149,13 +129,22 @@ pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, OsErro
 /// # Errors
 /// As for [`read_optional`].
 pub fn read_ending(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, OsError> {
+    read_part(path, |length| length.saturating_sub(limit), limit)
+}
+
+/// Reads at most `limit` bytes from the position that `start` returns for the length of the file.
+fn read_part(
+    path: &Path,
+    start: impl FnOnce(u64) -> u64,
+    limit: u64,
+) -> Result<Option<Vec<u8>>, OsError> {
     let Some((mut file, metadata)) = open_known(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(metadata.len().saturating_sub(limit)))
+    file.seek(SeekFrom::Start(start(metadata.len())))
         .and_then(|_| file.take(limit).read_to_end(&mut bytes))
-        .map_err(|error| OsError::io(path, "read", error))?;
+        .or_io(path, "read")?;
     Ok(Some(bytes))
 }
 
@@ -169,11 +158,7 @@ pub fn names_in(directory: &Path) -> Result<Option<Vec<OsString>>, OsError> {
         let entries = fs::read_dir(directory)?;
         collect_names(entries.map(|entry| entry.map(|entry| entry.file_name())))
     });
-    match listed {
-        Ok(names) => Ok(Some(names)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(OsError::io(directory, "list", error)),
-    }
+    listed.or_none(directory, "list")
 }
 
 /// Returns all names, or the first error.
@@ -202,7 +187,16 @@ pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Returns the directory that contains `path`.
+/// Returns the metadata of whatever is at a path, or `None` if there is nothing.
+pub(crate) fn metadata_at(path: &Path) -> Result<Option<Metadata>, OsError> {
+    fs::symlink_metadata(path).or_none(path, "inspect")
+}
+
+pub(crate) fn is_current(path: &Path, file: &File) -> Result<bool, OsError> {
+    let opened = file.metadata().or_io(path, "inspect")?;
+    Ok(metadata_at(path)?.is_some_and(|there| identity(&there) == identity(&opened)))
+}
+
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -230,12 +224,13 @@ pub(crate) fn not_ours(path: &Path, why: &'static str) -> OsError {
 }
 
 pub(crate) fn open_directory(directory: &Path) -> Result<File, OsError> {
-    File::open(directory)
-        .map_err(|error| OsError::gone_or_io(directory, "open the directory", error))
+    File::open(directory).or_gone(directory, "open the directory")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use super::*;
 
     #[test]

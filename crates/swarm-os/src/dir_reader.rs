@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::OsError;
 use crate::contained::{open_known_at, read_optional, read_whole, retrying};
+use crate::error::OnPath as _;
 
 /// Buffer size for directory entries in bytes: about a thousand short names per system call.
 const ENTRY_BUFFER_BYTES: usize = 32 * 1024;
@@ -30,11 +31,9 @@ impl DirReader {
     /// [`OsError::Io`] if the directory cannot be opened.
     pub fn open(path: PathBuf) -> Result<Option<Self>, OsError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match retrying(|| rustix::fs::openat(CWD, &path, flags, Mode::empty())) {
-            Ok(opened) => Ok(Some(Self { path, opened })),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(OsError::io(&path, "list", error)),
-        }
+        let opened = retrying(|| rustix::fs::openat(CWD, &path, flags, Mode::empty()));
+        let opened = opened.or_none(&path, "list")?;
+        Ok(opened.map(|opened| Self { path, opened }))
     }
 
     /// Returns the names of all entries. Call it once: the kernel continues a second listing where
@@ -62,9 +61,6 @@ impl DirReader {
     }
 
     /// Reads a file of this directory, like [`read_optional`].
-    ///
-    /// # Errors
-    /// As for [`read_optional`].
     pub fn read(&self, name: impl AsRef<Path>) -> Result<Option<Vec<u8>>, OsError> {
         let name = name.as_ref();
         let read = match open_known_at(self.opened.as_fd(), name, OFlags::RDONLY) {

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::OsError;
+use crate::error::OnPath as _;
 
 /// A step towards durable content, as logged under the target `swarm_os::disk`.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +37,7 @@ pub(crate) fn flush_content(path: &Path, file: &File, op: &'static str) -> Resul
 /// Flushes the entries of a directory: without it, a power failure can undo a rename or a file
 /// creation.
 pub(crate) fn flush_directory(path: &Path, opened: &File) -> Result<(), OsError> {
-    opened
-        .sync_all()
-        .map_err(|error| OsError::io(path, "sync the directory", error))?;
+    opened.sync_all().or_io(path, "sync the directory")?;
     log(Step::FlushedDirectory, path);
     Ok(())
 }

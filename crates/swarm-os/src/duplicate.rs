@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::ioctl_ficlone;
 
 use crate::OsError;
+use crate::contained::not_ours;
+use crate::error::OnPath as _;
 
 /// How a file is duplicated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,24 +38,18 @@ pub fn can_reflink(directory: &Path, sample: &Path) -> bool {
 /// [`OsError::NotOurs`] if `from` is not a regular file, [`OsError::Exists`] if `to` exists,
 /// [`OsError::Io`].
 pub fn duplicate_file(from: &Path, to: &Path, how: Duplication) -> Result<(), OsError> {
-    let found =
-        fs::symlink_metadata(from).map_err(|error| OsError::gone_or_io(from, "inspect", error))?;
+    let found = fs::symlink_metadata(from).or_gone(from, "inspect")?;
     if !found.is_file() {
-        return Err(OsError::NotOurs {
-            path: from.to_owned(),
-            why: "it is not a regular file",
-        });
+        return Err(not_ours(from, "it is not a regular file"));
     }
     if fs::symlink_metadata(to).is_ok() {
-        return Err(OsError::Exists {
-            path: to.to_owned(),
-        });
+        return Err(OsError::exists(to));
     }
     let done = match how {
         Duplication::Copy => fs::copy(from, to).map(drop),
         Duplication::Reflink => reflink(from, to, &found),
     };
-    done.map_err(|error| OsError::io(from, "duplicate", error))
+    done.or_io(from, "duplicate")
 }
 
 fn reflink(from: &Path, to: &Path, found: &fs::Metadata) -> io::Result<()> {
@@ -74,17 +70,12 @@ pub fn duplicate_tree(from: &Path, to: &Path, how: Duplication) -> Result<Vec<Pa
     let mut skipped = Vec::new();
     let mut directories = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = directories.pop() {
-        fs::create_dir(&to).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => OsError::Exists { path: to.clone() },
-            _ => OsError::gone_or_io(&to, "create the directory", error),
-        })?;
-        let entries = fs::read_dir(&from).map_err(|error| OsError::io(&from, "list", error))?;
+        fs::create_dir(&to).or_gone(&to, "create the directory")?;
+        let entries = fs::read_dir(&from).or_io(&from, "list")?;
         for entry in entries {
-            let entry = entry.map_err(|error| OsError::io(&from, "list", error))?;
+            let entry = entry.or_io(&from, "list")?;
             let (source, target) = (entry.path(), to.join(entry.file_name()));
-            let kind = entry
-                .file_type()
-                .map_err(|error| OsError::io(&source, "inspect", error))?;
+            let kind = entry.file_type().or_io(&source, "inspect")?;
             if kind.is_dir() {
                 directories.push((source, target));
             } else if kind.is_symlink() {
@@ -97,14 +88,11 @@ pub fn duplicate_tree(from: &Path, to: &Path, how: Duplication) -> Result<Vec<Pa
                 skipped.push(source);
             }
         }
-        let permissions = fs::metadata(&from)
-            .map_err(|error| OsError::io(&from, "inspect", error))?
-            .permissions();
+        let permissions = fs::metadata(&from).or_io(&from, "inspect")?.permissions();
         // Read-only permissions are not copied: the files of the directory could not be created any
         // more.
         if !permissions.readonly() {
-            fs::set_permissions(&to, permissions)
-                .map_err(|error| OsError::io(&to, "set the permissions of", error))?;
+            fs::set_permissions(&to, permissions).or_io(&to, "set the permissions of")?;
         }
     }
     Ok(skipped)
@@ -112,11 +100,11 @@ pub fn duplicate_tree(from: &Path, to: &Path, how: Duplication) -> Result<Vec<Pa
 
 /// Creates a symbolic link with the same text. Returns `false` if it points to an absolute path.
 fn duplicate_link(from: &Path, to: &Path) -> Result<bool, OsError> {
-    let text = fs::read_link(from).map_err(|error| OsError::io(from, "read the link", error))?;
+    let text = fs::read_link(from).or_io(from, "read the link")?;
     if text.is_absolute() {
         return Ok(false);
     }
-    symlink(&text, to).map_err(|error| OsError::io(to, "create the link", error))?;
+    symlink(&text, to).or_io(to, "create the link")?;
     Ok(true)
 }
 

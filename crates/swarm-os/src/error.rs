@@ -57,7 +57,52 @@ pub enum OsError {
     },
 }
 
+/// Adds the path and the operation to the error of a failed call. `op` is a verb phrase whose object
+/// is the path.
+pub(crate) trait OnPath<T> {
+    /// Returns [`OsError::Io`] for every error.
+    fn or_io(self, path: &Path, op: &'static str) -> Result<T, OsError>;
+
+    /// Returns [`OsError::Gone`] for a missing file or directory, and [`OsError::Exists`] for one that
+    /// is in the way.
+    fn or_gone(self, path: &Path, op: &'static str) -> Result<T, OsError>;
+
+    /// Returns `None` for a missing file or directory.
+    fn or_none(self, path: &Path, op: &'static str) -> Result<Option<T>, OsError>;
+}
+
+impl<T, E: Into<io::Error>> OnPath<T> for Result<T, E> {
+    fn or_io(self, path: &Path, op: &'static str) -> Result<T, OsError> {
+        self.map_err(|error| OsError::io(path, op, error))
+    }
+
+    fn or_gone(self, path: &Path, op: &'static str) -> Result<T, OsError> {
+        self.map_err(|error| OsError::gone_or_io(path, op, error))
+    }
+
+    fn or_none(self, path: &Path, op: &'static str) -> Result<Option<T>, OsError> {
+        match self.map_err(Into::<io::Error>::into) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            done => done.map(Some).or_io(path, op),
+        }
+    }
+}
+
 impl OsError {
+    /// Creates an [`OsError::Gone`].
+    pub(crate) fn gone(path: &Path) -> Self {
+        Self::Gone {
+            path: path.to_owned(),
+        }
+    }
+
+    /// Creates an [`OsError::Exists`].
+    pub(crate) fn exists(path: &Path) -> Self {
+        Self::Exists {
+            path: path.to_owned(),
+        }
+    }
+
     /// Creates an [`OsError::Io`] from the error of a failed call.
     pub(crate) fn io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
         Self::Io {
@@ -67,13 +112,13 @@ impl OsError {
         }
     }
 
-    /// Like [`OsError::io`], but returns [`OsError::Gone`] for a missing file or directory.
+    /// Like [`OsError::io`], but returns [`OsError::Gone`] for a missing file or directory, and
+    /// [`OsError::Exists`] for one that is in the way.
     pub(crate) fn gone_or_io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Gone {
-                path: path.to_owned(),
-            },
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::gone(path),
+            io::ErrorKind::AlreadyExists => Self::exists(path),
             _ => Self::io(path, op, source),
         }
     }

@@ -1,16 +1,16 @@
 //! A lock that child programs keep after this process has exited.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use crate::contained::{identity, open_own};
+use crate::contained::{is_current, open_own};
+use crate::error::OnPath as _;
 use crate::holder;
 use crate::private::create_private_file;
-use crate::waiting::{Deadline, lock_exclusive};
+use crate::waiting::{Deadline, lock_within};
 use crate::{LockInterrupt, OsError};
 
 /// An exclusive flock whose descriptor child programs can inherit: the kernel releases it when the
@@ -48,15 +48,7 @@ impl InheritableLock {
     fn take_until(path: &Path, deadline: Deadline<'_>) -> Result<Self, OsError> {
         loop {
             let file = open_or_create(path)?;
-            let locked = lock_exclusive(&file, deadline)
-                .map_err(|error| OsError::io(path, "lock", error))?;
-            if !locked {
-                return Err(OsError::LockTimeout {
-                    path: path.to_owned(),
-                    holder: holder::describe(&file),
-                    waited: deadline.waited(),
-                });
-            }
+            lock_within(path, &file, deadline, holder::describe)?;
             // The previous holder may have removed the file in the meantime.
             if is_current(path, &file)? {
                 holder::record_holder(&file);
@@ -86,7 +78,7 @@ impl InheritableLock {
     /// [`OsError::Io`] if the process has no free descriptor.
     pub fn descriptor_for_child(&self) -> Result<File, OsError> {
         let copy = self.file.try_clone();
-        copy.map_err(|error| OsError::io(&self.path, "duplicate the descriptor of the lock", error))
+        copy.or_io(&self.path, "duplicate the descriptor of the lock")
     }
 
     /// Removes the lock file and releases the lock, once there is nothing left to protect.
@@ -106,18 +98,6 @@ fn open_or_create(path: &Path) -> Result<File, OsError> {
             Ok(()) | Err(OsError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// Returns whether `file` is still the file at `path`.
-fn is_current(path: &Path, file: &File) -> Result<bool, OsError> {
-    let locked = file
-        .metadata()
-        .map_err(|error| OsError::io(path, "inspect", error))?;
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok(identity(&there) == identity(&locked)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 

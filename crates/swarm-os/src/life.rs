@@ -3,7 +3,7 @@
 //! holder takes the exclusive lock. Probes take the shared lock and release it immediately, because
 //! two exclusive probes would mistake each other for the holder.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -12,9 +12,10 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use crate::OsError;
-use crate::contained::{identity, open_known, open_own, read_whole};
+use crate::contained::{is_current, open_known, open_own, read_whole};
+use crate::error::OnPath as _;
 use crate::replace::{create_temporary, overwrite};
-use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
+use crate::waiting::{Deadline, lock_within, release, retrying_interrupted, was_free};
 
 /// Timeout of a new holder, which waits for probes and for its dying predecessor to release the
 /// lock.
@@ -68,31 +69,19 @@ impl LifeHolder {
     }
 
     fn take_over(path: &Path, file: File, content: &[u8]) -> Result<Self, OsError> {
-        let deadline = Deadline::after(TAKE_WITHIN);
-        let locked =
-            lock_exclusive(&file, deadline).map_err(|error| OsError::io(path, "lock", error))?;
-        if !locked {
-            return Err(OsError::LockTimeout {
-                path: path.to_owned(),
-                holder: quote(&file),
-                waited: deadline.waited(),
-            });
-        }
+        lock_within(path, &file, Deadline::after(TAKE_WITHIN), quote)?;
         if !is_current(path, &file)? {
-            return Err(OsError::Gone {
-                path: path.to_owned(),
-            });
+            return Err(OsError::gone(path));
         }
-        overwrite(&file, content).map_err(|error| OsError::io(path, "write", error))?;
+        overwrite(&file, content).or_io(path, "write")?;
         Ok(Self { locked: file })
     }
 
     /// Creates the file locked. Returns `None` if another process created it first.
     fn create(path: &Path, content: &[u8]) -> Result<Option<Self>, OsError> {
         let unnamed = create_temporary(path)?;
-        retrying_interrupted(|| unnamed.as_file().lock())
-            .map_err(|error| OsError::io(path, "lock", error))?;
-        overwrite(unnamed.as_file(), content).map_err(|error| OsError::io(path, "write", error))?;
+        retrying_interrupted(|| unnamed.as_file().lock()).or_io(path, "lock")?;
+        overwrite(unnamed.as_file(), content).or_io(path, "write")?;
         match unnamed.persist_noclobber(path) {
             Ok(file) => Ok(Some(Self { locked: file })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
@@ -113,9 +102,6 @@ pub fn probe(path: &Path) -> Result<Liveness, OsError> {
 /// Like [`probe`], and also returns the content of a running owner's file, read through the
 /// descriptor that was probed. The content is `None` if the owner is not running or the file cannot
 /// be read.
-///
-/// # Errors
-/// As [`probe`].
 pub fn probe_and_read(path: &Path) -> Result<(Liveness, Option<Vec<u8>>), OsError> {
     let (found, held) = inspect(path)?;
     let content = held.and_then(|(file, length)| read_whole(path, &file, length).ok());
@@ -129,13 +115,7 @@ fn inspect(path: &Path) -> Result<(Liveness, Option<(File, u64)>), OsError> {
         let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
             return Ok((Liveness::Foreign, None));
         };
-        let is_free = retrying_interrupted(|| match file.try_lock_shared() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        })
-        .map_err(|error| OsError::io(path, "probe", error))?;
-        if !is_free {
+        if !was_free(|| file.try_lock_shared()).or_io(path, "probe")? {
             return Ok((Liveness::Alive, Some((file, metadata.len()))));
         }
         release(&file);
@@ -155,37 +135,13 @@ fn inspect(path: &Path) -> Result<(Liveness, Option<(File, u64)>), OsError> {
 pub fn wait_for_death(path: &Path) -> Result<(), OsError> {
     loop {
         let Some(file) = open_own(path, OFlags::RDONLY)? else {
-            return Err(OsError::Gone {
-                path: path.to_owned(),
-            });
+            return Err(OsError::gone(path));
         };
-        retrying_interrupted(|| file.lock_shared())
-            .map_err(|error| OsError::io(path, "wait on", error))?;
+        retrying_interrupted(|| file.lock_shared()).or_io(path, "wait on")?;
         release(&file);
         if is_current(path, &file)? {
             return Ok(());
         }
-    }
-}
-
-/// Releases a lock before its descriptor is closed. A child that another thread has just forked
-/// holds a copy of the descriptor until it calls `exec`, and would keep the lock if this process
-/// only closed its own descriptor.
-fn release(file: &File) {
-    if let Err(error) = file.unlock() {
-        tracing::debug!(%error, "life lock not released before its descriptor is closed");
-    }
-}
-
-/// Returns whether `file` is still the file at `path`.
-fn is_current(path: &Path, file: &File) -> Result<bool, OsError> {
-    let locked = file
-        .metadata()
-        .map_err(|error| OsError::io(path, "inspect", error))?;
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok(identity(&there) == identity(&locked)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 

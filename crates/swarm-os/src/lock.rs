@@ -6,23 +6,22 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fd_lock::RwLock;
 use rustix::fs::OFlags;
 
 use crate::OsError;
 use crate::append::append_durable;
 use crate::contained::{directory_of, identity, open_directory, open_known};
 use crate::disk::{Step, log};
+use crate::error::OnPath as _;
 use crate::file_system::shared_file_system;
 use crate::holder;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
-use crate::replace::{Prepared, sweep_temporaries};
-use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_exclusive};
+use crate::replace::{Prepared, place_if, sweep_temporaries};
+use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_within, release};
 
 /// Number of files that are written before their contents are flushed together: each needs a
 /// descriptor until then.
@@ -120,70 +119,25 @@ pub fn with_lock<T, E: From<OsError>>(
     work: impl FnOnce(&LockGuard) -> Result<T, E>,
 ) -> Result<T, E> {
     let deadline = options.deadline();
-    let (sidecar, opened) = open_sidecar(plan.sidecar)?;
-    // Declared before the flock guard and therefore dropped after it: the next holder does not wait
-    // until they are freed.
+    let (sidecar, found) =
+        open_known(plan.sidecar, OFlags::RDWR)?.ok_or_else(|| OsError::gone(plan.sidecar))?;
+    let opened = identity(&found);
+    // Declared before the flock and therefore dropped after it: the next holder does not wait until
+    // they are freed.
     let mut removed = Vec::new();
-    if options.directory_only {
-        return under_sidecar(
-            plan,
-            &sidecar,
-            opened,
-            options,
-            deadline,
-            &mut removed,
-            work,
-        );
-    }
-    let mut lock = RwLock::new(&sidecar);
-    loop {
-        match lock.try_write() {
-            Ok(locked) => {
-                holder::record_holder(&locked);
-                return under_sidecar(plan, &locked, opened, options, deadline, &mut removed, work);
-            }
-            Err(error) => match error.kind() {
-                io::ErrorKind::Interrupted => {}
-                // After a successful wait this open file has the lock, and the next attempt
-                // succeeds.
-                io::ErrorKind::WouldBlock => wait_for_flock(plan.sidecar, &sidecar, deadline)?,
-                _ => return Err(OsError::io(plan.sidecar, "lock", error).into()),
-            },
-        }
-    }
-}
-
-/// Opens the sidecar and returns its identity.
-fn open_sidecar(path: &Path) -> Result<(File, (u64, u64)), OsError> {
-    let opened = open_known(path, OFlags::RDWR)?.ok_or_else(|| OsError::Gone {
-        path: path.to_owned(),
-    });
-    opened.map(|(file, found)| (file, identity(&found)))
-}
-
-fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline<'_>) -> Result<(), OsError> {
-    let locked =
-        lock_exclusive(sidecar, deadline).map_err(|error| OsError::io(path, "lock", error))?;
-    if locked {
-        return Ok(());
-    }
-    Err(deadline.missed(path, || holder::describe(sidecar)))
-}
-
-fn under_sidecar<T, E: From<OsError>>(
-    plan: &LockPlan<'_>,
-    sidecar: &File,
-    opened: (u64, u64),
-    options: &LockOptions,
-    deadline: Deadline<'_>,
-    removed: &mut Vec<File>,
-    work: impl FnOnce(&LockGuard) -> Result<T, E>,
-) -> Result<T, E> {
+    let _flock = if options.directory_only {
+        None
+    } else {
+        Some(Flock::take(plan.sidecar, &sidecar, deadline)?)
+    };
     ensure_current(plan.sidecar, opened)?;
+    // Without flock, the sidecar is only used to record the holder.
+    let unlocked = options.directory_only.then(|| sidecar.try_clone());
+    let unlocked = unlocked.transpose();
     let mut held = LockGuard {
         directories: RefCell::default(),
         options: options.clone(),
-        unlocked: unlocked_sidecar(plan, sidecar, options)?,
+        unlocked: unlocked.or_io(plan.sidecar, "duplicate the descriptor of")?,
         sidecar: (plan.sidecar.to_owned(), opened),
         confirmed: Cell::new(Instant::now()),
     };
@@ -201,30 +155,30 @@ fn under_sidecar<T, E: From<OsError>>(
     done
 }
 
-/// Without flock, the sidecar is only used to record the holder.
-fn unlocked_sidecar(
-    plan: &LockPlan<'_>,
-    sidecar: &File,
-    options: &LockOptions,
-) -> Result<Option<File>, OsError> {
-    if !options.directory_only {
-        return Ok(None);
+/// The flock on a sidecar.
+struct Flock<'a>(&'a File);
+
+impl<'a> Flock<'a> {
+    fn take(path: &Path, sidecar: &'a File, deadline: Deadline<'_>) -> Result<Self, OsError> {
+        lock_within(path, sidecar, deadline, holder::describe)?;
+        holder::record_holder(sidecar);
+        Ok(Self(sidecar))
     }
-    let kept = sidecar.try_clone();
-    kept.map(Some)
-        .map_err(|error| OsError::io(plan.sidecar, "duplicate the descriptor of", error))
+}
+
+impl Drop for Flock<'_> {
+    fn drop(&mut self) {
+        release(self.0);
+    }
 }
 
 /// Fails if the file at the path of the sidecar is another one: its team was deleted.
 fn ensure_current(path: &Path, opened: (u64, u64)) -> Result<(), OsError> {
-    let current =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
+    let current = fs::symlink_metadata(path).or_gone(path, "inspect")?;
     if identity(&current) == opened {
         Ok(())
     } else {
-        Err(OsError::Gone {
-            path: path.to_owned(),
-        })
+        Err(OsError::gone(path))
     }
 }
 
@@ -259,16 +213,8 @@ impl LockGuard {
 
     /// Like [`LockGuard::replace`], without syncing the directory: the new content is visible and
     /// flushed, but a power failure may restore the old content until the result is synced.
-    ///
-    /// # Errors
-    /// As [`LockGuard::replace`].
     pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
-        let directory = open_directory(directory_of(path))?;
-        let prepared = Prepared::write(path, bytes)?;
-        prepared.flush()?;
-        self.confirm(path)?;
-        let before = prepared.commit()?;
-        Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
+        place_if(path, bytes, || self.confirm(path))
     }
 
     /// Like [`LockGuard::place`], for many files of one directory, whose contents are flushed
@@ -305,23 +251,13 @@ impl LockGuard {
     }
 
     /// Like [`LockGuard::remove`], without waiting for the disk.
-    ///
-    /// # Errors
-    /// As [`LockGuard::remove`].
     pub fn remove_unsynced(&self, path: &Path) -> Result<PendingSync, OsError> {
         self.confirm(path)?;
-        match fs::remove_file(path) {
-            Ok(()) => {
-                log(Step::Entered, path);
-                let directory = directory_of(path);
-                Ok(PendingSync::entered(
-                    directory.to_owned(),
-                    open_directory(directory)?,
-                ))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PendingSync::default()),
-            Err(error) => Err(OsError::io(path, "remove", error)),
+        if fs::remove_file(path).or_none(path, "remove")?.is_none() {
+            return Ok(PendingSync::default());
         }
+        log(Step::Entered, path);
+        PendingSync::entered_in(directory_of(path))
     }
 
     /// Appends complete lines, like [`append_durable`].

@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::fs::Mode;
 
 use crate::OsError;
+use crate::error::OnPath as _;
 use crate::replace::create_temporary;
 use crate::waiting::retrying_interrupted;
 
@@ -32,19 +33,17 @@ impl LockSupport {
 /// [`OsError::Gone`] if the directory is missing, [`OsError::Io`] if nothing can be created in it.
 pub fn lock_support(directory: &Path) -> Result<LockSupport, OsError> {
     let probe = create_temporary(&directory.join("probe"))?;
-    let second = File::open(probe.path())
-        .map_err(|error| OsError::gone_or_io(probe.path(), "open", error))?;
+    let second = File::open(probe.path()).or_gone(probe.path(), "open")?;
     let flock = retrying_interrupted(|| probe.as_file().lock()).is_ok()
         && matches!(second.try_lock(), Err(TryLockError::WouldBlock));
 
     // With the suffix of temporary files, so that it is removed later if this process is killed
     // here.
     let marked = probe.path().with_extension("dir.swarm-tmp");
-    rustix::fs::mkdir(&marked, Mode::RWXU | Mode::SVTX)
-        .map_err(|error| OsError::gone_or_io(&marked, "create the directory", error))?;
+    rustix::fs::mkdir(&marked, Mode::RWXU | Mode::SVTX).or_gone(&marked, "create the directory")?;
     let sticky = marked
         .symlink_metadata()
         .is_ok_and(|made| made.mode() & Mode::SVTX.as_raw_mode() != 0);
-    rustix::fs::rmdir(&marked).map_err(|error| OsError::io(&marked, "remove", error))?;
+    rustix::fs::rmdir(&marked).or_io(&marked, "remove")?;
     Ok(LockSupport { flock, sticky })
 }

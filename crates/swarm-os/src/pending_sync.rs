@@ -1,9 +1,10 @@
 //! Changes that are not on disk yet.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::OsError;
+use crate::contained::open_directory;
 use crate::disk::{flush_content, flush_directory};
 use crate::file_system::is_in_memory;
 use crate::parallel::in_parallel;
@@ -61,6 +62,14 @@ impl PendingSync {
     /// Changed entries of a directory.
     pub(crate) fn entered(directory: PathBuf, opened: File) -> Self {
         Self::of(Wait::Entry(directory, opened))
+    }
+
+    /// Everything that was changed in a directory.
+    pub(crate) fn entered_in(directory: &Path) -> Result<Self, OsError> {
+        Ok(Self::entered(
+            directory.to_owned(),
+            open_directory(directory)?,
+        ))
     }
 
     fn of(wait: Wait) -> Self {

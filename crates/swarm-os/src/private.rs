@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{self, PRIVATE_FILE, not_ours, open_directory, open_own, retrying};
+use crate::contained::{self, PRIVATE_FILE, not_ours, open_own, retrying};
 use crate::disk::{Step, log};
+use crate::error::OnPath as _;
 use crate::pending_sync::PendingSync;
 
 /// Creates a directory with mode 0700.
@@ -24,15 +24,7 @@ pub fn create_private_dir(path: &Path) -> Result<(), OsError> {
 }
 
 fn create_dir(path: &Path) -> Result<(), OsError> {
-    match retrying(|| rustix::fs::mkdir(path, Mode::RWXU)) {
-        Ok(()) => {}
-        Err(Errno::EXIST) => {
-            return Err(OsError::Exists {
-                path: path.to_owned(),
-            });
-        }
-        Err(error) => return Err(OsError::gone_or_io(path, "create the directory", error)),
-    }
+    retrying(|| rustix::fs::mkdir(path, Mode::RWXU)).or_gone(path, "create the directory")?;
     // The umask can only remove bits, so no other user could access the directory in the meantime.
     widen_to(path, Mode::RWXU)
 }
@@ -50,9 +42,6 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), OsError> {
 
 /// Like [`ensure_private_dir`], and returns the pending sync after which the directory survives a
 /// power failure. It is empty if the directory existed.
-///
-/// # Errors
-/// As [`ensure_private_dir`].
 pub fn place_private_dir(path: &Path) -> Result<PendingSync, OsError> {
     let parent = contained::directory_of(path);
     match create_private_dir(path) {
@@ -66,20 +55,14 @@ pub fn place_private_dir(path: &Path) -> Result<PendingSync, OsError> {
             };
             match create_private_dir(path) {
                 Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| outer),
-                made => Ok(made.and_then(|()| entry_of(parent))?.and(outer)),
+                made => Ok(made
+                    .and_then(|()| PendingSync::entered_in(parent))?
+                    .and(outer)),
             }
         }
         Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| PendingSync::default()),
-        made => made.and_then(|()| entry_of(parent)),
+        made => made.and_then(|()| PendingSync::entered_in(parent)),
     }
-}
-
-/// The pending sync of a new entry in a directory.
-fn entry_of(directory: &Path) -> Result<PendingSync, OsError> {
-    Ok(PendingSync::entered(
-        directory.to_owned(),
-        open_directory(directory)?,
-    ))
 }
 
 /// Returns the pending sync of everything that was created in these directories.
@@ -92,7 +75,7 @@ pub fn made_in<'p>(
     directories
         .into_iter()
         .try_fold(PendingSync::default(), |all, directory| {
-            Ok(all.and(entry_of(directory)?))
+            Ok(all.and(PendingSync::entered_in(directory)?))
         })
 }
 
@@ -102,8 +85,7 @@ pub fn made_in<'p>(
 /// [`OsError::Gone`] if it does not exist, [`OsError::Io`] if it is not a directory,
 /// [`OsError::NotOurs`] if it is a symbolic link or belongs to another user.
 pub fn check_own_dir(path: &Path) -> Result<(), OsError> {
-    let metadata =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
+    let metadata = fs::symlink_metadata(path).or_gone(path, "inspect")?;
     if metadata.is_symlink() {
         return Err(not_ours(path, "it is a symbolic link"));
     }
@@ -130,12 +112,10 @@ pub fn create_private_file(path: &Path) -> Result<(), OsError> {
 /// [`OsError::NotOurs`] if the path is not a regular file of this user.
 pub fn create_sidecar(path: &Path) -> Result<(), OsError> {
     match create_private_file(path) {
-        Err(OsError::Exists { .. }) => match open_own(path, OFlags::RDWR)? {
-            Some(_) => Ok(()),
-            None => Err(OsError::Gone {
-                path: path.to_owned(),
-            }),
-        },
+        Err(OsError::Exists { .. }) => {
+            let found = open_own(path, OFlags::RDWR)?;
+            found.map(drop).ok_or_else(|| OsError::gone(path))
+        }
         done => done,
     }
 }
@@ -143,39 +123,29 @@ pub fn create_sidecar(path: &Path) -> Result<(), OsError> {
 /// Creates an empty file with mode 0600 and opens it for appending.
 pub(crate) fn create_new(path: &Path) -> Result<File, OsError> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let file = match retrying(|| rustix::fs::open(path, flags, PRIVATE_FILE)) {
-        Ok(descriptor) => File::from(descriptor),
-        Err(Errno::EXIST) => {
-            return Err(OsError::Exists {
-                path: path.to_owned(),
-            });
-        }
-        Err(error) => return Err(OsError::gone_or_io(path, "create", error)),
-    };
+    let opened = retrying(|| rustix::fs::open(path, flags, PRIVATE_FILE));
+    let file = File::from(opened.or_gone(path, "create")?);
     widen_file(path, &file, PRIVATE_FILE)?;
     Ok(file)
 }
 
 /// Restores permission bits of the owner that an unusual umask removed.
 fn widen_to(path: &Path, wanted: Mode) -> Result<(), OsError> {
-    let metadata =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
+    let metadata = fs::symlink_metadata(path).or_gone(path, "inspect")?;
     let wanted = wanted.as_raw_mode();
     if metadata.mode() & wanted != wanted {
-        fs::set_permissions(path, Permissions::from_mode(wanted))
-            .map_err(|error| OsError::io(path, "make private", error))?;
+        fs::set_permissions(path, Permissions::from_mode(wanted)).or_io(path, "make private")?;
     }
     Ok(())
 }
 
 /// Like [`widen_to`], for an open file.
 pub(crate) fn widen_file(path: &Path, file: &File, wanted: Mode) -> Result<(), OsError> {
-    let failed = |error| OsError::io(path, "make private", error);
-    let mode = file.metadata().map_err(failed)?.mode();
+    let mode = file.metadata().or_io(path, "make private")?.mode();
     let wanted = wanted.as_raw_mode();
     if mode & wanted != wanted {
         file.set_permissions(Permissions::from_mode(wanted))
-            .map_err(failed)?;
+            .or_io(path, "make private")?;
     }
     Ok(())
 }

@@ -10,8 +10,9 @@ use rustix::fs::{CWD, Mode, RenameFlags};
 use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{directory_of, not_ours, open_directory, retrying};
+use crate::contained::{directory_of, metadata_at, not_ours, open_directory, retrying};
 use crate::disk::{Step, log};
+use crate::error::OnPath as _;
 use crate::pending_sync::PendingSync;
 
 /// Renames a file or directory without replacing `to`. On return the rename is on disk.
@@ -35,25 +36,23 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), OsError> {
 /// Renames in two steps, the first of which fails if `to` exists.
 fn claim_and_rename(from: &Path, to: &Path) -> Result<(), OsError> {
     let is_dir = fs::symlink_metadata(from)
-        .map_err(|error| OsError::gone_or_io(from, "inspect", error))?
+        .or_gone(from, "inspect")?
         .is_dir();
     if is_dir {
         rustix::fs::mkdir(to, Mode::RWXU).map_err(|error| rename_error(from, to, error.into()))?;
         fs::rename(from, to).map_err(|error| rename_error(from, to, error))
     } else {
         fs::hard_link(from, to).map_err(|error| rename_error(from, to, error))?;
-        fs::remove_file(from).map_err(|error| OsError::io(from, "remove the old name", error))
+        fs::remove_file(from).or_io(from, "remove the old name")
     }
 }
 
 fn rename_error(from: &Path, to: &Path, error: io::Error) -> OsError {
     match error.kind() {
-        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => OsError::Exists {
-            path: to.to_owned(),
-        },
-        io::ErrorKind::NotFound if fs::symlink_metadata(from).is_ok() => OsError::Gone {
-            path: directory_of(to).to_owned(),
-        },
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => OsError::exists(to),
+        io::ErrorKind::NotFound if fs::symlink_metadata(from).is_ok() => {
+            OsError::gone(directory_of(to))
+        }
         _ => OsError::gone_or_io(from, "rename", error),
     }
 }
@@ -84,17 +83,10 @@ pub fn quarantine(path: &Path) -> Result<PathBuf, OsError> {
 /// # Errors
 /// [`OsError::NotOurs`] if `path` itself is not a directory.
 pub fn remove_tree(path: &Path) -> Result<(), OsError> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(OsError::io(path, "inspect", error)),
-        Ok(found) if !found.is_dir() => return Err(not_ours(path, "it is not a directory")),
-        Ok(_) => {}
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(OsError::io(path, "remove", error))
-        }
-        _ => Ok(()),
+    match metadata_at(path)? {
+        None => Ok(()),
+        Some(found) if !found.is_dir() => Err(not_ours(path, "it is not a directory")),
+        Some(_) => fs::remove_dir_all(path).or_none(path, "remove").map(drop),
     }
 }
 

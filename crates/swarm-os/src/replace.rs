@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 use crate::OsError;
 use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_directory, open_known};
 use crate::disk::{Step, flush_content, log};
+use crate::error::OnPath as _;
 use crate::pending_sync::{PendingSync, flush_in_parallel};
 use crate::private::widen_file;
 
@@ -38,7 +39,7 @@ impl<'p> Prepared<'p> {
         temporary
             .as_file_mut()
             .write_all(bytes)
-            .map_err(|error| OsError::io(path, "write the new content of", error))?;
+            .or_io(path, "write the new content of")?;
         log(Step::Wrote, path);
         Ok(Self { path, temporary })
     }
@@ -65,10 +66,7 @@ impl<'p> Prepared<'p> {
         let before = hold(self.path)?;
         if let Some(before) = &before {
             let found = before.metadata();
-            if !found
-                .map_err(|error| OsError::io(self.path, "inspect", error))?
-                .is_file()
-            {
+            if !found.or_io(self.path, "inspect")?.is_file() {
                 return Err(not_ours(self.path, "it is not a regular file"));
             }
         }
@@ -93,14 +91,21 @@ pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
 
 /// Like [`replace_alone`], without syncing the directory: the new content is visible and flushed,
 /// but a power failure may restore the old content until the result is synced.
-///
-/// # Errors
-/// As [`replace_alone`].
 pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
+    place_if(path, bytes, || Ok(()))
+}
+
+/// Like [`place_alone`], unless `confirm` fails, which is called right before the replacement.
+pub(crate) fn place_if(
+    path: &Path,
+    bytes: &[u8],
+    confirm: impl FnOnce() -> Result<(), OsError>,
+) -> Result<PendingSync, OsError> {
     // Opened first: after the rename only the sync can fail.
     let directory = open_directory(directory_of(path))?;
     let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
+    confirm()?;
     let before = prepared.commit()?;
     Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
 }
@@ -110,15 +115,11 @@ pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
 /// in place, which costs a tenth of creating a new file. White space may follow the content. A
 /// reader that reads during the write may get a mix of both contents, which is not valid JSON, and
 /// gets the new content when it reads again.
-///
-/// # Errors
-/// As [`replace_alone`].
 pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
     if let Some((file, found)) = open_known(path, OFlags::RDWR)?
         && found.len().max(bytes.len() as u64) <= SHORT
     {
-        overwrite(&file, bytes)
-            .map_err(|error| OsError::io(path, "write the new content of", error))?;
+        overwrite(&file, bytes).or_io(path, "write the new content of")?;
         log(Step::Wrote, path);
         return Ok(());
     }
@@ -170,9 +171,8 @@ fn temporaries(
     directory: &Path,
     is_leftover: impl Fn(&[u8], Option<Duration>) -> bool,
 ) -> Result<Vec<PathBuf>, OsError> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|error| OsError::io(directory, "list", error))?,
+    let Some(entries) = fs::read_dir(directory).or_none(directory, "list")? else {
+        return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for entry in entries.flatten() {
@@ -201,7 +201,7 @@ pub(crate) fn create_temporary(path: &Path) -> Result<NamedTempFile, OsError> {
         .prefix(&temporary_prefix(path))
         .suffix(TEMPORARY_SUFFIX)
         .tempfile_in(directory_of(path))
-        .map_err(|error| OsError::gone_or_io(path, "create a temporary file for", error))?;
+        .or_gone(path, "create a temporary file for")?;
     widen_file(temporary.path(), temporary.as_file(), PRIVATE_FILE)?;
     Ok(temporary)
 }

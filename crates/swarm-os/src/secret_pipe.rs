@@ -1,11 +1,13 @@
 //! A secret in a named pipe: it is in no environment and on no disk.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 
+use crate::contained::not_ours;
+use crate::error::OnPath as _;
 use crate::{OsError, ensure_private_dir};
 
 /// The size up to which a write to a pipe is atomic.
@@ -31,24 +33,17 @@ impl SecretPipe {
         let line = format!("{secret}\n").into_bytes();
         if line.len() > PIPE_BUF {
             let why = "a secret for a pipe must be shorter than 4096 bytes";
-            let path = path.to_owned();
-            return Err(OsError::NotOurs { path, why });
+            return Err(not_ours(path, why));
         }
         if let Some(directory) = path.parent() {
             ensure_private_dir(directory)?;
         }
-        if let Err(error) = fs::remove_file(path)
-            && error.kind() != ErrorKind::NotFound
-        {
-            return Err(OsError::gone_or_io(path, "remove the earlier pipe", error));
-        }
+        fs::remove_file(path).or_none(path, "remove the earlier pipe")?;
         let mode = Mode::RUSR | Mode::WUSR;
-        mknodat(CWD, path, FileType::Fifo, mode, 0)
-            .map_err(|error| OsError::gone_or_io(path, "create the pipe", error))?;
+        mknodat(CWD, path, FileType::Fifo, mode, 0).or_gone(path, "create the pipe")?;
         // Open for reading too, so that it neither waits for a reader nor loses what nobody reads.
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let pipe = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|error| OsError::gone_or_io(path, "open the pipe", error))?;
+        let pipe = rustix::fs::open(path, flags, Mode::empty()).or_gone(path, "open the pipe")?;
         let pipe = Self {
             path: path.to_owned(),
             pipe: pipe.into(),

@@ -41,13 +41,7 @@ impl SyncHandle {
             // Without an outcome although the work was taken: the first caller panicked, and what
             // is on disk is unknown.
             work.take().map_or_else(
-                || {
-                    Err(OsError::io(
-                        Path::new(""),
-                        "sync",
-                        io::Error::from(io::ErrorKind::Other),
-                    ))
-                },
+                || Err(OsError::io(Path::new(""), "sync", io::ErrorKind::Other)),
                 |work| work(),
             )
         });

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use crate::OsError;
+use crate::error::OnPath as _;
 
 /// Timeout of lock waits after an interrupt: enough for a lock that is in normal use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
@@ -139,7 +140,7 @@ impl<'a> Deadline<'a> {
         }
     }
 
-    pub(crate) fn waited(&self) -> Duration {
+    fn waited(&self) -> Duration {
         self.began.elapsed()
     }
 
@@ -175,14 +176,10 @@ const SPIN: Duration = Duration::from_micros(100);
 /// a timeout, and a retry loop is both late and unfair. So a thread blocks on a second descriptor
 /// of the same open file, which locks `file` as well. On timeout, the thread keeps waiting and
 /// releases the lock as soon as it gets it.
-pub(crate) fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<bool> {
+fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<bool> {
     let began = Instant::now();
     loop {
-        let taken = retrying_interrupted(|| match file.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        })?;
+        let taken = was_free(|| file.try_lock())?;
         if taken || deadline.is_over() {
             return Ok(taken);
         }
@@ -191,6 +188,19 @@ pub(crate) fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<
         }
         thread::yield_now();
     }
+}
+
+/// Like [`lock_exclusive`]; a timeout is an error that names the holder.
+pub(crate) fn lock_within(
+    path: &Path,
+    file: &File,
+    deadline: Deadline<'_>,
+    holder: impl FnOnce(&File) -> String,
+) -> Result<(), OsError> {
+    if lock_exclusive(file, deadline).or_io(path, "lock")? {
+        return Ok(());
+    }
+    Err(deadline.missed(path, || holder(file)))
 }
 
 fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
@@ -223,6 +233,24 @@ fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
         Stage::Over(outcome) => outcome.map(|()| true),
         Stage::Waiting | Stage::GivenUp => Ok(false),
     }
+}
+
+/// Releases a lock before its descriptor is closed. A child that another thread has just forked
+/// holds a copy of the descriptor until it calls `exec`, and would keep the lock if this process
+/// only closed its own descriptor.
+pub(crate) fn release(file: &File) {
+    if let Err(error) = file.unlock() {
+        tracing::debug!(%error, "lock not released before its descriptor is closed");
+    }
+}
+
+/// Repeats an attempt to lock while signals interrupt it. Returns whether the lock was free.
+pub(crate) fn was_free(mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<bool> {
+    retrying_interrupted(|| match attempt() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    })
 }
 
 /// Repeats a call while signals interrupt it: the lock calls of std do not.

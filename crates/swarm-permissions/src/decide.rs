@@ -1,6 +1,6 @@
 //! The decision: deny rules, then ask rules, then allow rules, then the mode.
 
-use swarm_protocol::{PermissionMode, ToolKind};
+use swarm_protocol::{PermissionMode, ToolKind, shortened};
 
 use crate::command::{self, Grant, MatchedRule, UnmatchedParts};
 use crate::pool::names_mcp;
@@ -17,7 +17,7 @@ use crate::{Behavior, Decision, Rule, RuleSet, SourcedRule, files};
 /// require approval. Tools that ask a person require an answer in every mode; no rule provides it.
 pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
     if let Some(why) = limit_violation(rules, question) {
-        return Decision::Deny { why };
+        return deny(why);
     }
     let decision = match question.command() {
         Some(command) => {
@@ -26,9 +26,9 @@ pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) ->
         None => decide_tool(mode, rules, question),
     };
     match decision {
-        Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => Decision::Deny {
-            why: format!("{why}, and mode dontAsk denies calls that require approval"),
-        },
+        Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => deny(format!(
+            "{why}, and mode dontAsk denies calls that require approval"
+        )),
         decision => decision,
     }
 }
@@ -73,37 +73,28 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
         })
     };
     if let Some(rule) = first(Behavior::Deny) {
-        return Decision::Deny { why: denied(rule) };
+        return deny(format!("rule {rule} denies it"));
     }
     let web = question.kind == ToolKind::Web;
     let reads = question.kind == ToolKind::Read || (question.read_only && !web);
     let inward = matches!(question.kind, ToolKind::Team | ToolKind::Own);
     if question.kind == ToolKind::Person {
-        return Decision::Ask {
-            why: format!("`{tool}` requires an answer from a person"),
-            suggestions: Vec::new(),
-        };
+        return ask(format!("`{tool}` requires an answer from a person"));
     }
     if mode == PermissionMode::Plan && !(reads || inward || web) {
         return refused_by_plan(tool);
     }
     if let Some(rule) = first(Behavior::Ask) {
-        return Decision::Ask {
-            why: asked(rule),
-            suggestions: Vec::new(),
-        };
+        return ask(format!("rule {rule} asks about it"));
     }
     if let Some(why) = files::concern(rules, mode, question) {
-        return Decision::Ask {
-            why,
-            suggestions: Vec::new(),
-        };
+        return ask(why);
     }
     if inward {
         return allow("it affects only the team or the agent itself");
     }
     if let Some(rule) = first(Behavior::Allow) {
-        return Decision::Allow { why: allowed(rule) };
+        return allow(format!("rule {rule} allows it"));
     }
     if reads {
         return allow("it only reads");
@@ -120,13 +111,12 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
             why: format!("`{tool}` would change a file outside the working directory"),
             suggestions: for_edit(mode, rules, question),
         },
-        _ if question.kind == ToolKind::Edit => Decision::Ask {
-            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
-            suggestions: for_edit(mode, rules, question),
-        },
         _ => Decision::Ask {
             why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
-            suggestions: for_tool(question),
+            suggestions: match question.kind {
+                ToolKind::Edit => for_edit(mode, rules, question),
+                _ => for_tool(question),
+            },
         },
     }
 }
@@ -141,9 +131,8 @@ fn decide_command(
     let restriction =
         |behavior| command::restriction(rules, behavior, question, command, &analysis);
     if let Some(MatchedRule { rule, part }) = restriction(Behavior::Deny) {
-        return Decision::Deny {
-            why: format!("{} (it matches `{}`)", denied(rule), short(&part)),
-        };
+        let part = short(&part);
+        return deny(format!("rule {rule} denies it (it matches `{part}`)"));
     }
     let grant = command::grant(rules, question, command);
     if mode == PermissionMode::Plan && !command::only_reads(rules, question, command) {
@@ -151,39 +140,27 @@ fn decide_command(
             Grant::Missing(UnmatchedParts {
                 parts,
                 git_doubt: Some(doubt),
-            }) => Decision::Deny {
-                why: format!(
-                    "mode plan only allows reading, and `{}` does not count as reading here, because {doubt}",
-                    parts.first().map_or(String::new(), |part| short(part))
-                ),
-            },
+            }) => deny(format!(
+                "mode plan only allows reading, and `{}` does not count as reading here, because {doubt}",
+                parts.first().map_or(String::new(), |part| short(part))
+            )),
             _ => refused_by_plan("Bash"),
         };
     }
     if let Some(MatchedRule { rule, part }) = restriction(Behavior::Ask) {
-        let why = format!("{} (it matches `{}`)", asked(rule), short(&part));
-        return Decision::Ask {
-            why,
-            suggestions: Vec::new(),
-        };
+        let part = short(&part);
+        return ask(format!("rule {rule} asks about it (it matches `{part}`)"));
     }
     if analysis.unreadable
         && let Some(rule) = command::any_restriction(rules)
     {
-        let why = format!(
-            "the command cannot be parsed well enough to check it against rule `{}` ({})",
-            rule.rule, rule.origin
-        );
-        return Decision::Ask {
-            why,
-            suggestions: Vec::new(),
-        };
+        return ask(format!(
+            "the command cannot be parsed well enough to check it against rule {rule}"
+        ));
     }
     match grant {
         Grant::ReadOnly => allow("the command only reads"),
-        Grant::Rules(granted) => Decision::Allow {
-            why: allowed_by_all(&granted),
-        },
+        Grant::Rules(granted) => allow(allowed_by_all(&granted)),
         Grant::Missing(_) if mode == PermissionMode::BypassPermissions => {
             allow("mode bypassPermissions allows calls that no rule forbids")
         }
@@ -224,28 +201,26 @@ fn fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
     }
 }
 
-fn allow(why: &str) -> Decision {
-    Decision::Allow {
-        why: why.to_owned(),
+fn allow(why: impl Into<String>) -> Decision {
+    Decision::Allow { why: why.into() }
+}
+
+fn deny(why: String) -> Decision {
+    Decision::Deny { why }
+}
+
+/// Asks without suggesting a rule.
+fn ask(why: String) -> Decision {
+    Decision::Ask {
+        why,
+        suggestions: Vec::new(),
     }
-}
-
-fn denied(rule: &SourcedRule) -> String {
-    format!("rule `{}` ({}) denies it", rule.rule, rule.origin)
-}
-
-fn asked(rule: &SourcedRule) -> String {
-    format!("rule `{}` ({}) asks about it", rule.rule, rule.origin)
-}
-
-fn allowed(rule: &SourcedRule) -> String {
-    format!("rule `{}` ({}) allows it", rule.rule, rule.origin)
 }
 
 fn allowed_by_all(rules: &[&SourcedRule]) -> String {
     let mut named: Vec<String> = Vec::new();
     for rule in rules {
-        let name = format!("`{}` ({})", rule.rule, rule.origin);
+        let name = rule.to_string();
         if !named.contains(&name) {
             named.push(name);
         }
@@ -257,24 +232,13 @@ fn allowed_by_all(rules: &[&SourcedRule]) -> String {
 }
 
 fn refused_by_plan(tool: &str) -> Decision {
-    Decision::Deny {
-        why: format!(
-            "mode plan only allows reading, and this call of `{tool}` may change something"
-        ),
-    }
+    deny(format!(
+        "mode plan only allows reading, and this call of `{tool}` may change something"
+    ))
 }
 
 /// Shortens a text to one line for use in a message.
 fn short(text: &str) -> String {
     const LONGEST: usize = 80;
-    let flat: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if text.chars().count() > LONGEST {
-        format!("{flat}…")
-    } else {
-        flat
-    }
+    shortened(&text.replace(char::is_control, " "), LONGEST)
 }

@@ -1,6 +1,10 @@
-//! The outcome of a permission decision.
+//! The outcome of a permission decision, with rule changes in the format of Claude Code's
+//! `permission_suggestions` and `permission_updates`.
 
-use crate::Suggestion;
+use serde::{Deserialize, Serialize};
+use swarm_protocol::PermissionMode;
+
+use crate::{Behavior, Rule, RuleError};
 
 /// The decision about a call. Each `why` names the rule and its origin, or the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +38,73 @@ impl Decision {
     pub fn why(&self) -> &str {
         match self {
             Decision::Allow { why } | Decision::Deny { why } | Decision::Ask { why, .. } => why,
+        }
+    }
+}
+
+/// A change to the effective rules that allows or denies such calls in future.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Suggestion {
+    /// Adds rules.
+    #[serde(rename_all = "camelCase")]
+    AddRules {
+        /// The rules.
+        rules: Vec<RuleValue>,
+        /// The list to add them to.
+        behavior: Behavior,
+        /// Where they are stored.
+        destination: Destination,
+    },
+    /// Adds additional working directories.
+    #[serde(rename_all = "camelCase")]
+    AddDirectories {
+        /// Absolute paths.
+        directories: Vec<String>,
+        /// Where they are stored.
+        destination: Destination,
+    },
+    /// Changes the mode.
+    #[serde(rename_all = "camelCase")]
+    SetMode {
+        /// The mode.
+        mode: PermissionMode,
+        /// Where it is stored.
+        destination: Destination,
+    },
+}
+
+/// A rule in two parts, as in messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleValue {
+    /// The tool.
+    pub tool_name: String,
+    /// The text in the parentheses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule_content: Option<String>,
+}
+
+/// Where a change is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Destination {
+    /// Only in the running agent.
+    Session,
+    /// In `.claude/settings.local.json`.
+    LocalSettings,
+    /// In `.claude/settings.json`.
+    ProjectSettings,
+    /// In the user's `settings.json`.
+    UserSettings,
+}
+
+impl RuleValue {
+    /// Combines the two parts to a rule.
+    pub fn rule(&self) -> Result<Rule, RuleError> {
+        match &self.rule_content {
+            None => Rule::parse(&self.tool_name),
+            Some(content) => Rule::parse(&format!("{}({content})", self.tool_name)),
         }
     }
 }

@@ -3,36 +3,26 @@
 //! patterns only, without a model, and withholds nothing unless the user sets that.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
+use swarm_protocol::named_enum;
 
-/// A risk found in a text from another agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HandoffRisk {
-    /// Text that tells the reader to disregard its instructions or to hide something from people.
-    Instruction,
-    /// A claim that something was approved or authorized.
-    Authority,
-    /// A tag or object in the format of the program's own messages.
-    Frame,
-    /// Invisible characters.
-    Invisible,
-    /// An apparent key or token.
-    Secret,
-}
-
-impl fmt::Display for HandoffRisk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            HandoffRisk::Instruction => "instructions to you",
-            HandoffRisk::Authority => "a claim of approval or authority",
-            HandoffRisk::Frame => "imitated program messages",
-            HandoffRisk::Invisible => "invisible characters",
-            HandoffRisk::Secret => "something that looks like a secret",
-        })
+named_enum! {
+    /// A risk found in a text from another agent. Its name is used in warnings.
+    #[derive(PartialOrd, Ord)]
+    pub enum HandoffRisk {
+        /// Text that tells the reader to disregard its instructions or to hide something from people.
+        Instruction = "instructions to you",
+        /// A claim that something was approved or authorized.
+        Authority = "a claim of approval or authority",
+        /// A tag or object in the format of the program's own messages.
+        Frame = "imitated program messages",
+        /// Invisible characters.
+        Invisible = "invisible characters",
+        /// An apparent key or token.
+        Secret = "something that looks like a secret",
     }
 }
 
@@ -190,7 +180,7 @@ impl HandoffScan {
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        let names: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = found.into_iter().map(HandoffRisk::name).collect();
         let names = names.join(", ");
         Cow::Owned(if self == Self::Withhold {
             format!(

@@ -23,8 +23,8 @@ mod rule_set;
 mod settings;
 mod shell;
 mod skill_file;
+mod split;
 mod suggest;
-mod suggestion;
 
 pub use agent_config::{
     AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, CompactionSettings,
@@ -35,7 +35,7 @@ pub use agent_config::{
 };
 pub use anchors::Anchors;
 pub use decide::decide;
-pub use decision::Decision;
+pub use decision::{Decision, Destination, RuleValue, Suggestion};
 pub use definition_file::{
     DefinitionProblem, ReadDefinition, read_file as read_definition_file,
     read_json as read_definitions_json,
@@ -59,4 +59,3 @@ pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
 pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
 pub use skill_file::SkillFile;
-pub use suggestion::{Destination, RuleValue, Suggestion};

@@ -1,9 +1,6 @@
 //! The choice of an agent's permission mode.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, named_enum};
 
 /// An agent's mode, its source, and requested modes above the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,25 +16,15 @@ pub struct ChosenMode {
     pub definition_lowered: Option<PermissionMode>,
 }
 
-/// The source of a mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModeSource {
-    /// The spawn call.
-    Call,
-    /// The definition.
-    Definition,
-    /// The parent, because no stricter mode was requested.
-    Parent,
-}
-
-impl fmt::Display for ModeSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ModeSource::Call => "call",
-            ModeSource::Definition => "definition",
-            ModeSource::Parent => "parent",
-        })
+named_enum! {
+    /// The source of a mode.
+    pub enum ModeSource {
+        /// The spawn call.
+        Call = "call",
+        /// The definition.
+        Definition = "definition",
+        /// The parent, because no stricter mode was requested.
+        Parent = "parent",
     }
 }
 

@@ -1,8 +1,6 @@
 //! The choice of an agent's model.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use swarm_protocol::named_enum;
 
 use crate::AgentDefinition;
 
@@ -35,28 +33,17 @@ pub struct ChosenModel {
     pub source: ModelSource,
 }
 
-/// The source of a model, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelSource {
-    /// `CLAUDE_CODE_SUBAGENT_MODEL`.
-    Environment,
-    /// The spawn call.
-    Call,
-    /// The definition.
-    Definition,
-    /// The parent, because no model or `inherit` was given.
-    Parent,
-}
-
-impl fmt::Display for ModelSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ModelSource::Environment => "environment",
-            ModelSource::Call => "call",
-            ModelSource::Definition => "definition",
-            ModelSource::Parent => "parent",
-        })
+named_enum! {
+    /// The source of a model, strongest first.
+    pub enum ModelSource {
+        /// `CLAUDE_CODE_SUBAGENT_MODEL`.
+        Environment = "environment",
+        /// The spawn call.
+        Call = "call",
+        /// The definition.
+        Definition = "definition",
+        /// The parent, because no model or `inherit` was given.
+        Parent = "parent",
     }
 }
 

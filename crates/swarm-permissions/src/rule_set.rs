@@ -1,5 +1,6 @@
 //! The effective rules of an agent, each with its origin.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::question::absolute;
@@ -12,6 +13,12 @@ pub struct SourcedRule {
     pub rule: Rule,
     /// The origin, such as the path of a settings file, `definition explorer`, `flag` or `session`.
     pub origin: String,
+}
+
+impl fmt::Display for SourcedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ({})", self.rule, self.origin)
+    }
 }
 
 /// A tool limited to certain calls.
@@ -73,21 +80,13 @@ impl RuleSet {
 
     /// Adds another layer of settings.
     pub fn extend(&mut self, other: RuleSet) {
-        for behavior in [Behavior::Allow, Behavior::Deny, Behavior::Ask] {
+        for behavior in Behavior::ALL {
             for SourcedRule { rule, origin } in other.list(behavior) {
                 self.add(behavior, rule.clone(), origin.clone());
             }
         }
-        for limit in other.limits {
-            if !self.limits.contains(&limit) {
-                self.limits.push(limit);
-            }
-        }
-        for directory in other.directories {
-            if !self.directories.contains(&directory) {
-                self.directories.push(directory);
-            }
-        }
+        extend_new(&mut self.limits, other.limits);
+        extend_new(&mut self.directories, other.directories);
     }
 
     /// Returns only the deny rules, ask rules and limits, for sources that may only restrict.
@@ -117,15 +116,21 @@ impl RuleSet {
                 }
             }
             Suggestion::AddDirectories { directories, .. } => {
-                for directory in directories.iter().filter(|path| path.starts_with('/')) {
-                    let directory = absolute(directory, Path::new("/"));
-                    if !self.directories.contains(&directory) {
-                        self.directories.push(directory);
-                    }
-                }
+                let absolutes = directories.iter().filter(|path| path.starts_with('/'));
+                let absolutes = absolutes.map(|path| absolute(path, Path::new("/")));
+                extend_new(&mut self.directories, absolutes);
             }
             Suggestion::SetMode { .. } => {}
         }
         Ok(())
+    }
+}
+
+/// Appends the items that are not in the list yet.
+fn extend_new<T: PartialEq>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
+    for item in items {
+        if !list.contains(&item) {
+            list.push(item);
+        }
     }
 }

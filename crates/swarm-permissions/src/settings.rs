@@ -38,79 +38,76 @@ impl PermissionSettings {
     /// resolved against `base`.
     pub fn from_settings(settings: &Value, origin: &str, base: &Path, home: Option<&Path>) -> Self {
         let mut read = Self::default();
-        let permissions = match settings.get("permissions") {
-            None | Some(Value::Null) => return read,
-            Some(Value::Object(permissions)) => permissions,
-            Some(_) => {
-                read.errors
-                    .push(format!("{origin}: `permissions` must be an object"));
-                return read;
+        match settings.get("permissions") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(permissions)) => {
+                for (key, value) in permissions {
+                    read.entry(key, value, origin, base, home);
+                }
             }
-        };
-        for (key, value) in permissions {
-            match key.as_str() {
-                "allow" => read.rules_of(Behavior::Allow, key, value, origin),
-                "deny" => read.rules_of(Behavior::Deny, key, value, origin),
-                "ask" => read.rules_of(Behavior::Ask, key, value, origin),
-                "defaultMode" => read.mode(value, origin),
-                "additionalDirectories" => read.directories(value, origin, base, home),
-                key if IGNORED_KEYS.contains(&key) => {}
-                key => read.errors.push(format!(
-                    "{origin}: unknown key `permissions.{}`; the keys are allow, deny, ask, defaultMode and \
-                    additionalDirectories",
-                    key.escape_debug()
-                )),
-            }
+            Some(_) => read.error("`permissions` must be an object"),
+        }
+        for message in read.errors.iter_mut().chain(&mut read.remarks) {
+            message.insert_str(0, &format!("{origin}: "));
         }
         read
     }
 
-    fn texts<'v>(&mut self, key: &str, value: &'v Value, origin: &str) -> Vec<&'v str> {
+    fn error(&mut self, what: impl Into<String>) {
+        self.errors.push(what.into());
+    }
+
+    fn entry(&mut self, key: &str, value: &Value, origin: &str, base: &Path, home: Option<&Path>) {
+        match (key, Behavior::named(key)) {
+            (_, Some(behavior)) => self.rules_of(behavior, value, origin),
+            ("defaultMode", _) => self.mode(value),
+            ("additionalDirectories", _) => self.directories(value, base, home),
+            _ if IGNORED_KEYS.contains(&key) => {}
+            _ => self.error(format!(
+                "unknown key `permissions.{}`; the keys are allow, deny, ask, defaultMode and additionalDirectories",
+                key.escape_debug()
+            )),
+        }
+    }
+
+    fn texts<'v>(&mut self, key: &str, value: &'v Value) -> Vec<&'v str> {
         let Value::Array(items) = value else {
-            self.errors.push(format!(
-                "{origin}: `permissions.{key}` must be a list of strings"
-            ));
+            self.error(format!("`permissions.{key}` must be a list of strings"));
             return Vec::new();
         };
         let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
         if texts.len() < items.len() {
-            self.errors.push(format!(
-                "{origin}: `permissions.{key}` contains an element that is not a string"
-            ));
+            let what = "contains an element that is not a string";
+            self.error(format!("`permissions.{key}` {what}"));
         }
         texts
     }
 
-    fn rules_of(&mut self, behavior: Behavior, key: &str, value: &Value, origin: &str) {
-        for text in self.texts(key, value, origin) {
+    fn rules_of(&mut self, behavior: Behavior, value: &Value, origin: &str) {
+        for text in self.texts(behavior.name(), value) {
             match Rule::parse(text) {
-                Ok(rule) if behavior == Behavior::Allow && rule.tool() == "*" => {
-                    self.errors.push(format!(
-                        "{origin}: `permissions.allow`: `*` allows nothing; name the tools or set the mode"
-                    ));
-                }
+                Ok(rule) if behavior == Behavior::Allow && rule.tool() == "*" => self.error(
+                    "`permissions.allow`: `*` allows nothing; name the tools or set the mode",
+                ),
                 Ok(rule) => {
                     if let Some(meant) = rule.suggested_tool() {
                         self.remarks.push(format!(
-                            "{origin}: `permissions.{key}`: unknown tool `{}`, so this rule has no effect; did you mean `{meant}`?",
+                            "`permissions.{behavior}`: unknown tool `{}`, so this rule has no effect; did you mean `{meant}`?",
                             rule.tool()
                         ));
                     }
                     self.rules.add(behavior, rule, origin);
                 }
-                Err(error) => self
-                    .errors
-                    .push(format!("{origin}: `permissions.{key}`: {error}")),
+                Err(error) => self.error(format!("`permissions.{behavior}`: {error}")),
             }
         }
     }
 
-    fn mode(&mut self, value: &Value, origin: &str) {
+    fn mode(&mut self, value: &Value) {
         let mode = match value {
             Value::String(text) if text == "auto" => {
-                self.remarks.push(format!(
-                    "{origin}: `permissions.defaultMode` is `auto`, which is not supported: `default` applies"
-                ));
+                let what = "`permissions.defaultMode` is `auto`, which is not supported: `default` applies";
+                self.remarks.push(what.to_owned());
                 Ok(PermissionMode::Default)
             }
             // Claude Code's other name for the default mode.
@@ -122,22 +119,20 @@ impl PermissionSettings {
         };
         match mode {
             Ok(mode) => self.default_mode = Some(mode),
-            Err(error) => self
-                .errors
-                .push(format!("{origin}: `permissions.defaultMode`: {error}")),
+            Err(error) => self.error(format!("`permissions.defaultMode`: {error}")),
         }
     }
 
-    fn directories(&mut self, value: &Value, origin: &str, base: &Path, home: Option<&Path>) {
-        for text in self.texts("additionalDirectories", value, origin) {
+    fn directories(&mut self, value: &Value, base: &Path, home: Option<&Path>) {
+        for text in self.texts("additionalDirectories", value) {
             let directory: Option<PathBuf> = match text.strip_prefix("~/") {
                 Some(rest) => home.map(|home| absolute(rest, home)),
                 None => Some(absolute(text, base)),
             };
             match directory {
                 Some(directory) => self.rules.directories.push(directory),
-                None => self.errors.push(format!(
-                    "{origin}: `permissions.additionalDirectories`: unknown home directory for `{}`",
+                None => self.error(format!(
+                    "`permissions.additionalDirectories`: unknown home directory for `{}`",
                     text.escape_debug()
                 )),
             }

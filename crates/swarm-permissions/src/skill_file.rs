@@ -2,8 +2,10 @@
 //! fields.
 
 use serde_json::{Map, Value};
+use swarm_protocol::Skill;
 
 use crate::definition_file::{frontmatter_fields, is_true, split_frontmatter};
+use crate::split::split_outside;
 use crate::{Rule, nearest};
 
 /// Maximum lengths in characters, defined by the format.
@@ -40,18 +42,8 @@ const UNUSED: [&str; 6] = [
 /// The frontmatter of a `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillFile {
-    /// When to use the skill.
-    pub description: String,
-    /// Permission rules to allow while the skill is in use.
-    pub allowed_tools: Vec<String>,
-    /// Whether a sub-agent executes the skill.
-    pub fork: bool,
-    /// The type of the sub-agent.
-    pub agent: Option<String>,
-    /// The model of the sub-agent.
-    pub model: Option<String>,
-    /// Whether only a person may invoke it.
-    pub person_only: bool,
+    /// The skill, without its name and path.
+    pub skill: Skill,
     /// Format errors and unsupported fields, as messages without the file name.
     pub problems: Vec<String>,
 }
@@ -60,25 +52,25 @@ impl SkillFile {
     /// Parses the text of the `SKILL.md` in a directory of this name. Invalid parts are reported
     /// and ignored.
     pub fn parse(text: &str, directory: &str) -> Self {
-        let mut skill = Self::default();
+        let mut file = Self::default();
         let Some((yaml, _)) = split_frontmatter(text) else {
-            skill.problem("no frontmatter with `name` and `description`");
-            return skill;
+            file.problem("no frontmatter with `name` and `description`");
+            return file;
         };
         let fields = match frontmatter_fields(&yaml) {
             Ok(fields) => Fields(fields),
             Err(why) => {
-                skill.problem(format!("invalid YAML in the frontmatter: {why}"));
-                return skill;
+                file.problem(format!("invalid YAML in the frontmatter: {why}"));
+                return file;
             }
         };
-        skill.check_name(&fields["name"], directory);
-        skill.take_description(&fields["description"]);
-        skill.take_tools(&fields["allowed-tools"]);
-        skill.take_context(&fields);
-        skill.person_only = is_true(&fields["disable-model-invocation"]);
-        skill.check_others(&fields);
-        skill
+        file.check_name(&fields["name"], directory);
+        file.take_description(&fields["description"]);
+        file.take_tools(&fields["allowed-tools"]);
+        file.take_context(&fields);
+        file.skill.person_only = is_true(&fields["disable-model-invocation"]);
+        file.check_others(&fields);
+        file
     }
 
     fn problem(&mut self, what: impl Into<String>) {
@@ -102,9 +94,9 @@ impl SkillFile {
 
     fn take_description(&mut self, description: &Value) {
         let text = description.as_str().unwrap_or_default();
-        self.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.skill.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let chars = text.chars().count();
-        if self.description.is_empty() {
+        if self.skill.description.is_empty() {
             self.problem("`description` is missing: describe when to use the skill");
         } else if chars > DESCRIPTION_CHARS {
             self.problem(format!(
@@ -128,7 +120,7 @@ impl SkillFile {
         };
         for entry in entries {
             match Rule::parse(&entry) {
-                Ok(rule) => self.allowed_tools.push(rule.to_string()),
+                Ok(rule) => self.skill.allowed_tools.push(rule.to_string()),
                 Err(error) => self.problem(format!("`allowed-tools`: {error}; it is ignored")),
             }
         }
@@ -137,19 +129,18 @@ impl SkillFile {
     fn take_context(&mut self, fields: &Fields) {
         let text = |field: &str| fields[field].as_str().map(|text| text.trim().to_owned());
         match text("context").as_deref() {
-            Some("fork") => self.fork = true,
+            Some("fork") => self.skill.fork = true,
             None | Some("inherit") => {}
             Some(other) => self.problem(format!(
                 "`context` is `{}`, which has no effect; only `fork` is supported",
                 other.escape_debug()
             )),
         }
-        self.agent = text("agent");
-        self.model = text("model");
-        for (field, value) in [("agent", &self.agent), ("model", &self.model)] {
-            if value.is_some() && !self.fork {
-                let what = format!("`{field}` has no effect without `context: fork`");
-                self.problems.push(what);
+        self.skill.agent = text("agent");
+        self.skill.model = text("model");
+        for field in ["agent", "model"] {
+            if text(field).is_some() && !self.skill.fork {
+                self.problem(format!("`{field}` has no effect without `context: fork`"));
             }
         }
     }
@@ -189,7 +180,6 @@ impl std::ops::Index<&str> for Fields {
     }
 }
 
-/// Returns the error of an invalid name.
 fn name_error(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.chars().count() > NAME_CHARS {
@@ -206,15 +196,7 @@ fn name_error(name: &str) -> Option<String> {
 
 /// Splits a text at spaces and commas outside of parentheses.
 fn split_words(line: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let parts = line.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && (c == ',' || c.is_whitespace())
-    });
+    let parts = split_outside(['(', ')'], line, |c| c == ',' || c.is_whitespace());
     let parts = parts.filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
 }
@@ -232,22 +214,25 @@ mod tests {
         assert_eq!(
             skill,
             SkillFile {
-                description: "Fills forms. Use it for PDFs.".into(),
-                allowed_tools: vec![
-                    "Read".into(),
-                    "Bash(git add *)".into(),
-                    "Bash(make:*)".into()
-                ],
-                fork: true,
-                agent: Some("Explore".into()),
-                model: Some("haiku".into()),
-                person_only: true,
+                skill: Skill {
+                    description: "Fills forms. Use it for PDFs.".into(),
+                    allowed_tools: vec![
+                        "Read".into(),
+                        "Bash(git add *)".into(),
+                        "Bash(make:*)".into()
+                    ],
+                    fork: true,
+                    agent: Some("Explore".into()),
+                    model: Some("haiku".into()),
+                    person_only: true,
+                    ..Skill::default()
+                },
                 problems: Vec::new(),
             }
         );
         let list = "---\nname: a\ndescription: b\nallowed-tools:\n  - Read\n  - Bash(git *)\n---\n";
         assert_eq!(
-            SkillFile::parse(list, "a").allowed_tools,
+            SkillFile::parse(list, "a").skill.allowed_tools,
             ["Read", "Bash(git *)"]
         );
     }
@@ -291,7 +276,10 @@ mod tests {
             let skill = SkillFile::parse(&format!("---\n{fields}\n---\nBody"), "a");
             let all = skill.problems.join("\n");
             assert!(all.contains(what), "{fields}: {all}");
-            assert!(skill.allowed_tools.is_empty() && !skill.fork, "{fields}");
+            assert!(
+                skill.skill.allowed_tools.is_empty() && !skill.skill.fork,
+                "{fields}"
+            );
         }
         let bare = SkillFile::parse("Body", "a");
         assert!(bare.problems[0].contains("no frontmatter"));

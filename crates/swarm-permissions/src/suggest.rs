@@ -40,11 +40,15 @@ pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> 
             rules.push(rule);
         }
     }
-    vec![Suggestion::AddRules {
+    vec![allow_in_session(rules)]
+}
+
+fn allow_in_session(rules: Vec<RuleValue>) -> Suggestion {
+    Suggestion::AddRules {
         rules,
         behavior: Behavior::Allow,
         destination: Destination::Session,
-    }]
+    }
 }
 
 /// Returns a prefix pattern for a program with subcommands, otherwise the exact text.
@@ -102,14 +106,8 @@ pub(crate) fn for_edit(
             None => Vec::new(),
         };
     }
-    match directories.into_iter().map(for_edits_below).collect() {
-        Some(rules) => vec![Suggestion::AddRules {
-            rules,
-            behavior: Behavior::Allow,
-            destination,
-        }],
-        None => Vec::new(),
-    }
+    let rules: Option<Vec<RuleValue>> = directories.into_iter().map(for_edits_below).collect();
+    rules.map(allow_in_session).into_iter().collect()
 }
 
 /// Returns the directories of the edited files: the working directory for files in it. `None` if
@@ -156,12 +154,8 @@ pub(crate) fn for_tool(question: &Question<'_>) -> Vec<Suggestion> {
             _ => None,
         },
     };
-    if rule.rule().is_err() {
-        return Vec::new();
+    match rule.rule() {
+        Ok(_) => vec![allow_in_session(vec![rule])],
+        Err(_) => Vec::new(),
     }
-    vec![Suggestion::AddRules {
-        rules: vec![rule],
-        behavior: Behavior::Allow,
-        destination: Destination::Session,
-    }]
 }

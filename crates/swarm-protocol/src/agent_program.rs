@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::text_form::serde_as_text;
 
 /// The agent program of a member, as a person names it: `swarm`, `claude` or `acp:COMMAND`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum AgentProgram {
     /// swarm's own turn loop, which asks a model.
     #[default]
@@ -68,19 +67,7 @@ impl FromStr for AgentProgram {
     }
 }
 
-impl TryFrom<String> for AgentProgram {
-    type Error = UnknownAgentProgram;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<AgentProgram> for String {
-    fn from(program: AgentProgram) -> Self {
-        program.to_string()
-    }
-}
+serde_as_text!(AgentProgram);
 
 #[cfg(test)]
 mod tests {

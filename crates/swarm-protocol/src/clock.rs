@@ -5,6 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::text_form::wraps_text;
+
 /// Milliseconds since the Unix epoch, UTC.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
@@ -45,11 +47,6 @@ impl IsoTime {
         Self(text.into())
     }
 
-    /// Returns the text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Parses the timestamp; `None` if it is malformed.
     pub fn unix_ms(&self) -> Option<UnixMs> {
         let at: jiff::Timestamp = self.0.parse().ok()?;
@@ -57,11 +54,7 @@ impl IsoTime {
     }
 }
 
-impl fmt::Display for IsoTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+wraps_text!(IsoTime);
 
 /// Source of timestamps. Timestamps are informative only: liveness and ordering never depend on
 /// them.

@@ -1,62 +1,35 @@
 //! The eight colours of agents, in Claude Code's order.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::named_enum;
 
-/// An agent's colour. The lead is red; teammates take the other colours in order, then start over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Color {
-    /// Reserved for the lead.
-    Red,
-    /// First teammate.
-    Blue,
-    /// Second teammate.
-    Green,
-    /// Third teammate.
-    Yellow,
-    /// Fourth teammate; `magenta` in tmux.
-    Purple,
-    /// Fifth teammate; `colour208` in tmux.
-    Orange,
-    /// Sixth teammate; `colour205` in tmux.
-    Pink,
-    /// Seventh teammate.
-    Cyan,
+named_enum! {
+    /// An agent's colour. The lead is red; teammates take the other colours in order, then start over.
+    pub enum Color {
+        /// Reserved for the lead.
+        Red = "red",
+        /// First teammate.
+        Blue = "blue",
+        /// Second teammate.
+        Green = "green",
+        /// Third teammate.
+        Yellow = "yellow",
+        /// Fourth teammate; `magenta` in tmux.
+        Purple = "purple",
+        /// Fifth teammate; `colour208` in tmux.
+        Orange = "orange",
+        /// Sixth teammate; `colour205` in tmux.
+        Pink = "pink",
+        /// Seventh teammate.
+        Cyan = "cyan",
+    }
 }
 
 impl Color {
-    /// Every colour, in assignment order.
-    pub const ALL: [Color; 8] = [
-        Color::Red,
-        Color::Blue,
-        Color::Green,
-        Color::Yellow,
-        Color::Purple,
-        Color::Orange,
-        Color::Pink,
-        Color::Cyan,
-    ];
-
     /// Returns the colour of the `index`-th agent of a team; the lead is 0.
     pub fn nth(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
-    }
-
-    /// Returns the name used on disk.
-    pub fn name(self) -> &'static str {
-        match self {
-            Color::Red => "red",
-            Color::Blue => "blue",
-            Color::Green => "green",
-            Color::Yellow => "yellow",
-            Color::Purple => "purple",
-            Color::Orange => "orange",
-            Color::Pink => "pink",
-            Color::Cyan => "cyan",
-        }
     }
 
     /// Returns the name used in tmux styles.
@@ -84,18 +57,9 @@ impl Color {
     }
 }
 
-impl fmt::Display for Color {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for Color {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|color| color.name() == text)
-            .ok_or_else(|| format!("`{}` is not an agent colour", text.escape_debug()))
+        Self::named(text).ok_or_else(|| format!("`{}` is not an agent colour", text.escape_debug()))
     }
 }

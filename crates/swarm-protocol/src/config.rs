@@ -264,10 +264,8 @@ impl TeamConfig {
 
     /// Returns the names of all members.
     pub fn names(&self) -> Vec<MemberName> {
-        self.members
-            .iter()
-            .map(|member| member.name.clone())
-            .collect()
+        let names = self.members.iter().map(|member| &member.name);
+        names.cloned().collect()
     }
 }
 

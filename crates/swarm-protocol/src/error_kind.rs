@@ -1,4 +1,6 @@
-//! Error categories for scripts: the exit code and the word in JSON errors.
+//! Error categories for scripts: the exit code and the word in JSON errors. Texts of errors.
+
+use std::error::Error;
 
 use serde::Serialize;
 
@@ -65,4 +67,19 @@ impl ErrorKind {
             ErrorKind::Interrupted => 130,
         })
     }
+}
+
+/// Returns the text of an error, followed by the texts of its causes.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        // Some errors include their cause in the message.
+        if !message.contains(&said) {
+            message = format!("{message}: {said}");
+        }
+        cause = error.source();
+    }
+    message
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::text_form::{serde_as_text, wraps_text};
 use crate::{MemberName, TeamName};
 
 macro_rules! text_id {
@@ -20,18 +21,9 @@ macro_rules! text_id {
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
-
-            /// Returns the id as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        wraps_text!($name);
     };
 }
 
@@ -98,8 +90,7 @@ uuid_id!(
 );
 
 /// Id of a sub-agent: `a` and 16 hex digits, as in Claude Code.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubAgentId(String);
 
 /// A text that is not a sub-agent id.
@@ -113,18 +104,9 @@ impl SubAgentId {
         let (high, _) = Uuid::new_v4().as_u64_pair();
         Self(format!("a{high:016x}"))
     }
-
-    /// Returns the id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for SubAgentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+wraps_text!(SubAgentId);
 
 impl FromStr for SubAgentId {
     type Err = NotASubAgentId;
@@ -139,12 +121,7 @@ impl FromStr for SubAgentId {
     }
 }
 
-impl<'de> Deserialize<'de> for SubAgentId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+serde_as_text!(SubAgentId);
 
 impl MessageId {
     /// Creates a random id.
@@ -309,18 +286,7 @@ impl FromStr for TaskId {
     }
 }
 
-impl Serialize for TaskId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for TaskId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+serde_as_text!(TaskId);
 
 #[cfg(test)]
 mod tests {

@@ -7,14 +7,12 @@ mod agent_event;
 mod agent_program;
 mod answer_in_place;
 mod budget;
-mod cache_lifetime;
 mod clock;
 mod color;
 mod config;
-mod context_use;
 mod cost_record;
 mod digest;
-mod effort;
+mod enum_names;
 mod envelope;
 mod error_kind;
 mod exchange;
@@ -26,23 +24,26 @@ mod image_mark;
 mod inbox;
 mod journal;
 mod mode;
+mod model_options;
 mod money;
 mod names;
 mod node;
 mod opened_envelope;
 mod outline;
+mod partial_debug;
 mod peer;
 mod public_address;
 mod request;
 mod rewind_scope;
 mod rights_report;
 mod shell_guards;
+mod shortened;
 mod skill;
 mod state;
 mod surrogate;
 mod task;
 mod task_check;
-mod thinking;
+mod text_form;
 mod tool_kind;
 mod usage;
 mod web_settings;
@@ -53,16 +54,13 @@ pub use answer_in_place::AnswerInPlace;
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
 };
-pub use cache_lifetime::CacheLifetime;
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
-pub use context_use::ContextUse;
 pub use cost_record::{CostRecord, ReservationMark};
 pub use digest::{content_digest, input_digest};
-pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, cross_session_message, defang};
-pub use error_kind::{ErrorKind, ExitCode};
+pub use error_kind::{ErrorKind, ExitCode, with_causes};
 pub use exchange::{BlobRef, PublishedBranch};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
@@ -80,6 +78,7 @@ pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
+pub use model_options::{CacheLifetime, Effort, Thinking, UnknownEffort, UnknownThinking};
 pub use money::{Money, Price};
 pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, NodeLabel, NodeName, PERSON,
@@ -99,6 +98,7 @@ pub use request::{
 pub use rewind_scope::RewindScope;
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
+pub use shortened::shortened;
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,
@@ -107,7 +107,6 @@ pub use state::{
 pub use surrogate::parse_repaired;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use task_check::{CheckRun, TaskCheck, unverified};
-pub use thinking::{Thinking, UnknownThinking};
 pub use tool_kind::ToolKind;
-pub use usage::Usage;
+pub use usage::{ContextUse, Usage};
 pub use web_settings::WebSettings;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::text_form::{serde_as_text, wraps_text};
 
 /// Reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
@@ -82,8 +82,7 @@ fn check(what: &'static str, given: &str) -> Result<(), NameError> {
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $what:expr) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
 
         impl $name {
@@ -95,18 +94,9 @@ macro_rules! name_type {
                 check($what, given)?;
                 Ok(Self(given.to_owned()))
             }
-
-            /// Returns the name as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        wraps_text!($name);
 
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
@@ -121,12 +111,7 @@ macro_rules! name_type {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = NameError;
-            fn try_from(given: String) -> Result<Self, NameError> {
-                Self::parse(&given)
-            }
-        }
+        serde_as_text!($name);
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
@@ -201,8 +186,7 @@ impl MemberName {
 }
 
 /// `name@team`, as in rosters and claims.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AgentId {
     /// Name of the member.
     pub name: MemberName,
@@ -236,18 +220,7 @@ impl FromStr for AgentId {
     }
 }
 
-impl TryFrom<String> for AgentId {
-    type Error = NameError;
-    fn try_from(given: String) -> Result<Self, NameError> {
-        given.parse()
-    }
-}
-
-impl From<AgentId> for String {
-    fn from(id: AgentId) -> String {
-        id.to_string()
-    }
-}
+serde_as_text!(AgentId);
 
 /// Returns whether two names map to the same path under either of Claude Code's two sanitizers: one
 /// folds case and turns `_` into `-`, the other keeps both, and a file system may fold case itself.

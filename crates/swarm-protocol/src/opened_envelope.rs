@@ -1,6 +1,5 @@
 //! Reads messages in the form in which a model got them, to show them to a person.
 
-/// End of a message.
 const END: &str = "\n</teammate-message>";
 
 /// A message that [`crate::Envelope::render`] wrote.

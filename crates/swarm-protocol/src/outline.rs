@@ -48,19 +48,16 @@ impl OutlinedInbox {
         let known = entries.last().map_or(0, |last| last.place.end);
         if known == 0 {
             text = String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes)?;
-            return match find_after(&text, entries) {
-                Some(entries) => Ok(Self { text, entries }),
-                None => Err(text.into_bytes()),
+        } else {
+            let Ok(rest) = std::str::from_utf8(&bytes[known..]) else {
+                return Err(bytes);
             };
+            text.truncate(known);
+            text.push_str(rest);
         }
-        let Ok(rest) = std::str::from_utf8(&bytes[known..]) else {
-            return Err(bytes);
-        };
-        text.truncate(known);
-        text.push_str(rest);
         match find_after(&text, entries) {
             Some(entries) => Ok(Self { text, entries }),
-            None => Err(bytes),
+            None => Err(text.into_bytes()),
         }
     }
 
@@ -80,15 +77,11 @@ pub fn count_unread(bytes: &[u8]) -> Result<usize, serde_json::Error> {
     let found = std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| find_after(text, Vec::new()));
-    let unread = match found {
-        Some(entries) => entries.iter().filter(|entry| !entry.read).count(),
-        None => parse_inbox(bytes)?
-            .entries
-            .iter()
-            .filter(|entry| !entry.read)
-            .count(),
-    };
-    Ok(unread)
+    if let Some(entries) = found {
+        return Ok(entries.iter().filter(|entry| !entry.read).count());
+    }
+    let entries = parse_inbox(bytes)?.entries;
+    Ok(entries.iter().filter(|entry| !entry.read).count())
 }
 
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -177,7 +170,6 @@ impl<'de> Visitor<'de> for BriefVisitor {
     }
 }
 
-/// The fields that are read.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "lowercase")]
 enum Field {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MessageId, PermissionMode, SessionId, TeamName, UnixMs};
+use crate::{MessageId, PermissionMode, SessionId, TeamName, UnixMs, named_enum};
 
 /// The beginning of a session's address; its socket's path follows.
 pub const SESSION_ADDRESS: &str = "uds:";
@@ -23,14 +23,14 @@ pub fn session_socket(address: &str) -> Option<&Path> {
         .map(|path| Path::new(path.trim()))
 }
 
-/// Whether the sender of a message asks a person before it acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PeerMode {
-    /// It runs without permission prompts.
-    Bypass,
-    /// It asks.
-    Prompting,
+named_enum! {
+    /// Whether the sender of a message asks a person before it acts.
+    pub enum PeerMode {
+        /// It runs without permission prompts.
+        Bypass = "bypass",
+        /// It asks.
+        Prompting = "prompting",
+    }
 }
 
 impl PeerMode {
@@ -41,44 +41,25 @@ impl PeerMode {
             _ => Self::Prompting,
         }
     }
-
-    /// Returns the name in frames and envelopes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bypass => "bypass",
-            Self::Prompting => "prompting",
-        }
-    }
 }
 
-/// What a session does with messages of other sessions: the setting `peers.inbound`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PeerInbound {
-    /// Refuses them.
-    Refuse,
-    /// Shows them, and adds them to the conversation together with the person's next prompt.
-    Hold,
-    /// Accepts those of sessions with the same [`PeerMode`] and holds the others.
-    #[default]
-    Auto,
-    /// Accepts them.
-    Accept,
+named_enum! {
+    /// What a session does with messages of other sessions: the setting `peers.inbound`.
+    #[derive(Default)]
+    pub enum PeerInbound {
+        /// Refuses them.
+        Refuse = "refuse",
+        /// Shows them, and adds them to the conversation together with the person's next prompt.
+        Hold = "hold",
+        /// Accepts those of sessions with the same [`PeerMode`] and holds the others.
+        #[default]
+        Auto = "auto",
+        /// Accepts them.
+        Accept = "accept",
+    }
 }
 
 impl PeerInbound {
-    /// All values, the strictest first.
-    pub const ALL: [Self; 4] = [Self::Refuse, Self::Hold, Self::Auto, Self::Accept];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Hold => "hold",
-            Self::Auto => "auto",
-            Self::Accept => "accept",
-        }
-    }
-
     /// Returns what happens to a message of `sender` to a session in `own`: never `Auto`.
     #[must_use]
     pub fn for_message(self, sender: PeerMode, own: PeerMode) -> Self {

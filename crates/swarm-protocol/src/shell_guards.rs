@@ -1,9 +1,10 @@
 //! Isolation of agents' shell commands; passed from the settings to every member.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+use crate::named_enum;
 
 /// First argument that makes a program act as the sandbox helper.
 pub const SANDBOX_HELPER: &str = "__sandbox";
@@ -76,95 +77,43 @@ impl ShellGuards {
     }
 }
 
-/// What sandboxed commands reach of the network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxNetwork {
-    /// Nothing outside the sandbox.
-    None,
-    /// Permitted hosts, through a proxy of the agent.
-    Proxy,
-    /// Everything.
-    #[default]
-    Open,
-}
-
-impl SandboxNetwork {
-    /// Every value, from the most to the least restrictive.
-    pub const ALL: [SandboxNetwork; 3] = [
-        SandboxNetwork::None,
-        SandboxNetwork::Proxy,
-        SandboxNetwork::Open,
-    ];
-
-    /// Returns the spelling used in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Proxy => "proxy",
-            Self::Open => "open",
-        }
+named_enum! {
+    /// What sandboxed commands reach of the network.
+    #[derive(Default)]
+    pub enum SandboxNetwork {
+        /// Nothing outside the sandbox.
+        None = "none",
+        /// Permitted hosts, through a proxy of the agent.
+        Proxy = "proxy",
+        /// Everything.
+        #[default]
+        Open = "open",
     }
 }
 
-/// How the kernel confines commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxKind {
-    /// Own namespaces for mounts, processes and IPC, and a system call filter.
-    Namespaces,
-    /// Landlock rules and a system call filter.
-    Landlock,
-}
-
-impl SandboxKind {
-    /// Returns the name in output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Namespaces => "namespaces",
-            Self::Landlock => "landlock",
-        }
+named_enum! {
+    /// How the kernel confines commands.
+    pub enum SandboxKind {
+        /// Own namespaces for mounts, processes and IPC, and a system call filter.
+        Namespaces = "namespaces",
+        /// Landlock rules and a system call filter.
+        Landlock = "landlock",
     }
 }
 
-/// Which commands run in the sandbox.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxUse {
-    /// Commands of every agent; refused if no backend works.
-    Always,
-    /// Commands of every agent if a backend works.
-    Auto,
-    /// Commands of agents in an isolated worktree.
-    #[default]
-    Worktree,
-    /// No commands.
-    Off,
-}
-
-impl SandboxUse {
-    /// Every value, from the most to the least restrictive.
-    pub const ALL: [SandboxUse; 4] = [
-        SandboxUse::Always,
-        SandboxUse::Auto,
-        SandboxUse::Worktree,
-        SandboxUse::Off,
-    ];
-
-    /// Returns the spelling used in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            SandboxUse::Always => "always",
-            SandboxUse::Auto => "auto",
-            SandboxUse::Worktree => "worktree",
-            SandboxUse::Off => "off",
-        }
-    }
-}
-
-impl fmt::Display for SandboxUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named_enum! {
+    /// Which commands run in the sandbox.
+    #[derive(Default)]
+    pub enum SandboxUse {
+        /// Commands of every agent; refused if no backend works.
+        Always = "always",
+        /// Commands of every agent if a backend works.
+        Auto = "auto",
+        /// Commands of agents in an isolated worktree.
+        #[default]
+        Worktree = "worktree",
+        /// No commands.
+        Off = "off",
     }
 }
 

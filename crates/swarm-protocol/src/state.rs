@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
+use crate::{
+    ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage, named_enum,
+};
 
 /// State of a worktree: the requested one and the one that the member finds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,76 +117,58 @@ pub struct LifeRecord {
     pub off_loopback: bool,
 }
 
-/// State of a member, as shown to people and scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemberState {
-    /// Spawned but not committed.
-    Starting,
-    /// A turn is running.
-    Working,
-    /// A call waits for permission.
-    WaitingPermission,
-    /// A plan waits for approval.
-    WaitingPlan,
-    /// The turn is over; a background job is running.
-    Background,
-    /// The turn is over and reported.
-    Idle,
-    /// The turn is over but not reported.
-    IdleUnreported,
-    /// Rate-limited by the provider.
-    Throttled,
-    /// A budget is used up: no request is sent until it is raised.
-    OverBudget,
-    /// The conversation fills the context window and could not be compacted.
-    Exhausted,
-    /// The last turn failed; the next message starts another one.
-    Failed,
-    /// Paused between turns by a person.
-    Paused,
-    /// The lead is gone; no turns start.
-    Parked,
-    /// The member agreed to stop.
-    Stopping,
-    /// Stopped gracefully.
-    Stopped,
-    /// Exited unexpectedly.
-    Dead,
-    /// A member of another program: its state is unknown.
-    Foreign,
+named_enum! {
+    /// State of a member, as shown to people and scripts.
+    pub enum MemberState {
+        /// Spawned but not committed.
+        Starting = "starting",
+        /// A turn is running.
+        Working = "working",
+        /// A call waits for permission.
+        WaitingPermission = "waiting-permission",
+        /// A plan waits for approval.
+        WaitingPlan = "waiting-plan",
+        /// The turn is over; a background job is running.
+        Background = "background",
+        /// The turn is over and reported.
+        Idle = "idle",
+        /// The turn is over but not reported.
+        IdleUnreported = "idle-unreported",
+        /// Rate-limited by the provider.
+        Throttled = "throttled",
+        /// A budget is used up: no request is sent until it is raised.
+        OverBudget = "over-budget",
+        /// The conversation fills the context window and could not be compacted.
+        Exhausted = "exhausted",
+        /// The last turn failed; the next message starts another one.
+        Failed = "failed",
+        /// Paused between turns by a person.
+        Paused = "paused",
+        /// The lead is gone; no turns start.
+        Parked = "parked",
+        /// The member agreed to stop.
+        Stopping = "stopping",
+        /// Stopped gracefully.
+        Stopped = "stopped",
+        /// Exited unexpectedly.
+        Dead = "dead",
+        /// A member of another program: its state is unknown.
+        Foreign = "foreign",
+    }
 }
 
 impl MemberState {
+    /// Returns whether a person or the lead must answer before the member continues.
+    pub fn needs_answer(self) -> bool {
+        matches!(self, Self::WaitingPermission | Self::WaitingPlan)
+    }
+
     /// Returns whether no turn is running and the next message starts one.
     pub fn waits_for_mail(self) -> bool {
         matches!(
             self,
             Self::Idle | Self::IdleUnreported | Self::Exhausted | Self::Failed
         )
-    }
-
-    /// Returns the word that is displayed.
-    pub fn name(self) -> &'static str {
-        match self {
-            MemberState::Starting => "starting",
-            MemberState::Working => "working",
-            MemberState::WaitingPermission => "waiting-permission",
-            MemberState::WaitingPlan => "waiting-plan",
-            MemberState::Background => "background",
-            MemberState::Idle => "idle",
-            MemberState::IdleUnreported => "idle-unreported",
-            MemberState::Throttled => "throttled",
-            MemberState::OverBudget => "over-budget",
-            MemberState::Exhausted => "exhausted",
-            MemberState::Failed => "failed",
-            MemberState::Paused => "paused",
-            MemberState::Parked => "parked",
-            MemberState::Stopping => "stopping",
-            MemberState::Stopped => "stopped",
-            MemberState::Dead => "dead",
-            MemberState::Foreign => "foreign",
-        }
     }
 }
 
@@ -237,29 +221,16 @@ pub struct PauseMark {
     pub reason: Option<String>,
 }
 
-/// What a member does when the process that leads its team dies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnLost {
-    /// Starts no turn until the team has a lead again.
-    #[default]
-    Park,
-    /// Stops gracefully.
-    Stop,
-    /// Continues, as in a team that a person drives by hand.
-    Continue,
-}
-
-impl OnLost {
-    /// All values, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::Park, Self::Stop, Self::Continue];
-
-    /// Returns the word used in settings and spawn requests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Park => "park",
-            Self::Stop => "stop",
-            Self::Continue => "continue",
-        }
+named_enum! {
+    /// What a member does when the process that leads its team dies.
+    #[derive(Default)]
+    pub enum OnLost {
+        /// Starts no turn until the team has a lead again.
+        #[default]
+        Park = "park",
+        /// Stops gracefully.
+        Stop = "stop",
+        /// Continues, as in a team that a person drives by hand.
+        Continue = "continue",
     }
 }

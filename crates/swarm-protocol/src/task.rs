@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::surrogate::parse_repaired;
-use crate::{AgentId, MemberName, SpawnId, TaskCheck, TaskId, UnixMs};
+use crate::{AgentId, MemberName, SpawnId, TaskCheck, TaskId, UnixMs, named_enum};
 
 /// Status on disk. A failed task is `pending` with `metadata.swarm.failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,37 +19,26 @@ pub enum TaskStatus {
     Completed,
 }
 
-/// State as displayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskState {
-    /// Ready to be started.
-    Pending,
-    /// Waits for its blockers.
-    Blocked,
-    /// Its owner is working on it.
-    InProgress,
-    /// Completed.
-    Completed,
-    /// Abandoned after failed attempts.
-    Failed,
+named_enum! {
+    /// State as displayed.
+    pub enum TaskState {
+        /// Ready to be started.
+        Pending = "pending",
+        /// Waits for its blockers.
+        Blocked = "blocked",
+        /// Its owner is working on it.
+        InProgress = "in_progress",
+        /// Completed.
+        Completed = "completed",
+        /// Abandoned after failed attempts.
+        Failed = "failed",
+    }
 }
 
 impl TaskState {
     /// Returns whether the task is finished and does not change without intervention.
     pub fn is_terminal(self) -> bool {
         matches!(self, TaskState::Completed | TaskState::Failed)
-    }
-
-    /// Returns the word that is displayed.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskState::Pending => "pending",
-            TaskState::Blocked => "blocked",
-            TaskState::InProgress => "in_progress",
-            TaskState::Completed => "completed",
-            TaskState::Failed => "failed",
-        }
     }
 }
 
@@ -138,10 +127,8 @@ pub struct NewTask {
     #[serde(default)]
     pub description: String,
     /// Title while the task is in progress.
-    #[serde(default)]
     pub active_form: Option<String>,
     /// Owner of the task.
-    #[serde(default)]
     pub owner: Option<MemberName>,
     /// Tasks that must be completed first.
     #[serde(default)]
@@ -150,7 +137,6 @@ pub struct NewTask {
     #[serde(skip)]
     pub after: Vec<usize>,
     /// Arbitrary data.
-    #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
     /// Commands that must succeed before it is completed.
     #[serde(default)]

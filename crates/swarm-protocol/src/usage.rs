@@ -1,4 +1,4 @@
-//! Token usage of model calls.
+//! Token usage of model calls, and of their context window.
 
 use std::ops::AddAssign;
 
@@ -34,5 +34,21 @@ impl AddAssign for Usage {
         self.output_tokens += other.output_tokens;
         self.cache_read_input_tokens += other.cache_read_input_tokens;
         self.cache_creation_input_tokens += other.cache_creation_input_tokens;
+    }
+}
+
+/// Share of the context window that a conversation occupies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextUse {
+    /// Size of the conversation in tokens.
+    pub tokens: u64,
+    /// Size of the window in tokens.
+    pub window: u64,
+}
+
+impl ContextUse {
+    /// Returns the used share in percent.
+    pub fn percent(self) -> u64 {
+        self.tokens * 100 / self.window.max(1)
     }
 }

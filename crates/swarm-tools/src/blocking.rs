@@ -5,12 +5,9 @@ use crate::{ToolContext, ToolOutput};
 /// Runs `work` on the blocking pool. If the call is interrupted, the result is dropped.
 pub(crate) async fn run(
     ctx: &ToolContext,
-    work: impl FnOnce(&ToolContext) -> ToolOutput + Send + 'static,
-) -> ToolOutput {
+    work: impl FnOnce(&ToolContext) -> Result<ToolOutput, String> + Send + 'static,
+) -> Result<ToolOutput, String> {
     let inner = ctx.clone();
-    let task = tokio::task::spawn_blocking(move || work(&inner));
-    match task.await {
-        Ok(output) => output,
-        Err(error) => ToolOutput::error(format!("Internal error of the tool: {error}")),
-    }
+    let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+    done.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
 }

@@ -1,6 +1,5 @@
 //! Line counting.
 
-/// Counts the line ends.
 pub(crate) fn line_ends(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').count() - 1
 }

@@ -1,17 +1,19 @@
 //! Formatting of texts for one line of a pane.
 
+use swarm_protocol::shortened;
+
 /// Maximum length in characters.
 const MAX_CHARS: usize = 100;
 
 /// Formats a text on one line, without control or bidirectional characters, truncated at the end.
 pub fn one_line(text: &str) -> String {
-    shorten(&flat(text), |kept| format!("{kept}…"))
+    shortened(&flat(text), MAX_CHARS)
 }
 
 /// Formats the name of a tool and a path, truncated at the start of the path.
 pub(crate) fn with_path(tool: &str, path: &str) -> String {
     let path: String = flat(path).chars().rev().collect();
-    let path = shorten(&path, |kept| format!("{kept}…"));
+    let path = shortened(&path, MAX_CHARS);
     format!("{tool} {}", path.chars().rev().collect::<String>())
 }
 
@@ -21,13 +23,6 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
         format!("1 {what}")
     } else {
         format!("{count} {what}s")
-    }
-}
-
-fn shorten(text: &str, mark: impl Fn(&str) -> String) -> String {
-    match text.char_indices().nth(MAX_CHARS) {
-        None => text.to_owned(),
-        Some((at, _)) => mark(&text[..at]),
     }
 }
 

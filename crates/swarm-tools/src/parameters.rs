@@ -17,7 +17,7 @@ macro_rules! prompt {
             $name,
             ".md"
         ))
-        .trim_end()
+        .trim_ascii_end()
     };
 }
 

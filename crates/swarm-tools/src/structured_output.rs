@@ -1,13 +1,12 @@
 //! The `StructuredOutput` tool: the result of a run as JSON that matches a schema.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use boon::{CompileError, Compiler, SchemaIndex, Schemas};
 use parking_lot::Mutex;
 use serde_json::Value;
-use swarm_protocol::ToolKind;
+use swarm_protocol::{ToolKind, partial_debug};
 
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
@@ -37,14 +36,7 @@ struct State {
     attempts: u32,
 }
 
-impl fmt::Debug for RequiredOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequiredOutput")
-            .field("schema", &self.schema)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(RequiredOutput: schema, state);
 
 impl RequiredOutput {
     /// Parses a JSON schema (drafts 4 to 2020-12) of an object. Nothing is fetched for it.

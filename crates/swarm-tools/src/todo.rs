@@ -7,8 +7,8 @@ use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, prompt};
+use crate::parameters::parse;
+use crate::{ToolContext, ToolOutput, TypedTool, prompt};
 
 /// Maximum number of items that a pane shows.
 const MAX_SHOWN: usize = 8;
@@ -20,7 +20,7 @@ pub struct TodoWrite;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The complete list
     todos: Vec<Item>,
 }
@@ -57,26 +57,15 @@ impl Item {
 }
 
 #[async_trait]
-impl Tool for TodoWrite {
-    fn name(&self) -> &'static str {
-        "TodoWrite"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TodoWrite").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Own
-    }
+impl TypedTool for TodoWrite {
+    type Parameters = Parameters;
+    const NAME: &'static str = "TodoWrite";
+    const PROMPT: &'static str = prompt!("tools/TodoWrite");
+    const KIND: ToolKind = ToolKind::Own;
 
     fn one_line(&self, input: &Value) -> String {
         let Ok(items) = items(input) else {
-            return "TodoWrite".into();
+            return Self::NAME.into();
         };
         let now = items.iter().find(|item| item.status == Status::InProgress);
         let now = now.map_or(String::new(), |item| format!(": {}", item.active_form()));
@@ -94,23 +83,26 @@ impl Tool for TodoWrite {
         lines
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match items(&input) {
-            Ok(_) => ToolOutput::ok(
-                "The list is saved. Continue with the item in progress and keep the list up to date.",
-                "noted",
-            ),
-            Err(why) => ToolOutput::error(why),
+    async fn call(&self, input: Parameters, _ctx: &ToolContext) -> Result<ToolOutput, String> {
+        input.items()?;
+        Ok(ToolOutput::ok(
+            "The list is saved. Continue with the item in progress and keep the list up to date.",
+            "noted",
+        ))
+    }
+}
+
+impl Parameters {
+    fn items(self) -> Result<Vec<Item>, String> {
+        if (self.todos.iter()).any(|item| item.content.trim().is_empty()) {
+            return Err("TodoWrite: an item has no content.".into());
         }
+        Ok(self.todos)
     }
 }
 
 fn items(input: &Value) -> Result<Vec<Item>, String> {
-    let Parameters { todos } = parse("TodoWrite", input.clone())?;
-    if todos.iter().any(|item| item.content.trim().is_empty()) {
-        return Err("TodoWrite: an item has no content.".into());
-    }
-    Ok(todos)
+    parse(TodoWrite::NAME, input.clone()).and_then(Parameters::items)
 }
 
 fn progress(items: &[Item]) -> String {

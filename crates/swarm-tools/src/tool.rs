@@ -147,12 +147,8 @@ impl ToolOutput {
             one_line.push_str(" …");
         }
         Self {
-            content,
             is_error: true,
-            one_line,
-            attachments: Vec::new(),
-            detail: Vec::new(),
-            response: None,
+            ..Self::ok(content, one_line)
         }
     }
 

@@ -1,18 +1,15 @@
 //! The Write tool.
 
-use std::path::{Path, PathBuf};
-
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use swarm_protocol::ToolKind;
 
 use crate::detail::line_diff;
-use crate::files::{self, Freshness, Target, touched};
-use crate::one_line::{counted, with_path};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::files::{self, Freshness, Target};
+use crate::one_line::counted;
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Writes a whole file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +17,7 @@ pub struct Write;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// Absolute path of the file
     file_path: String,
     /// The new content
@@ -28,41 +25,19 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for Write {
-    fn name(&self) -> &'static str {
-        "Write"
-    }
+impl TypedTool for Write {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Write";
+    const PROMPT: &'static str = prompt!("tools/Write");
+    const KIND: ToolKind = ToolKind::Edit;
+    const PATH: Option<&'static str> = Some("file_path");
 
-    fn description(&self) -> String {
-        prompt!("tools/Write").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        with_path("Write", input["file_path"].as_str().unwrap_or_default())
-    }
-
-    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
-        touched(input, "file_path", cwd)
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            write(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| write(&input, ctx)).await
     }
 }
 
-fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("Write", input)?;
+fn write(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let target = Target::to_write(&input.file_path, ctx)?;
     let content = input.content.as_bytes();
     let given = target.given.display();

@@ -19,8 +19,8 @@ pub(crate) fn fit(text: &str, limit: usize, ellipsis: &str) -> String {
         Some(room) => (ellipsis, room),
         None => ("", limit),
     };
-    let golden = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    let end = golden
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends
         .take_while(|end| columns(&text[..*end]) <= room)
         .last()
         .unwrap_or(0);

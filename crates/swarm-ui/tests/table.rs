@@ -7,7 +7,7 @@ use swarm_ui::print::{Cell, Table};
 use unicode_width::UnicodeWidthStr;
 
 fn status() -> Table {
-    let mut table = Table::new(["NAME", "STATE", "TASK", "TOKENS"]).right(3);
+    let mut table = Table::new(["NAME", "STATE", "TASK", "TOKENS"]).right([3]);
     table.row(["explorer", "idle", "", "12.4k"].map(Cell::from));
     table.row(["テスター", "waiting-permission", "2 日本語のタスク", "930"].map(Cell::from));
     table.row([
@@ -99,7 +99,7 @@ proptest! {
         rows in prop::collection::vec(prop::collection::vec(cell_text(), 0..5), 0..5),
         width in 0_usize..60,
     ) {
-        let mut table = Table::new(["A", "LONGER", "C"]).right(1);
+        let mut table = Table::new(["A", "LONGER", "C"]).right([1]);
         for row in &rows {
             table.row(row.iter().map(Cell::from));
         }

@@ -38,7 +38,6 @@ pub(crate) fn missing_servers<'a>(
     servers_without_tools(definition, tool_names.iter().map(String::as_str))
 }
 
-/// Returns the description of the tool.
 pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
     let context = if forks {
         prompt!("tools/Agent-context-fork")

@@ -5,6 +5,7 @@ use std::time::Duration;
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
+use crate::or_never;
 use crate::subagent::{Link, Parent, SubAgents, completed, launched};
 
 /// Waits until a sub-agent has ended or has moved to the background.
@@ -15,12 +16,7 @@ pub(super) async fn wait(
     cancel: &CancellationToken,
 ) -> ToolOutput {
     let limits = agents.limits();
-    let too_long = async {
-        match limits.background_after() {
-            Some(after) => tokio::time::sleep(after).await,
-            None => std::future::pending::<()>().await,
-        }
-    };
+    let too_long = or_never(limits.background_after().map(tokio::time::sleep));
     tokio::pin!(too_long);
     let mut waits = true;
     loop {

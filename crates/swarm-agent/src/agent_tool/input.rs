@@ -12,7 +12,6 @@ use swarm_tools::{parse, schema};
 use crate::coordinator::{WORKER, refuse_delegated_understanding};
 use crate::fork::FORK;
 
-/// Parameters of a call.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

@@ -80,6 +80,7 @@ impl Tool for SkillCall {
         if let Some(model) = &skill.model {
             call["model"] = json!(model);
         }
-        self.agents.start(call, granted, ctx).await
+        let started = self.agents.start(call, granted, ctx).await;
+        started.unwrap_or_else(ToolOutput::error)
     }
 }

@@ -14,10 +14,9 @@ use super::foreground;
 use super::fork::reject_overrides;
 use super::input::{Input, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
-use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
+use crate::subagent::{CallSettings, Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, Teammates};
 
-/// Aliases of the tool.
 const ALIASES: &[&str] = &["Task"];
 
 /// The tool `Agent`, with the parameters of Claude Code's. Each agent has its own instance, which
@@ -30,7 +29,6 @@ pub struct AgentTool {
 }
 
 impl AgentTool {
-    /// Name of the tool.
     pub(crate) const NAME: &'static str = "Agent";
 
     /// The type of an agent if the call names none.
@@ -55,39 +53,35 @@ impl AgentTool {
         agents.is_some_and(|agents| agents.coordinates())
     }
 
-    /// Returns whether `name` is a name of this tool.
     pub(crate) fn is_called(name: &str) -> bool {
         name == Self::NAME || ALIASES.contains(&name)
     }
 
-    async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
+    async fn teammate(
+        &self,
+        name: &str,
+        input: Input,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, String> {
         let wanted = input.subagent_type.as_deref().unwrap_or(Self::GENERAL);
         // Types are matched case-insensitively; rules use the name in the definition.
         let agents = self.agents.upgrade();
         let found = agents
             .as_ref()
             .and_then(|agents| agents.catalog().find(wanted));
-        let wanted = found.map_or(wanted, |found| found.name.as_str());
-        if let Err(why) = refuse_denied(&self.parent, wanted) {
-            return ToolOutput::error(why);
-        }
-        if let Some(agents) = self.agents.upgrade()
-            && let Some(wanted) = &input.subagent_type
-            && let Some(definition) = agents.catalog().find(wanted)
-            && let Err(why) = agents
-                .require_servers(&self.parent, definition, &ctx.cancel)
-                .await
+        refuse_denied(
+            &self.parent,
+            found.map_or(wanted, |found| found.name.as_str()),
+        )?;
+        if let Some(agents) = &agents
+            && let Some(found) = found.filter(|_| input.subagent_type.is_some())
         {
-            return ToolOutput::error(why);
+            agents
+                .require_servers(&self.parent, found, &ctx.cancel)
+                .await?;
         }
-        let request = match spawn_request(name, input, ctx) {
-            Ok(request) => request,
-            Err(why) => return ToolOutput::error(why),
-        };
-        match self.spawner.spawn(request).await {
-            Ok(spawned) => report(&spawned),
-            Err(why) => ToolOutput::error(why),
-        }
+        let request = spawn_request(name, input, ctx)?;
+        Ok(report(&self.spawner.spawn(request).await?))
     }
 
     async fn sub_agent(
@@ -131,17 +125,19 @@ impl AgentTool {
             origin,
             name: name.map(|name| name.to_string()),
             description: input.description,
-            model: input.model,
-            effort: input.effort,
-            mode: input.mode,
             granted,
             background,
-            cwd: match input.cwd {
-                Some(cwd) => Some(self.directory(&cwd, ctx)?),
-                None => None,
+            settings: CallSettings {
+                tool_use_id: ctx.tool_use_id.clone(),
+                model: input.model,
+                mode: input.mode,
+                effort: input.effort,
+                cwd: match input.cwd {
+                    Some(cwd) => Some(self.directory(&cwd, ctx)?),
+                    None => None,
+                },
+                isolation: input.isolation.or(definition.isolation),
             },
-            isolation: input.isolation.or(definition.isolation),
-            tool_use_id: ctx.tool_use_id.clone(),
             definition,
         };
         let record = agents.start(&self.parent, request, &ctx.cancel).await?;
@@ -158,23 +154,15 @@ impl AgentTool {
         input: Value,
         granted: RuleSet,
         ctx: &ToolContext,
-    ) -> ToolOutput {
-        let input = Input::read(input);
-        let input = if self.coordinates() {
-            input.and_then(Input::for_worker)
-        } else {
-            input
-        };
-        let input = match input {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
-            return self.teammate(&name, input, ctx).await;
+    ) -> Result<ToolOutput, String> {
+        let mut input = Input::read(input)?;
+        if self.coordinates() {
+            input = input.for_worker()?;
         }
-        self.sub_agent(input, granted, ctx)
-            .await
-            .unwrap_or_else(ToolOutput::error)
+        match input.name.clone() {
+            Some(name) if !input.is_named_sub_agent() => self.teammate(&name, input, ctx).await,
+            _ => self.sub_agent(input, granted, ctx).await,
+        }
     }
 
     /// Returns the working directory of a sub-agent with symbolic links resolved. It must be inside
@@ -287,7 +275,8 @@ impl Tool for AgentTool {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        self.start(input, RuleSet::default(), ctx).await
+        let started = self.start(input, RuleSet::default(), ctx).await;
+        started.unwrap_or_else(ToolOutput::error)
     }
 }
 

@@ -4,12 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_model::{Role, StoredBlock, StoredMessage};
 use swarm_protocol::defang;
 use swarm_tools::{Tool, ToolContext};
 
 use super::Recent;
-use crate::fork::opens_fork;
 
 /// Most files to attach.
 const FILES: usize = 5;
@@ -63,15 +61,6 @@ pub(super) async fn files(
         attached.push(reminder(&title, &output.content));
     }
     attached
-}
-
-/// Returns the directive of a fork. Without it the model would not know that it is a fork.
-pub(super) fn directive(conversation: &[Arc<StoredMessage>]) -> Option<StoredBlock> {
-    let users = conversation
-        .iter()
-        .filter(|message| message.role == Role::User);
-    let mut blocks = users.flat_map(|message| &message.blocks);
-    blocks.find(|block| opens_fork(block)).cloned()
 }
 
 fn reminder(title: &str, text: &str) -> String {

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use swarm_model::{StoredBlock, StoredMessage};
-use swarm_protocol::AgentEvent;
 
 use super::meter::{BYTES_A_TOKEN, block_size};
 use super::run::TAIL;
 use super::tail::beginning;
 use crate::history::CLEARED;
-use crate::transcript::{Clearing, Entry};
+use crate::transcript::{Clearing, CompactTrigger, Entry};
 use crate::{AgentError, Session};
 
 /// Results up to this many bytes are kept: the placeholder would hardly be shorter.
@@ -36,13 +35,15 @@ impl Session {
         }
         let count = calls.len();
         let cleared = Clearing {
-            calls,
+            trigger: CompactTrigger::Auto.word().to_owned(),
             pre_tokens: self.meter.tokens(),
-            saved,
+            tokens_saved: saved,
+            calls,
+            ..Clearing::default()
         };
         self.append(Entry::Cleared(cleared))?;
         let line = format!("cleared {count} old tool results, about {saved} tokens");
-        self.emit(AgentEvent::Notice { line });
+        self.notice(line);
         Ok(true)
     }
 }

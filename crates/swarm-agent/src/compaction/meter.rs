@@ -27,7 +27,6 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Returns the tokens of the conversation.
     pub(crate) fn tokens(&self) -> u64 {
         self.counted + self.added / BYTES_A_TOKEN
     }
@@ -53,7 +52,7 @@ impl Meter {
                     .sum();
             }
             Entry::Cleared(cleared) => {
-                let left = self.tokens().saturating_sub(cleared.saved);
+                let left = self.tokens().saturating_sub(cleared.tokens_saved);
                 (self.counted, self.added) = (left, 0);
             }
             Entry::Rewound(rewind) => self.added += content_size(&rewind.mail),

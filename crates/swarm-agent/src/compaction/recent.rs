@@ -16,9 +16,9 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Records a call of the agent.
-    pub(crate) fn record(&mut self, call: &ContentBlock) {
-        let ContentBlock::ToolUse { name, input, .. } = call else {
+    /// Records a block of the agent, if it is a call.
+    pub(crate) fn record(&mut self, block: &ContentBlock) {
+        let ContentBlock::ToolUse { name, input, .. } = block else {
             return;
         };
         match name.as_str() {
@@ -50,7 +50,6 @@ impl Recent {
         self.files.iter().rev().map(String::as_str)
     }
 
-    /// Returns the latest plan.
     pub(super) fn plan(&self) -> Option<&str> {
         self.plan.as_deref()
     }

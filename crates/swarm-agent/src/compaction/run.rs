@@ -14,6 +14,7 @@ use super::meter::{BYTES_A_TOKEN, size};
 use super::pictures::within_limits;
 use super::shorten::{last_of, with_short_results};
 use super::{attach, summary, tail};
+use crate::fork::fork_opening;
 use crate::instructions::Instructions;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
 use crate::{AgentError, Session, TurnSignals, hook_context};
@@ -341,25 +342,18 @@ impl Session {
             tail = with_short_results(&tail, usize::MAX);
         }
         let (news, instructions) = self.fresh_instructions();
-        let mut blocks: Vec<StoredBlock> = Vec::new();
-        let mut say = |text: String| blocks.push(StoredBlock::from(&ContentBlock::text(text)));
-        news.into_iter().for_each(&mut say);
-        self.session_hooks(signals)
-            .await
-            .into_iter()
-            .for_each(&mut say);
-        say(summary::framed(summary, self.transcript().path()));
-        attach::notes(&self.recent).into_iter().for_each(&mut say);
         let brief = self.parts.brief.as_ref().and_then(|brief| brief.brief());
-        brief
-            .map(|brief| attach::team(&brief))
+        let texts = news
             .into_iter()
-            .for_each(&mut say);
-        let files = self.recent_files(&tail::files_read(&tail), for_files).await;
-        files.into_iter().for_each(&mut say);
-        if let Some(directive) = attach::directive(whole) {
-            blocks.insert(0, directive);
-        }
+            .chain(self.session_hooks(signals).await)
+            .chain([summary::framed(summary, self.transcript().path())])
+            .chain(attach::notes(&self.recent))
+            .chain(brief.map(|brief| attach::team(&brief)))
+            .chain(self.recent_files(&tail::files_read(&tail), for_files).await);
+        let texts = texts.map(|text| StoredBlock::from(&ContentBlock::text(text)));
+        // Without its directive the model would not know that it is a fork.
+        let directive = fork_opening(whole).cloned().into_iter();
+        let blocks = directive.chain(texts).collect();
         let first = Arc::new(StoredMessage {
             role: Role::User,
             blocks,
@@ -392,8 +386,7 @@ impl Session {
     }
 
     async fn recent_files(&self, shown: &[String], bytes: u64) -> Vec<String> {
-        let mut tools = self.parts.tools.iter();
-        let Some(read) = tools.find(|tool| tool.name() == "Read") else {
+        let Some(read) = self.parts.tool("Read") else {
             return Vec::new();
         };
         let context = self.call_context();

@@ -8,7 +8,6 @@ use super::meter::size;
 use super::pictures::{has_images, without_images};
 use crate::limits::cut;
 
-/// Replaces the omitted beginning of a conversation.
 const OMITTED: &str =
     "[The beginning of this conversation is omitted here because it is too long for one request.]";
 

@@ -7,10 +7,8 @@ use swarm_model::{Message, ModelResponse, StopReason, StoredMessage};
 use swarm_protocol::defang;
 use swarm_tools::prompt;
 
-/// Precedes the summary.
 const BEFORE: &str = "The conversation so far was replaced by a summary, to make room in the context window. You wrote it yourself:";
 
-/// Follows the summary.
 const AFTER: &str = "Continue from there without comment, as if the conversation had not been interrupted. What you did before is done: do not start it again. The complete conversation is in";
 
 /// Returns the request for a summary of at most `words` words.

@@ -1,11 +1,10 @@
 //! The environment of one agent, saved next to its transcript.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_os::{read_optional, replace_passing};
-use swarm_protocol::Clock;
+use swarm_protocol::{Clock, partial_debug};
 
 use super::section::{EnvironmentFact, PromptEnvironment, changeable};
 
@@ -59,10 +58,4 @@ impl AgentEnvironment {
     }
 }
 
-impl fmt::Debug for AgentEnvironment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentEnvironment")
-            .field("cwd", &self.cwd)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(AgentEnvironment: cwd);

@@ -1,6 +1,5 @@
 //! The environment section of a system prompt.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{UnixMs, defang};
@@ -44,14 +43,12 @@ pub struct PromptEnvironment<'a> {
 }
 
 impl PromptEnvironment<'_> {
-    /// Returns the section.
     pub(super) fn section(&self) -> String {
-        let mut text = "# Environment\n\nThe state when the conversation began; changes are announced in messages.\n"
-            .to_owned();
-        let mut line = |label: &str, value: &str| {
-            // Writing into a String cannot fail.
-            let _infallible = writeln!(text, "{label}: {value}");
-        };
+        let mut lines = vec![
+            "# Environment\n\nThe state when the conversation began; changes are announced in messages."
+                .to_owned(),
+        ];
+        let mut line = |label: &str, value: &str| lines.push(format!("{label}: {value}"));
         for fact in changeable(self.cwd, self.model, self.now) {
             line(fact.label, &fact.value);
         }
@@ -77,9 +74,8 @@ impl PromptEnvironment<'_> {
             }
             _ => line("Shell", "bash"),
         }
-        text.push_str(&self.repository());
-        text.truncate(text.trim_end().len());
-        text
+        lines.push(self.repository());
+        lines.join("\n").trim_end().to_owned()
     }
 
     /// Describes the checkout. Lines that git or authors of commits wrote are indented by two
@@ -140,6 +136,23 @@ pub(super) fn changeable(cwd: &Path, model: &str, now: UnixMs) -> Vec<Environmen
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     defang(&words.join(" "))
+}
+
+/// One line of an environment section, such as the branch or the members of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentFact {
+    /// Name of the fact.
+    pub(super) label: &'static str,
+    /// Value in a single line.
+    pub(super) value: String,
+}
+
+impl EnvironmentFact {
+    /// Creates a fact. White space in the value becomes single spaces.
+    pub fn new(label: &'static str, value: &str) -> Self {
+        let value = one_line(value);
+        Self { label, value }
+    }
 }
 
 #[cfg(test)]
@@ -225,22 +238,5 @@ mod tests {
             !text.contains("Status:") && !text.contains("Main branch:"),
             "{text}"
         );
-    }
-}
-
-/// One line of an environment section, such as the branch or the members of a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnvironmentFact {
-    /// Name of the fact.
-    pub(super) label: &'static str,
-    /// Value in a single line.
-    pub(super) value: String,
-}
-
-impl EnvironmentFact {
-    /// Creates a fact. White space in the value becomes single spaces.
-    pub fn new(label: &'static str, value: &str) -> Self {
-        let value = one_line(value);
-        Self { label, value }
     }
 }

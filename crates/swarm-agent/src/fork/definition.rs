@@ -2,7 +2,6 @@
 
 use swarm_permissions::AgentDefinition;
 
-/// The agent type of a fork.
 pub(crate) const FORK: &str = "fork";
 
 /// Most model requests in one turn of a fork, as in Claude Code.

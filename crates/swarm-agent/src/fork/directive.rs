@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, Role, StoredBlock, StoredMessage};
+use swarm_model::{StoredBlock, StoredMessage};
 use swarm_tools::prompt;
+
+use crate::history::user_texts;
 
 /// The start of every fork's first text, by which a fork is recognized. From Claude Code.
 const OPENING: &str = "<fork-boilerplate>";
@@ -19,23 +21,15 @@ pub(crate) fn directive(work: &str) -> String {
     )
 }
 
-/// Returns whether a conversation is a fork's, which means that it contains the rules.
-pub(crate) fn is_inside(conversation: &[Arc<StoredMessage>]) -> bool {
-    let users = conversation
-        .iter()
-        .filter(|message| message.role == Role::User);
-    users.flat_map(|message| &message.blocks).any(opens_fork)
-}
-
-/// Returns whether a block is the first text of a fork.
-pub(crate) fn opens_fork(block: &StoredBlock) -> bool {
+/// Returns the first text in the conversation of a fork; `None` in other conversations.
+pub(crate) fn fork_opening(conversation: &[Arc<StoredMessage>]) -> Option<&StoredBlock> {
     // JSON does not escape any character of the opening.
-    block.kind() == BlockKind::Text && block.json().contains(OPENING)
+    user_texts(conversation).find(|block| block.json().contains(OPENING))
 }
 
 #[cfg(test)]
 mod tests {
-    use swarm_model::{ContentBlock, Message};
+    use swarm_model::{ContentBlock, Message, Role};
 
     use super::*;
 
@@ -49,7 +43,7 @@ mod tests {
         );
         let stored = |message: Message| Arc::new(StoredMessage::from(message));
         let fork = ["hi", &text].map(|said| stored(Message::user_text(said)));
-        assert!(is_inside(&fork));
+        assert!(fork_opening(&fork).is_some());
         let quoted = ContentBlock::ToolResult {
             tool_use_id: "a".into(),
             content: text.clone(),
@@ -61,7 +55,7 @@ mod tests {
         };
         let talker = Message::assistant(vec![ContentBlock::text(text)]);
         assert!(
-            !is_inside(&[stored(reader), stored(talker)]),
+            fork_opening(&[stored(reader), stored(talker)]).is_none(),
             "results and responses are not directives"
         );
     }

@@ -10,7 +10,7 @@ mod inherit;
 mod point;
 
 pub(crate) use definition::{FORK, fork_definition};
-pub(crate) use directive::{directive, is_inside, opens_fork};
+pub(crate) use directive::{directive, fork_opening};
 pub(crate) use head::Head;
 pub(crate) use inherit::inherited;
 pub use point::ForkPoint;

@@ -11,6 +11,13 @@ use crate::transcript::{Entry, TurnEnd};
 /// Placeholder of a cleared result. From Claude Code.
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
+/// Returns the text blocks of user messages, oldest first.
+pub(crate) fn user_texts(messages: &[Arc<StoredMessage>]) -> impl Iterator<Item = &StoredBlock> {
+    let users = messages.iter().filter(|message| message.role == Role::User);
+    let blocks = users.flat_map(|message| &message.blocks);
+    blocks.filter(|block| block.kind() == BlockKind::Text)
+}
+
 /// The messages in order. Consecutive lines of one role form one message. Input after a turn that
 /// ended without a response is the exception: it starts a new message. The history only grows,
 /// until a compaction replaces it.
@@ -18,14 +25,12 @@ pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 pub(crate) struct History {
     /// Everything before the last message in the form that is sent; it does not change any more.
     sent: Valid,
-    /// The message before the last.
     previous: Option<Arc<StoredMessage>>,
     last: Option<Arc<StoredMessage>>,
     /// The user message at the end has neither a response nor the end of a turn.
     open: bool,
     /// The next line starts a new message, even with the same role.
     separate: bool,
-    /// Where the blocks are stored.
     arena: BlockArena,
 }
 
@@ -75,30 +80,20 @@ impl History {
         }
     }
 
-    /// Returns whether the conversation is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// Returns whether a user message contains a text.
     pub(crate) fn contains_user_text(&self, text: &str) -> bool {
         let json = serde_json::Value::from(text).to_string();
         let written = &json[1..json.len() - 1];
-        let messages = self.for_model();
-        let mut told = messages.iter().filter(|said| said.role == Role::User);
-        told.any(|said| {
-            let mut texts = said.blocks.iter();
-            texts.any(|block| block.kind() == BlockKind::Text && block.json().contains(written))
-        })
+        user_texts(&self.for_model()).any(|block| block.json().contains(written))
     }
 
     /// Returns the texts of user messages that start with `beginning`, oldest first.
     pub(crate) fn texts_from(&self, beginning: &str) -> Vec<String> {
         let messages = self.for_model();
-        let told = messages.iter().filter(|said| said.role == Role::User);
-        let texts = told.flat_map(|said| &said.blocks);
-        let texts = texts.filter(|block| block.kind() == BlockKind::Text);
-        let texts = texts.filter_map(|block| match block.block() {
+        let texts = user_texts(&messages).filter_map(|block| match block.block() {
             ContentBlock::Text { text } if text.starts_with(beginning) => Some(text),
             _ => None,
         });
@@ -129,7 +124,6 @@ impl History {
         texts.collect()
     }
 
-    /// Returns whether there is a response of the model.
     pub(crate) fn has_answer(&self) -> bool {
         let last = self.last.as_ref();
         self.previous.is_some() || last.is_some_and(|last| last.role == Role::Assistant)

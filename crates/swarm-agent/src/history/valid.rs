@@ -13,7 +13,6 @@ pub(crate) const INTERRUPTED: &str = "The call was interrupted before its result
 /// Precedes a result whose call was lost.
 const ORPHAN: &str = "[Result of an earlier tool call that is no longer part of this conversation]";
 
-/// Replaces the lost beginning of a conversation.
 const LOST_BEGINNING: &str = "[The beginning of this conversation is lost]";
 
 /// Returns an error result with the reason for the failure.
@@ -59,20 +58,16 @@ pub(super) struct Valid {
 }
 
 impl Valid {
-    /// Adds the next message.
     pub(super) fn take(&mut self, message: &Arc<StoredMessage>) {
         // Two separate user messages stay separate, unless the assistant message between them was
         // dropped as empty.
         let separate = message.role == Role::User && self.last_role == Some(Role::User);
         self.last_role = Some(message.role);
-        let calls = match message.role {
-            Role::User => std::mem::take(&mut self.calls),
-            Role::Assistant => Vec::new(),
-        };
-        self.calls.extend(match message.role {
-            Role::User => Vec::new(),
-            Role::Assistant => call_ids(&message.blocks).cloned().collect(),
-        });
+        let mut calls = Vec::new();
+        match message.role {
+            Role::User => calls = std::mem::take(&mut self.calls),
+            Role::Assistant => self.calls.extend(call_ids(&message.blocks).cloned()),
+        }
         if is_valid(message, &calls) {
             return self.push(Arc::clone(message), separate);
         }

@@ -1,7 +1,6 @@
 //! The instructions that an agent's conversation contains, and announcements of changes.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +9,9 @@ use swarm_protocol::defang;
 
 use super::file::{InstructionFile, InstructionSources};
 use super::layers::Repository;
-use super::load::LoadedInstructions;
 use super::loaded::LoadedFile;
 use super::probe::Probes;
+use super::reader::LoadedInstructions;
 
 const FIRST: &str = "Instructions of the user and of the project follow, from the general to the specific. They take \
                      precedence over your default behavior: follow them exactly. If two of them contradict each \
@@ -277,17 +276,12 @@ fn section(file: &InstructionFile) -> String {
 }
 
 fn reminder(heading: &str, files: &[InstructionFile], gone: &[PathBuf]) -> String {
-    let mut text = format!("<system-reminder>\n{heading}\n");
-    for file in files {
-        text.push('\n');
-        text.push_str(&section(file));
-    }
-    for path in gone {
-        // Writing into a String cannot fail.
-        _ = write!(text, "\n{} no longer applies.\n", path.display());
-    }
-    text.push_str("</system-reminder>");
-    text
+    let gone = gone
+        .iter()
+        .map(|path| format!("{} no longer applies.\n", path.display()));
+    let parts: Vec<String> = files.iter().map(section).chain(gone).collect();
+    let parts = parts.join("\n");
+    format!("<system-reminder>\n{heading}\n\n{parts}</system-reminder>")
 }
 
 /// Returns a notice for the person.

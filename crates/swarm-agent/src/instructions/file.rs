@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use swarm_permissions::{InstructionSettings, ReadFilter};
+use swarm_protocol::named_enum;
 
 /// The sources of instruction files.
 #[derive(Debug, Clone)]
@@ -20,31 +21,21 @@ pub struct InstructionSources {
     pub unreadable: ReadFilter,
 }
 
-/// The author of an instruction file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InstructionKind {
-    /// The machine's administrator.
-    Managed,
-    /// The user, for all projects.
-    User,
-    /// The project, for all contributors.
-    Project,
-    /// The user, for this project.
-    Local,
+named_enum! {
+    /// The author of an instruction file.
+    pub enum InstructionKind {
+        /// The machine's administrator.
+        Managed = "managed",
+        /// The user, for all projects.
+        User = "user",
+        /// The project, for all contributors.
+        Project = "project",
+        /// The user, for this project.
+        Local = "local",
+    }
 }
 
 impl InstructionKind {
-    /// Returns the name in tables and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Managed => "managed",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Local => "local",
-        }
-    }
-
     /// Returns the description of such a file for a model.
     pub(super) fn description(self) -> &'static str {
         match self {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use swarm_permissions::RuleFile;
 
-use super::file::{InstructionFile, InstructionKind, InstructionSources};
+use super::file::{InstructionKind, InstructionSources};
 use super::layers::{Layer, Repository};
 use super::probe::Probes;
-use super::reader::Reader;
+use super::reader::{LoadedInstructions, Reader};
 
 /// The administrator's file, as in Claude Code.
 pub const MANAGED_INSTRUCTIONS: &str = "/etc/claude-code/CLAUDE.md";
@@ -18,32 +18,20 @@ pub const MANAGED_INSTRUCTIONS: &str = "/etc/claude-code/CLAUDE.md";
 /// Most levels of directories below `rules`.
 const RULE_DEPTH: usize = 8;
 
-/// The instruction files of a working directory.
-#[derive(Debug, Default)]
-pub struct LoadedInstructions {
-    /// Files that always apply, in the order in which a model reads them.
-    pub files: Vec<InstructionFile>,
-    /// Rules that apply once a matching file is touched.
-    pub conditional: Vec<InstructionFile>,
-    /// Files that were not read, each with the reason.
-    pub problems: Vec<String>,
-    pub(super) probes: Probes,
-}
-
 impl LoadedInstructions {
     /// Loads all instruction files for an agent that works in `cwd`.
     pub fn load(sources: &InstructionSources, cwd: &Path) -> Self {
         let repository = Repository::around(cwd);
         let layers = repository.layers(cwd);
-        let mut loader = Loader::new(sources, &repository, HashSet::new());
-        loader.loaded.problems = sources.settings.problems();
-        loader.file(&sources.managed, InstructionKind::Managed);
-        loader.file(&sources.root.join("CLAUDE.md"), InstructionKind::User);
-        loader.rules(&sources.root.join("rules"), InstructionKind::User);
+        let mut reader = Reader::new(sources, &repository, HashSet::new());
+        reader.loaded.problems = sources.settings.problems();
+        reader.load_file(&sources.managed, InstructionKind::Managed);
+        reader.load_file(&sources.root.join("CLAUDE.md"), InstructionKind::User);
+        reader.load_rules(&sources.root.join("rules"), InstructionKind::User);
         for layer in &layers {
-            loader.directory(layer);
+            reader.load_directory(layer);
         }
-        loader.finish()
+        reader.loaded
     }
 
     /// Loads the files of directories outside the path to the working directory, except known files
@@ -54,82 +42,59 @@ impl LoadedInstructions {
         dirs: &[PathBuf],
         known: HashSet<PathBuf>,
     ) -> Self {
-        let mut loader = Loader::new(sources, repository, known);
+        let mut reader = Reader::new(sources, repository, known);
         for dir in dirs {
-            loader.directory(&repository.layer(dir));
+            reader.load_directory(&repository.layer(dir));
         }
-        loader.finish()
+        reader.loaded
     }
 }
 
-struct Loader<'a> {
-    reader: Reader<'a>,
-    loaded: LoadedInstructions,
-}
-
-impl<'a> Loader<'a> {
-    fn new(
-        sources: &'a InstructionSources,
-        repository: &'a Repository,
-        seen: HashSet<PathBuf>,
-    ) -> Self {
-        Self {
-            reader: Reader {
-                sources,
-                repository,
-                seen,
-                total: 0,
-                probes: Probes::default(),
-                problems: Vec::new(),
-            },
-            loaded: LoadedInstructions::default(),
-        }
-    }
-
+impl Reader<'_> {
     /// Loads the files of one directory, its private file last.
-    fn directory(&mut self, layer: &Layer) {
-        let names = &self.reader.sources.settings.files;
+    fn load_directory(&mut self, layer: &Layer) {
+        let names = &self.sources.settings.files;
         let mut found = false;
         for name in names {
-            found = found || self.file_of(layer, Path::new(name), InstructionKind::Project);
+            found = found || self.load_either(layer, Path::new(name), InstructionKind::Project);
         }
         let own = Path::new(".claude");
-        self.file_of(layer, &own.join("CLAUDE.md"), InstructionKind::Project);
+        self.load_either(layer, &own.join("CLAUDE.md"), InstructionKind::Project);
         let rules = own.join("rules");
         for dir in [Some(&layer.dir), layer.main.as_ref()]
             .into_iter()
             .flatten()
         {
-            if self.rules(&dir.join(&rules), InstructionKind::Project) {
+            if self.load_rules(&dir.join(&rules), InstructionKind::Project) {
                 break;
             }
         }
-        self.file_of(layer, Path::new("CLAUDE.local.md"), InstructionKind::Local);
+        self.load_either(layer, Path::new("CLAUDE.local.md"), InstructionKind::Local);
     }
 
     /// Reads a file of a directory, or its counterpart in the main checkout if only that exists.
     /// Returns whether one exists.
-    fn file_of(&mut self, layer: &Layer, name: &Path, kind: InstructionKind) -> bool {
-        if self.file(&layer.dir.join(name), kind) {
+    fn load_either(&mut self, layer: &Layer, name: &Path, kind: InstructionKind) -> bool {
+        if self.load_file(&layer.dir.join(name), kind) {
             return true;
         }
         let main = layer.main.as_ref().map(|main| main.join(name));
-        main.is_some_and(|main| self.file(&main, kind))
+        main.is_some_and(|main| self.load_file(&main, kind))
     }
 
     /// Reads a file. Returns whether it exists.
-    fn file(&mut self, path: &Path, kind: InstructionKind) -> bool {
-        let files = self.reader.read(path, kind);
+    fn load_file(&mut self, path: &Path, kind: InstructionKind) -> bool {
+        let files = self.read(path, kind);
         self.loaded.files.extend(files);
         path.is_file()
     }
 
     /// Reads the rules below a directory. Returns whether it exists.
-    fn rules(&mut self, dir: &Path, kind: InstructionKind) -> bool {
+    fn load_rules(&mut self, dir: &Path, kind: InstructionKind) -> bool {
         let mut paths = Vec::new();
-        markdown_below(dir, RULE_DEPTH, &mut self.reader.probes, &mut paths);
+        markdown_below(dir, RULE_DEPTH, &mut self.loaded.probes, &mut paths);
         for path in paths {
-            let mut files = self.reader.read(&path, kind);
+            let mut files = self.read(&path, kind);
             let Some(first) = files.first_mut() else {
                 continue;
             };
@@ -145,12 +110,6 @@ impl<'a> Loader<'a> {
             }
         }
         dir.is_dir()
-    }
-
-    fn finish(mut self) -> LoadedInstructions {
-        self.loaded.problems.append(&mut self.reader.problems);
-        self.loaded.probes = self.reader.probes;
-        self.loaded
     }
 }
 

@@ -10,11 +10,8 @@ use super::file::{InstructionFile, InstructionKind};
 /// `InstructionsLoaded`, plus `change`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoadedFile {
-    path: PathBuf,
-    kind: InstructionKind,
+    file: InstructionFile,
     reason: &'static str,
-    globs: Vec<String>,
-    imported_by: Option<PathBuf>,
     /// The touched file that caused the load.
     trigger: Option<PathBuf>,
 }
@@ -24,11 +21,8 @@ impl LoadedFile {
     pub(super) fn new(file: &InstructionFile, reason: &'static str) -> Self {
         let imported = file.imported_by.is_some();
         Self {
-            path: file.path.clone(),
-            kind: file.kind,
+            file: file.clone(),
             reason: if imported { "include" } else { reason },
-            globs: file.paths.clone(),
-            imported_by: file.imported_by.clone(),
             trigger: None,
         }
     }
@@ -59,8 +53,8 @@ impl LoadedFile {
     /// Returns the fields of the hook event.
     pub(crate) fn fields(&self) -> Value {
         let mut fields = json!({
-            "file_path": self.path,
-            "memory_type": match self.kind {
+            "file_path": self.file.path,
+            "memory_type": match self.file.kind {
                 InstructionKind::Managed => "Managed",
                 InstructionKind::User => "User",
                 InstructionKind::Project => "Project",
@@ -68,13 +62,13 @@ impl LoadedFile {
             },
             "load_reason": self.reason,
         });
-        if !self.globs.is_empty() {
-            fields["globs"] = json!(self.globs);
+        if !self.file.paths.is_empty() {
+            fields["globs"] = json!(self.file.paths);
         }
         if let Some(trigger) = &self.trigger {
             fields["trigger_file_path"] = json!(trigger);
         }
-        if let Some(parent) = &self.imported_by {
+        if let Some(parent) = &self.file.imported_by {
             fields["parent_file_path"] = json!(parent);
         }
         fields

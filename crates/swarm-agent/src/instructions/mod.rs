@@ -11,7 +11,8 @@ mod reader;
 
 pub(crate) use announce::{Instructions, News};
 pub use file::{InstructionFile, InstructionKind, InstructionSources};
-pub use load::{LoadedInstructions, MANAGED_INSTRUCTIONS};
+pub use load::MANAGED_INSTRUCTIONS;
+pub use reader::LoadedInstructions;
 
 #[cfg(test)]
 mod tests;

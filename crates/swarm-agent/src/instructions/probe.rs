@@ -17,7 +17,6 @@ impl Probes {
         self.0.push((path.to_owned(), file_state(path)));
     }
 
-    /// Returns whether any path has changed.
     pub(super) fn changed(&self) -> bool {
         self.0
             .iter()

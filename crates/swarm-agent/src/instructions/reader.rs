@@ -21,20 +21,45 @@ const MAX_TOTAL: u64 = 1024 * 1024;
 /// Most levels of imports, as in Claude Code.
 const MAX_DEPTH: usize = 5;
 
+/// The instruction files of a working directory.
+#[derive(Debug, Default)]
+pub struct LoadedInstructions {
+    /// Files that always apply, in the order in which a model reads them.
+    pub files: Vec<InstructionFile>,
+    /// Rules that apply once a matching file is touched.
+    pub conditional: Vec<InstructionFile>,
+    /// Files that were not read, each with the reason.
+    pub problems: Vec<String>,
+    pub(super) probes: Probes,
+}
+
 /// Reads each file at most once.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     pub(super) sources: &'a InstructionSources,
-    pub(super) repository: &'a Repository,
+    repository: &'a Repository,
     /// Canonical paths of the files read so far.
-    pub(super) seen: HashSet<PathBuf>,
+    seen: HashSet<PathBuf>,
     /// Bytes read so far.
-    pub(super) total: u64,
-    pub(super) probes: Probes,
-    pub(super) problems: Vec<String>,
+    total: u64,
+    pub(super) loaded: LoadedInstructions,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        sources: &'a InstructionSources,
+        repository: &'a Repository,
+        seen: HashSet<PathBuf>,
+    ) -> Self {
+        Self {
+            sources,
+            repository,
+            seen,
+            total: 0,
+            loaded: LoadedInstructions::default(),
+        }
+    }
+
     /// Reads a file followed by its imports. Returns nothing if the file does not exist, is
     /// excluded, or was read before.
     pub(super) fn read(&mut self, path: &Path, kind: InstructionKind) -> Vec<InstructionFile> {
@@ -50,7 +75,7 @@ impl Reader<'_> {
         imported_by: Option<&Path>,
         files: &mut Vec<InstructionFile>,
     ) {
-        self.probes.add(path);
+        self.loaded.probes.add(path);
         let Some(text) = self.text(path, kind, imported_by) else {
             return;
         };
@@ -73,8 +98,8 @@ impl Reader<'_> {
         for import in imported {
             let target = self.resolve(&import, path);
             if !target.exists() && is_explicit(&import) {
-                self.probes.add(&target);
-                self.problems.push(format!(
+                self.loaded.probes.add(&target);
+                self.loaded.problems.push(format!(
                     "{} imports {import}, which does not exist",
                     path.display()
                 ));
@@ -170,7 +195,8 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: &str) {
-        self.problems.push(format!("{} {what}", path.display()));
+        let problem = format!("{} {what}", path.display());
+        self.loaded.problems.push(problem);
     }
 }
 

@@ -7,6 +7,9 @@ use swarm_protocol::SubAgentId;
 
 use super::Parent;
 
+/// What to do when no sub-agent can be started.
+const ALONE: &str = "do this work yourself";
+
 /// The running sub-agents with their parents, and the number of starts.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
@@ -22,22 +25,10 @@ impl Admission {
         parent: &Parent,
         id: &SubAgentId,
     ) -> Result<(), String> {
-        if parent.depth >= limits.max_depth {
-            return Err(reached(
-                "max_depth",
-                u64::from(limits.max_depth),
-                "nested sub-agents",
-                "do this work yourself",
-            ));
-        }
-        if self.started >= limits.max_total {
-            return Err(reached(
-                "max_total",
-                limits.max_total,
-                "sub-agents per process",
-                "do this work yourself",
-            ));
-        }
+        let (depth, most) = (parent.depth.into(), limits.max_depth.into());
+        within(depth, most, "max_depth", "nested sub-agents", ALONE)?;
+        let (started, most) = (self.started, limits.max_total);
+        within(started, most, "max_total", "sub-agents per process", ALONE)?;
         self.readmit(limits, parent, id)?;
         self.started += 1;
         Ok(())
@@ -50,23 +41,14 @@ impl Admission {
         parent: &Parent,
         id: &SubAgentId,
     ) -> Result<(), String> {
-        if self.running.len() >= limits.max_concurrent {
-            return Err(reached(
-                "max_concurrent",
-                limits.max_concurrent as u64,
-                "concurrent sub-agents",
-                "wait until one of them has ended",
-            ));
-        }
-        let siblings = self.running.values().filter(|of| **of == parent.id).count();
-        if siblings >= limits.max_per_parent {
-            return Err(reached(
-                "max_per_parent",
-                limits.max_per_parent as u64,
-                "concurrent sub-agents per agent",
-                "wait until one of yours has ended",
-            ));
-        }
+        let (running, most) = (self.running.len() as u64, limits.max_concurrent as u64);
+        let (what, instead) = ("concurrent sub-agents", "wait until one of them has ended");
+        within(running, most, "max_concurrent", what, instead)?;
+        let siblings = self.running.values().filter(|of| **of == parent.id);
+        let (running, most) = (siblings.count() as u64, limits.max_per_parent as u64);
+        let what = "concurrent sub-agents per agent";
+        let instead = "wait until one of yours has ended";
+        within(running, most, "max_per_parent", what, instead)?;
         self.running.insert(id.clone(), parent.id.clone());
         Ok(())
     }
@@ -77,8 +59,12 @@ impl Admission {
     }
 }
 
-fn reached(setting: &str, limit: u64, of_what: &str, instead: &str) -> String {
-    format!(
-        "The sub-agent was not started: the limit agents.{setting} of {limit} {of_what} is reached. Instead, {instead}."
-    )
+/// Returns an error if a limit is reached.
+fn within(now: u64, limit: u64, setting: &str, what: &str, instead: &str) -> Result<(), String> {
+    if now < limit {
+        return Ok(());
+    }
+    Err(format!(
+        "The sub-agent was not started: the limit agents.{setting} of {limit} {what} is reached. Instead, {instead}."
+    ))
 }

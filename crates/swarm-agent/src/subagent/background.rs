@@ -13,7 +13,6 @@ use super::{ReadyModel, SubAgents};
 use crate::{AgentError, Injected, Session};
 
 impl SubAgents {
-    /// Returns the limits of sub-agents.
     pub(crate) fn limits(&self) -> &AgentLimits {
         &self.kit().agent_config.limits
     }
@@ -28,7 +27,6 @@ impl SubAgents {
         self.kit().agent_config.coordinator
     }
 
-    /// Returns the definitions of sub-agents.
     pub(crate) fn catalog(&self) -> &AgentCatalog {
         &self.kit().agent_config.agents
     }
@@ -72,7 +70,6 @@ impl SubAgents {
         running.iter().map(|command| command.one_line()).collect()
     }
 
-    /// Emits the running commands.
     pub(super) fn show_commands(&self) {
         if let Ok(root) = self.root() {
             let running = self.commands();
@@ -123,13 +120,11 @@ impl SubAgents {
                 std::mem::take(&mut inner.past),
             )
         };
+        let commands = self.kit().commands.take_unreported();
         if let Ok(root) = self.root() {
             for event in past {
                 root.events.emit(event);
             }
-        }
-        let commands = self.kit().commands.take_unreported();
-        if let Ok(root) = self.root() {
             for command in &commands {
                 let line = format!("{} {}", command.id(), command_outcome(command));
                 root.events.emit(AgentEvent::Notice { line });

@@ -9,8 +9,8 @@ use swarm_protocol::{AgentEvent, SubAgentId};
 use tokio_util::sync::CancellationToken;
 
 use super::child::Child;
-use super::drive::{Ended, drive};
-use super::record::{Finding, Link, Record, SubAgentStatus, View};
+use super::drive::{drive, failed};
+use super::record::{Link, Record, SubAgentStatus, View};
 use super::{Parent, SubAgentRequest, SubAgents};
 use crate::{Injected, Totals, hook_context};
 
@@ -53,13 +53,11 @@ impl SubAgents {
             record
         };
         let prompt = Injected::prompt(record.request.prompt.clone());
-        match self.prepare(&record, cancel).await {
-            Ok(child) => match self.begin(&record, child, vec![prompt], cancel).await {
-                Ok(()) => Ok(Link(record)),
-                Err(why) => Err(self.discard(&record, &why).await),
-            },
-            Err(why) => Err(self.discard(&record, &why).await),
+        if let Err(why) = self.begin(&record, vec![prompt], cancel).await {
+            self.discard(&record).await;
+            return Err(why);
         }
+        Ok(Link(record))
     }
 
     /// Resumes a sub-agent in the background with new input. The error is for the model. The work
@@ -118,19 +116,11 @@ impl SubAgents {
             background: true,
         });
         let cancel = record.live().cancel.clone();
-        let begun = match self.prepare(record, &cancel).await {
-            Ok(child) => self.begin(record, child, input, &cancel).await,
-            Err(why) => Err(why),
-        };
-        if let Err(why) = begun {
-            let finding = Finding {
-                error: Some(why.clone()),
-                ..Finding::default()
-            };
-            self.abort_resume(record, finding).await;
-            return Err(why);
+        let begun = self.begin(record, input, &cancel).await;
+        if let Err(why) = &begun {
+            self.abort_resume(record, why).await;
         }
-        Ok(())
+        begun
     }
 
     /// Creates the sub-agent's directory, starts its servers and opens its conversation.
@@ -139,7 +129,7 @@ impl SubAgents {
         record: &Arc<Record>,
         cancel: &CancellationToken,
     ) -> Result<Child, String> {
-        if record.request.isolation == Some(Isolation::Worktree) {
+        if record.request.settings.isolation == Some(Isolation::Worktree) {
             let Some(isolator) = &self.kit().isolator else {
                 return Err(
                     "The sub-agent was not started: isolated worktrees are not available for sub-agents; leave \
@@ -161,20 +151,15 @@ impl SubAgents {
     async fn begin(
         &self,
         record: &Arc<Record>,
-        mut child: Child,
         mut input: Vec<Injected>,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
-        let notice = record
-            .live()
-            .directory
-            .as_ref()
-            .map(|own| own.notice.clone());
-        input.extend(
-            notice
-                .filter(|notice| !notice.is_empty())
-                .map(Injected::prompt),
-        );
+        let mut child = self.prepare(record, cancel).await?;
+        if let Some(own) = &record.live().directory
+            && !own.notice.is_empty()
+        {
+            input.push(Injected::prompt(own.notice.as_str()));
+        }
         let outcome = run_start_hooks(&child, record, cancel).await?;
         input.extend(hook_context(&outcome));
         child
@@ -207,13 +192,9 @@ impl SubAgents {
                 drop(child);
                 ended
             });
-            let ended = work.await.unwrap_or_else(|_| Ended {
-                status: SubAgentStatus::Failed,
-                finding: Finding {
-                    error: Some("internal error".to_owned()),
-                    ..Finding::default()
-                },
-            });
+            let ended = work.await;
+            let ended =
+                ended.unwrap_or_else(|_| failed("internal error".into(), Totals::default()));
             agents.end(&record, ended, &model).await;
         });
         Ok(())

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_mcp::AgentServers;
 use swarm_permissions::{Anchors, ModeSource, ModelCandidates, choose_mode, choose_model};
-use swarm_tools::{Confinement, FileState, SkillTool, Tool, ToolContext, Workplace};
+use swarm_tools::{
+    Confinement, FileState, SkillTool, Tool, ToolContext, TypedTool as _, Workplace,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::gate::{ChildGate, RequestObserver};
+use super::gate::ChildGate;
 use super::hold::PausableModel;
-use super::mailbox::Mailbox;
+use super::interject::Mailbox;
 use super::pool::{self, ToolSelection};
 use super::prompt::system_prompt;
 use super::record::Record;
@@ -30,17 +32,6 @@ use crate::{
 pub(super) struct Child {
     pub(super) session: Session,
     pub(super) sink: Arc<ChildSink>,
-}
-
-#[derive(Debug)]
-struct ChangeNotifier(std::sync::Weak<SubAgents>);
-
-impl RequestObserver for ChangeNotifier {
-    fn request_ended(&self) {
-        if let Some(agents) = self.0.upgrade() {
-            agents.notify_changed();
-        }
-    }
 }
 
 impl SubAgents {
@@ -84,7 +75,7 @@ impl SubAgents {
         if let Some(why) = &record.blocked {
             return Err(format!("its parent {name} cannot be resumed either: {why}"));
         }
-        if record.request.isolation.is_some() && record.live().directory.is_none() {
+        if record.request.settings.isolation.is_some() && record.live().directory.is_none() {
             return Err(format!(
                 "the directory of its parent {name} no longer exists"
             ));
@@ -125,7 +116,7 @@ impl SubAgents {
         let kit = self.kit();
         let chosen = choose_model(&ModelCandidates {
             environment: kit.agent_config.models.environment.as_deref(),
-            call: record.request.model.as_deref(),
+            call: record.request.settings.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
             parent: &parent.name,
             small: kit.agent_config.models.small(&kit.model),
@@ -174,7 +165,7 @@ impl SubAgents {
     ) -> Result<LoadedDefinition, String> {
         let kit = self.kit();
         let definition = &record.request.definition;
-        let memory_base = match record.request.isolation {
+        let memory_base = match record.request.settings.isolation {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
@@ -205,7 +196,7 @@ impl SubAgents {
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
         let agent_config = &self.kit().agent_config;
-        let limits = &agent_config.limits;
+        let session_limits = self.session_limits(record, &model);
         let moved = self.moved(record)?;
         let anchors = anchors(record, moved.as_ref());
         let mut context = tool_context(record, moved, &anchors);
@@ -214,7 +205,7 @@ impl SubAgents {
         let mode = choose_mode(
             parent.rights.mode(),
             definition.permission_mode,
-            request.mode,
+            request.settings.mode,
         );
         let mut environment = None;
         let (mut tools, system) = {
@@ -247,8 +238,6 @@ impl SubAgents {
         }
         // Unless a stricter mode is requested, the mode follows the parent's.
         let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
-        let own_effort = definition.effort.as_deref();
-        let own_effort = own_effort.and_then(|word| word.parse().ok());
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
             system,
@@ -271,7 +260,7 @@ impl SubAgents {
                 parent: Arc::clone(&parent.gate),
                 id: record.id.clone(),
                 agent_type: record.agent_type().to_owned(),
-                observer: Box::new(ChangeNotifier(self.weak())),
+                agents: self.weak(),
             }),
             events: Arc::clone(sink) as Arc<dyn crate::EventSink>,
             hooks: parent.hooks.for_subagent(
@@ -285,18 +274,7 @@ impl SubAgents {
             }),
             skills: Arc::new([]),
             forks: ForkPoint::default(),
-            limits: SessionLimits {
-                window: model.window,
-                max_output_tokens: model.max_output.unwrap_or(SessionLimits::USUAL_OUTPUT),
-                max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
-                output_chars: if record.is_fork() {
-                    parent.limits.output_chars
-                } else {
-                    Some(limits.output_chars)
-                },
-                effort: request.effort.or(own_effort).or(parent.limits.effort),
-                ..parent.limits.clone()
-            },
+            limits: session_limits,
             home: parent.home.clone(),
             instructions: (self.root()?.parent.parts.instructions.clone())
                 .filter(|_| !definition.omit_claude_md),
@@ -308,6 +286,26 @@ impl SubAgents {
 }
 
 impl SubAgents {
+    fn session_limits(&self, record: &Record, model: &ReadyModel) -> SessionLimits {
+        let (parent, request) = (&record.parent.parts.limits, &record.request);
+        let limits = &self.kit().agent_config.limits;
+        let own_effort = request.definition.effort.as_deref();
+        let own_effort = own_effort.and_then(|word| word.parse().ok());
+        let output_chars = if record.is_fork() {
+            parent.output_chars
+        } else {
+            Some(limits.output_chars)
+        };
+        SessionLimits {
+            window: model.window,
+            max_output_tokens: model.max_output.unwrap_or(SessionLimits::USUAL_OUTPUT),
+            max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
+            output_chars,
+            effort: (request.settings.effort).or(own_effort).or(parent.effort),
+            ..parent.clone()
+        }
+    }
+
     fn environment(&self, record: &Record, cwd: &Path, model: &str) -> AgentEnvironment {
         let kit = self.kit();
         let rules = record.parent.parts.rights.rules();
@@ -357,7 +355,7 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
     };
     let cwd = directory
         .map(|own| own.path)
-        .or_else(|| record.request.cwd.clone())
+        .or_else(|| record.request.settings.cwd.clone())
         .or_else(|| moved.map(|moved| moved.cwd));
     let files: FileState = parent.files.lock().clone();
     let mut env: BTreeMap<String, String> = (*parent.env).clone();

@@ -13,7 +13,6 @@ use crate::{Totals, TurnOutcome};
 /// Interval between checks for a stall while none can be due.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a run of a sub-agent ended.
 pub(super) struct Ended {
     pub(super) status: SubAgentStatus,
     pub(super) finding: Finding,
@@ -30,14 +29,13 @@ pub(super) async fn drive(
     loop {
         let outcome = turn(child, record, &cancel, stall).await;
         let totals = child.session.totals().since(before);
-        let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
-        if is_finished {
+        if outcome.is_finished() {
             record.wait_for_commands(&cancel).await;
         }
         match close(record, &outcome, totals) {
             Some(ended) => return ended,
             // Input that arrived during the last turn starts another one.
-            None if is_finished => {
+            None if outcome.is_finished() => {
                 let mail = std::mem::take(&mut record.live().mail);
                 let ids = match child.session.deliver(mail.clone()) {
                     Ok(delivery) => delivery.added,
@@ -93,21 +91,21 @@ fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended
     let mut live = record.live();
     let stopped_by = live.stopped_by;
     let has_mail = !live.mail.is_empty();
-    let (status, error) = match (outcome, stopped_by) {
-        (TurnOutcome::Finished { .. }, _) if has_mail && stopped_by.is_none() => return None,
-        (TurnOutcome::Finished { .. }, _) => (SubAgentStatus::Completed, None),
+    let (status, error) = match (&outcome.end, stopped_by) {
+        (Ok(()), _) if has_mail && stopped_by.is_none() => return None,
+        (Ok(()), _) => (SubAgentStatus::Completed, None),
         (_, Some(StoppedBy::Stall)) => (
             SubAgentStatus::Failed,
             Some("the model was silent for longer than the stall limit".to_owned()),
         ),
         (_, Some(StoppedBy::Agent)) => (SubAgentStatus::Killed, None),
         (_, Some(StoppedBy::Parent | StoppedBy::Process)) => (SubAgentStatus::Interrupted, None),
-        (outcome, None) => (SubAgentStatus::Failed, outcome.trouble()),
+        (Err(_), None) => (SubAgentStatus::Failed, outcome.trouble()),
     };
     // From here on nothing is added to its mail.
     live.open = false;
     drop(live);
-    let text = outcome.text().trim().to_owned();
+    let text = outcome.text.trim().to_owned();
     let finding = Finding {
         text,
         error,
@@ -117,7 +115,7 @@ fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended
     Some(Ended { status, finding })
 }
 
-fn failed(error: String, totals: Totals) -> Ended {
+pub(super) fn failed(error: String, totals: Totals) -> Ended {
     Ended {
         status: SubAgentStatus::Failed,
         finding: Finding {

@@ -30,19 +30,19 @@ impl SubAgents {
             finding.duration_ms = self.kit().clock.now().since(live.started);
             live.finding = finding.clone();
             live.open = false;
-            live.mail
-                .retain(|piece| !piece.message_ids.iter().any(is_of_command));
-            // Messages to it wait for its next run; notifications of its own sub-agents go to the
-            // agent of the process.
-            let (words, ends) = std::mem::take(&mut live.mail)
-                .into_iter()
-                .partition(|piece| piece.message_ids.is_empty());
-            live.mail = words;
-            let ends: Vec<_> = ends;
+            // Messages wait for its next run. Notifications of its own sub-agents go to the agent of
+            // the process; those of its commands concern only this run.
+            let mail = live
+                .mail
+                .extract_if(.., |piece| !piece.message_ids.is_empty());
+            let is_command = |id: &MessageId| BackgroundCommands::is_command(id.as_str());
+            let ends = mail.filter(|piece| !piece.message_ids.iter().any(is_command));
             self.lock().mail.extend(ends);
         }
         self.lock().admission.release(&record.id);
-        self.charge_parent(record, &finding);
+        if let Some(parent) = self.parent_record(record) {
+            parent.live().below += finding.totals;
+        }
         record.view.send_modify(|view| view.status = status);
         write_result(record, &finding);
         record.note();
@@ -92,10 +92,8 @@ impl SubAgents {
     /// the process.
     pub(super) fn notify(&self, record: &Arc<Record>) {
         let word = notification(record, self.kit().agent_config.limits.output_chars);
-        let parent = record.parent.id.as_ref();
-        let parent = parent.and_then(|id| self.find(id.as_str()));
         let mut word = Some(word);
-        if let Some(parent) = parent {
+        if let Some(parent) = self.parent_record(record) {
             let mut live = parent.live();
             if live.open {
                 live.mail.extend(word.take());
@@ -115,16 +113,8 @@ impl SubAgents {
         live.directory = kept;
     }
 
-    /// Adds a sub-agent's usage to its parent's.
-    fn charge_parent(&self, record: &Record, finding: &Finding) {
-        let parent = record.parent.id.as_ref();
-        if let Some(parent) = parent.and_then(|id| self.find(id.as_str())) {
-            parent.live().below += finding.totals;
-        }
-    }
-
     /// Removes a sub-agent that did not start.
-    pub(super) async fn discard(&self, record: &Arc<Record>, why: &str) -> String {
+    pub(super) async fn discard(&self, record: &Record) {
         close_servers(record).await;
         self.clean_up_directory(record).await;
         {
@@ -137,16 +127,18 @@ impl SubAgents {
             view.status = SubAgentStatus::Failed;
             view.settled = true;
         });
-        why.to_owned()
     }
 
     /// Records that a sub-agent could not be resumed.
-    pub(super) async fn abort_resume(&self, record: &Arc<Record>, finding: Finding) {
+    pub(super) async fn abort_resume(&self, record: &Record, why: &str) {
         close_servers(record).await;
         self.lock().admission.release(&record.id);
         {
             let mut live = record.live();
-            live.finding = finding;
+            live.finding = Finding {
+                error: Some(why.to_owned()),
+                ..Finding::default()
+            };
             live.notified = true;
             // The next message tries again; queued messages wait for that.
             live.open = false;
@@ -160,7 +152,6 @@ impl SubAgents {
     }
 }
 
-/// Stops the sub-agent's own servers.
 async fn close_servers(record: &Record) {
     let servers = record.live().servers.take();
     if let Some(servers) = servers {
@@ -168,7 +159,6 @@ async fn close_servers(record: &Record) {
     }
 }
 
-/// Writes the whole result to the output file.
 fn write_result(record: &Record, finding: &Finding) {
     let mut text = finding.text.clone();
     if let Some(error) = &finding.error {
@@ -177,10 +167,4 @@ fn write_result(record: &Record, finding: &Finding) {
     if let Err(error) = replace_alone(&record.output(), text.as_bytes()) {
         tracing::warn!(agent = %record.id, %error, "cannot write the result of a sub-agent");
     }
-}
-
-/// Returns whether a message is the notification of a command, which only concerns the sub-agent
-/// that ends.
-fn is_of_command(id: &MessageId) -> bool {
-    BackgroundCommands::is_command(id.as_str())
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use swarm_permissions::same_agent_type;
 
 use super::{Parent, SubAgents};
-use crate::fork::{FORK, Origin, is_inside};
+use crate::fork::{FORK, Origin, fork_opening};
 
-/// The error of a fork that tries to fork.
 const NESTED: &str = "\
 Agent was not called: fork is not available inside a fork. Do the work yourself, or set `subagent_type` to start an \
 agent with a new conversation";
@@ -25,7 +24,7 @@ impl Parent {
     pub(crate) fn fork_origin(&self) -> Result<Arc<Origin>, String> {
         let origin = self.parts.forks.origin();
         let origin = origin.ok_or("Agent was not called: there is no conversation to fork")?;
-        if self.is_fork || is_inside(&origin.messages) {
+        if self.is_fork || fork_opening(&origin.messages).is_some() {
             return Err(NESTED.to_owned());
         }
         Ok(origin)

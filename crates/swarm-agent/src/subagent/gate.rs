@@ -1,13 +1,13 @@
 //! Permission requests of a sub-agent, which its parent's gate decides.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::SubAgentId;
 use tokio_util::sync::CancellationToken;
 
-use swarm_permissions::{PermissionOutcome, PermissionRequest};
-
+use super::SubAgents;
 use crate::PermissionGate;
 
 /// Forwards permission requests and adds which sub-agent asks.
@@ -16,13 +16,7 @@ pub(super) struct ChildGate {
     pub(super) parent: Arc<dyn PermissionGate>,
     pub(super) id: SubAgentId,
     pub(super) agent_type: String,
-    /// Called after each request, because the gate then reports that the member works.
-    pub(super) observer: Box<dyn RequestObserver>,
-}
-
-/// Observes the end of permission requests.
-pub(super) trait RequestObserver: Send + Sync + std::fmt::Debug {
-    fn request_ended(&self);
+    pub(super) agents: Weak<SubAgents>,
 }
 
 #[async_trait]
@@ -33,7 +27,10 @@ impl PermissionGate for ChildGate {
             ..ask
         };
         let answer = self.parent.ask(ask, cancel).await;
-        self.observer.request_ended();
+        // The member then reports that it works.
+        if let Some(agents) = self.agents.upgrade() {
+            agents.notify_changed();
+        }
         answer
     }
 }

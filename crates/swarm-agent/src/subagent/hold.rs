@@ -63,13 +63,7 @@ impl SubAgents {
 
     /// Returns whether a sub-agent, or one that it works for, runs in the background.
     fn is_in_background(&self, record: &Record) -> bool {
-        let above = || {
-            record
-                .parent
-                .id
-                .as_ref()
-                .and_then(|id| self.find(id.as_str()))
-        };
+        let above = || self.parent_record(record);
         record.view().background || above().is_some_and(|above| self.is_in_background(&above))
     }
 }

@@ -1,18 +1,20 @@
-//! Delivers notifications of ended sub-agents between the tool calls of the process's agent.
+//! Input between tool calls: for the agent of the process its mail and notifications of ended
+//! sub-agents; for a sub-agent messages, and notifications of its own sub-agents.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use swarm_protocol::MessageId;
 
 use super::SubAgents;
+use super::record::Record;
 use crate::{Injected, Interjections};
 
 /// Urgent mail and notifications of sub-agents.
 #[derive(Debug)]
 pub(super) struct WithNotifications {
     pub(super) mail: Arc<dyn Interjections>,
-    pub(super) agents: std::sync::Weak<SubAgents>,
+    pub(super) agents: Weak<SubAgents>,
 }
 
 #[async_trait]
@@ -36,6 +38,26 @@ impl Interjections for WithNotifications {
         agents.mark_delivered(&ours);
         if !mail.is_empty() {
             self.mail.delivered(&mail).await;
+        }
+    }
+}
+
+/// The pending input of one sub-agent.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    pub(super) record: Arc<Record>,
+    pub(super) agents: Weak<SubAgents>,
+}
+
+#[async_trait]
+impl Interjections for Mailbox {
+    async fn between_calls(&self) -> Vec<Injected> {
+        std::mem::take(&mut self.record.live().mail)
+    }
+
+    async fn delivered(&self, ids: &[MessageId]) {
+        if let Some(agents) = self.agents.upgrade() {
+            agents.mark_delivered(ids);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use swarm_mcp::McpServers;
 use swarm_model::Model;
 use swarm_permissions::AgentConfig;
-use swarm_protocol::Clock;
+use swarm_protocol::{Clock, partial_debug};
 use swarm_tools::BackgroundCommands;
 
 use super::Isolator;
@@ -58,13 +58,7 @@ pub struct SubAgentServices {
     pub host: HostFacts,
 }
 
-impl fmt::Debug for SubAgentServices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SubAgentServices")
-            .field("limits", &self.agent_config.limits)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(SubAgentServices: limits = agent_config.limits);
 
 /// A factory for processes in which sub-agents always use their parent's model.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,12 +5,11 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use swarm_protocol::{ToolKind, UnixMs};
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_protocol::{PeerRecord, ToolKind, UnixMs};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::{Record, SubAgents};
-use crate::{PeerSessionStatus, TeammateStatus, Teammates};
+use crate::{TeammateStatus, Teammates};
 
 /// Lists the agents that the caller can write to.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(super) struct ListAgents {
 /// The parameters. Claude Code's `channel` and `cursor` have no effect there and are not accepted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Only agents whose name or type contains this text
     q: Option<String>,
 }
@@ -31,42 +30,14 @@ struct Input {
 const DETAIL: usize = 100;
 
 #[async_trait]
-impl Tool for ListAgents {
-    fn name(&self) -> &'static str {
-        "ListAgents"
-    }
+impl TypedTool for ListAgents {
+    type Parameters = Input;
+    const NAME: &'static str = "ListAgents";
+    const PROMPT: &'static str = prompt!("tools/ListAgents");
+    const KIND: ToolKind = ToolKind::Team;
+    const READ_ONLY: bool = true;
 
-    fn description(&self) -> String {
-        prompt!("tools/ListAgents").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, _input: &Value) -> String {
-        "ListAgents".to_owned()
-    }
-
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match self.list(input).await {
-            Ok(output) => output,
-            Err(why) => ToolOutput::error(why),
-        }
-    }
-}
-
-impl ListAgents {
-    async fn list(&self, input: Value) -> Result<ToolOutput, String> {
-        let input: Input = parse(self.name(), input)?;
+    async fn call(&self, input: Input, _ctx: &ToolContext) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("There is no list: this process is shutting down")?;
         let now = agents.kit().clock.now();
@@ -126,12 +97,12 @@ fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
     }
 }
 
-fn session_line(session: &PeerSessionStatus, now: UnixMs) -> Line {
+fn session_line(session: &PeerRecord, now: UnixMs) -> Line {
     let team = session.team.as_ref();
     let team = team.map_or_else(String::new, |team| format!(", team {team}"));
     Line {
-        subject: format!("{} ({}{team})", session.address, session.cwd.display()),
-        state: doing("running", Some(now.since(session.started)), None),
+        subject: format!("{} ({}{team})", session.address(), session.cwd.display()),
+        state: doing("running", Some(now.since(session.started_at)), None),
     }
 }
 

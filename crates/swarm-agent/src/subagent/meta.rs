@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_os::{OsError, read_optional, replace_alone};
-use swarm_permissions::Isolation;
-use swarm_protocol::{Effort, PermissionMode, SubAgentId, UnixMs, Usage};
+use swarm_protocol::{SubAgentId, UnixMs, Usage};
 
-use super::SubAgentStatus;
-use super::record::Record;
+use super::record::{Finding, Record};
+use super::{CallSettings, SubAgentStatus};
 
 /// The description of a sub-agent. The first four fields are Claude Code's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +25,6 @@ pub(super) struct Meta {
     pub(super) swarm: Option<SwarmMeta>,
 }
 
-/// The fields that only swarm writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SwarmMeta {
@@ -34,18 +32,8 @@ pub(super) struct SwarmMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SubAgentId>,
     pub(super) depth: u32,
-    pub(super) tool_use_id: String,
-    /// Model that the Agent call named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) mode: Option<PermissionMode>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) effort: Option<Effort>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cwd: Option<PathBuf>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) isolation: Option<Isolation>,
+    #[serde(flatten)]
+    pub(super) settings: CallSettings,
     /// The directory to which the process's agent had moved when this sub-agent began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<MovedDirectory>,
@@ -54,23 +42,18 @@ pub(super) struct SwarmMeta {
     pub(super) tools: Option<Vec<String>>,
     pub(super) background: bool,
     pub(super) status: SubAgentStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
     /// Whether its parent has received the notification of its last end.
     pub(super) told: bool,
     pub(super) runs: u32,
     pub(super) started_at: UnixMs,
-    /// Usage of the last run.
-    pub(super) usage: Usage,
+    /// Result of the last run.
+    #[serde(flatten)]
+    pub(super) finding: Finding,
     /// Usage of all runs before the last one.
     #[serde(default)]
     pub(super) usage_before: Usage,
-    pub(super) requests: u64,
-    pub(super) tool_calls: u64,
-    pub(super) duration_ms: u64,
 }
 
-/// A directory to which an agent had moved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct MovedDirectory {
     pub(super) cwd: PathBuf,
@@ -78,11 +61,9 @@ pub(super) struct MovedDirectory {
 }
 
 impl Meta {
-    /// Returns the description of a sub-agent's current state.
     pub(super) fn of(record: &Record) -> Self {
         let view = record.view();
         let live = record.live();
-        let finding = &live.finding;
         let directory = live.directory.as_ref();
         Self {
             agent_type: record.agent_type().to_owned(),
@@ -93,12 +74,7 @@ impl Meta {
                 name: record.name.clone(),
                 parent: record.parent.id.clone(),
                 depth: record.depth(),
-                tool_use_id: record.request.tool_use_id.clone(),
-                model: record.request.model.clone(),
-                mode: record.request.mode,
-                effort: record.request.effort,
-                cwd: record.request.cwd.clone(),
-                isolation: record.request.isolation,
+                settings: record.request.settings.clone(),
                 place: live.moved_to.as_ref().map(|place| MovedDirectory {
                     cwd: place.cwd.clone(),
                     root: place.confine.root().to_owned(),
@@ -106,15 +82,11 @@ impl Meta {
                 tools: live.initial_tools.clone(),
                 background: view.background,
                 status: view.status,
-                error: finding.error.clone(),
                 told: live.notified,
                 runs: live.runs,
                 started_at: live.started,
-                usage: finding.totals.usage,
+                finding: live.finding.clone(),
                 usage_before: live.before.usage,
-                requests: finding.totals.requests,
-                tool_calls: finding.totals.tool_calls,
-                duration_ms: finding.duration_ms,
             }),
         }
     }
@@ -139,7 +111,8 @@ impl Record {
     /// Writes the description. A failure is only logged, because the transcript contains the
     /// conversation.
     pub(super) fn note(&self) {
-        if let Err(error) = Meta::of(self).write(&self.meta_path()) {
+        let path = self.stem.with_extension("meta.json");
+        if let Err(error) = Meta::of(self).write(&path) {
             tracing::warn!(agent = %self.id, %error, "cannot write the description of a sub-agent");
         }
     }

@@ -3,20 +3,37 @@
 use swarm_protocol::MessageId;
 use swarm_tools::{BackgroundCommand, CommandState};
 
-use super::record::{Finding, Record, SubAgentStatus};
+use super::record::{Record, SubAgentStatus};
 use super::report::words;
 use crate::Injected;
 
 /// Most characters of a command's output in its notification; the output file has the rest.
 const END_OF_OUTPUT: usize = 2_000;
 
-/// Returns the notification of the sub-agent's last end, in Claude Code's form. Its id is derived
-/// from the run, so that a transcript contains it only once.
-pub(super) fn notification(record: &Record, limit: usize) -> Injected {
-    let finding = record.finding();
-    let status = record.view().status;
-    let text = render(record, &finding, status, limit);
-    Injected::message(message_id(record), text)
+/// The text of a notification, in Claude Code's form.
+struct TaskTags(Vec<String>);
+
+impl TaskTags {
+    fn new(task_id: &str, tool_use_id: &str) -> Self {
+        let mut tags = Self(vec![
+            "<system-reminder>".to_owned(),
+            "This is an event of the program, not input from a person.".to_owned(),
+            "<task-notification>".to_owned(),
+        ]);
+        tags.add("task-id", task_id);
+        if !tool_use_id.is_empty() {
+            tags.add("tool-use-id", &escape(tool_use_id));
+        }
+        tags
+    }
+
+    fn add(&mut self, name: &str, value: &str) {
+        self.0.push(format!("<{name}>{value}</{name}>"));
+    }
+
+    fn end(self) -> String {
+        self.0.join("\n") + "\n</task-notification>\n</system-reminder>"
+    }
 }
 
 /// Returns the id of the notification of the sub-agent's last end.
@@ -30,68 +47,50 @@ fn is_handed_out(record: &Record) -> bool {
     live.runs > 0 && live.handed_out == live.runs
 }
 
-fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usize) -> String {
-    let description = escape(&record.request.description);
-    let summary = match status {
-        SubAgentStatus::Completed => format!("Agent \"{description}\" completed"),
-        SubAgentStatus::Killed => format!("Agent \"{description}\" was stopped"),
-        SubAgentStatus::Interrupted => {
-            format!("Agent \"{description}\" failed: its process terminated")
+/// Returns the notification of the sub-agent's last end. Its id is derived from the run, so that a
+/// transcript contains it only once.
+pub(super) fn notification(record: &Record, limit: usize) -> Injected {
+    let (finding, status) = (record.finding(), record.view().status);
+    let (word, how) = match status {
+        SubAgentStatus::Completed => ("completed", "completed".to_owned()),
+        SubAgentStatus::Killed => ("killed", "was stopped".to_owned()),
+        SubAgentStatus::Interrupted => ("failed", "failed: its process terminated".to_owned()),
+        SubAgentStatus::Failed | SubAgentStatus::Running => {
+            let error = finding.error.as_deref().unwrap_or("unknown reason");
+            ("failed", format!("failed: {}", escape(error)))
         }
-        SubAgentStatus::Failed | SubAgentStatus::Running => format!(
-            "Agent \"{description}\" failed: {}",
-            escape(finding.error.as_deref().unwrap_or("unknown reason"))
-        ),
     };
-    let word = match status {
-        SubAgentStatus::Completed => "completed",
-        SubAgentStatus::Killed => "killed",
-        _ => "failed",
-    };
-    let mut lines = vec![
-        "<system-reminder>".to_owned(),
-        "This is an event of the program, not input from a person.".to_owned(),
-        "<task-notification>".to_owned(),
-    ];
-    let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
-    tag("task-id", record.id.as_str());
-    if !record.request.tool_use_id.is_empty() {
-        tag("tool-use-id", &escape(&record.request.tool_use_id));
-    }
-    tag("output-file", &record.output().display().to_string());
-    tag("status", word);
-    tag("summary", &summary);
+    let description = escape(&record.request.description);
+    let mut tags = TaskTags::new(record.id.as_str(), &record.request.settings.tool_use_id);
+    tags.add("output-file", &record.output().display().to_string());
+    tags.add("status", word);
+    tags.add("summary", &format!("Agent \"{description}\" {how}"));
     if is_handed_out(record) {
-        tag("result", "Already returned by TaskOutput.");
+        tags.add("result", "Already returned by TaskOutput.");
     } else if !finding.text.is_empty() || status == SubAgentStatus::Completed {
-        tag("result", &escape(&words(finding, record, limit)));
+        tags.add("result", &escape(&words(&finding, record, limit)));
     }
-    tag(
-        "usage",
-        &format!(
-            "<total_tokens>{}</total_tokens><tool_uses>{}</tool_uses><duration_ms>{}</duration_ms>",
-            finding.totals.usage.total(),
-            finding.totals.tool_calls,
-            finding.duration_ms
-        ),
+    let usage = format!(
+        "<total_tokens>{}</total_tokens><tool_uses>{}</tool_uses><duration_ms>{}</duration_ms>",
+        finding.totals.usage.total(),
+        finding.totals.tool_calls,
+        finding.duration_ms
     );
+    tags.add("usage", &usage);
     if let Some(kept) = &finding.kept {
         let branch = kept.branch.as_deref().unwrap_or_default();
         let holds = match kept.holds.join("; ") {
             none if none.is_empty() => none,
             holds => format!("<worktreeHolds>{}</worktreeHolds>", escape(&holds)),
         };
-        tag(
-            "worktree",
-            &format!(
-                "<worktreePath>{}</worktreePath><worktreeBranch>{}</worktreeBranch>{holds}",
-                escape(&kept.path.display().to_string()),
-                escape(branch)
-            ),
+        let worktree = format!(
+            "<worktreePath>{}</worktreePath><worktreeBranch>{}</worktreeBranch>{holds}",
+            escape(&kept.path.display().to_string()),
+            escape(branch)
         );
+        tags.add("worktree", &worktree);
     }
-    lines.push("</task-notification>\n</system-reminder>".to_owned());
-    lines.join("\n")
+    Injected::message(message_id(record), tags.end())
 }
 
 /// Returns how a command ended, in a few words.
@@ -103,31 +102,21 @@ pub(super) fn command_outcome(command: &BackgroundCommand) -> String {
     }
 }
 
-/// Returns the notification of the end of a background command, in Claude Code's form.
+/// Returns the notification of the end of a background command.
 pub(super) fn command_ended(command: &BackgroundCommand, chars: usize) -> Injected {
     let (state, id, how) = (command.state(), command.id(), command_outcome(command));
-    let mut lines = vec![
-        "<system-reminder>".to_owned(),
-        "This is an event of the program, not input from a person.".to_owned(),
-        "<task-notification>".to_owned(),
-    ];
-    let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
-    tag("task-id", id);
-    if !command.tool_use_id().is_empty() {
-        tag("tool-use-id", &escape(command.tool_use_id()));
-    }
+    let mut tags = TaskTags::new(id, command.tool_use_id());
     if let Some(file) = command.file() {
-        tag("output-file", &file.display().to_string());
+        tags.add("output-file", &file.display().to_string());
     }
-    tag("status", state.word());
+    tags.add("status", state.word());
     let line = escape(&command.one_line());
-    tag("summary", &format!("Background command \"{line}\" {how}"));
+    tags.add("summary", &format!("Background command \"{line}\" {how}"));
     let output = command.output(chars.min(END_OF_OUTPUT));
     if !output.trim().is_empty() {
-        tag("result", &escape(output.trim_end()));
+        tags.add("result", &escape(output.trim_end()));
     }
-    lines.push("</task-notification>\n</system-reminder>".to_owned());
-    Injected::message(MessageId::new(id), lines.join("\n"))
+    Injected::message(MessageId::new(id), tags.end())
 }
 
 /// Escapes closing tags, so that a sub-agent's text cannot close the frame around it.

@@ -18,11 +18,9 @@ pub(crate) struct Parent {
     pub(crate) depth: u32,
     /// Its components without its tools, one of which holds this value.
     pub(crate) parts: AgentParts,
-    /// Names of its tools.
     pub(crate) tool_names: Vec<String>,
     /// Upper bound of its sub-agents' tools.
     pub(crate) tool_ceiling: ToolCeiling,
-    /// Whether the parent is a fork.
     pub(crate) is_fork: bool,
 }
 

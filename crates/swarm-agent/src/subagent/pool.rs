@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_permissions::{
-    AgentConfig, AgentKind, FilterLayer, PoolRequest, RemovedTool, ToolCeiling, tool_pool,
+    AgentConfig, AgentKind, FilterLayer, PoolRequest, RemovedTool, ToolCeiling, ToolPool, tool_pool,
 };
 use swarm_protocol::PermissionMode;
 use swarm_tools::{StructuredOutput, Tool};
@@ -25,6 +25,15 @@ impl ToolSelection {
         Self {
             offered: fork_tools(tools),
             withheld: Vec::new(),
+        }
+    }
+
+    /// Returns what a filter leaves of a pool.
+    fn filtered(pool: &[Arc<dyn Tool>], filter: ToolPool) -> Self {
+        let kept = pool.iter().filter(|tool| filter.has(tool.name()));
+        Self {
+            offered: kept.cloned().collect(),
+            withheld: filter.removed,
         }
     }
 
@@ -52,12 +61,8 @@ pub(super) fn coordinator_tools(pool: &[Arc<dyn Tool>]) -> ToolSelection {
         definition: None,
         above: &ToolCeiling::default(),
     };
-    let filtered = tool_pool(&request, pool.iter().map(|tool| tool.name()));
-    let kept = pool.iter().filter(|tool| filtered.has(tool.name()));
-    ToolSelection {
-        offered: kept.cloned().collect(),
-        withheld: filtered.removed,
-    }
+    let filter = tool_pool(&request, pool.iter().map(|tool| tool.name()));
+    ToolSelection::filtered(pool, filter)
 }
 
 /// Returns the tools of a sub-agent from the process's pool.
@@ -103,12 +108,5 @@ pub(super) fn tools(
             }
         }
     }
-    ToolSelection {
-        offered: pool
-            .iter()
-            .filter(|tool| filtered.has(tool.name()))
-            .cloned()
-            .collect(),
-        withheld: filtered.removed,
-    }
+    ToolSelection::filtered(pool, filtered)
 }

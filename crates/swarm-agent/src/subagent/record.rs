@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use swarm_mcp::AgentServers;
 use swarm_permissions::HandoffScan;
-use swarm_protocol::{SubAgentId, UnixMs};
+use swarm_protocol::{SubAgentId, UnixMs, named_enum};
 use swarm_tools::{BackgroundCommands, Workplace};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -16,32 +16,19 @@ use super::{IsolatedDirectory, Parent, SubAgentRequest};
 use crate::fork::FORK;
 use crate::{Injected, Totals};
 
-/// The state of a sub-agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SubAgentStatus {
-    /// It is running.
-    Running,
-    /// It ended its turn normally.
-    Completed,
-    /// It failed.
-    Failed,
-    /// It was stopped.
-    Killed,
-    /// Its parent's turn or its process ended first.
-    Interrupted,
-}
-
-impl SubAgentStatus {
-    /// Returns the name in output and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Killed => "killed",
-            Self::Interrupted => "interrupted",
-        }
+named_enum! {
+    /// The state of a sub-agent.
+    pub enum SubAgentStatus {
+        /// It is running.
+        Running = "running",
+        /// It ended its turn normally.
+        Completed = "completed",
+        /// It failed.
+        Failed = "failed",
+        /// It was stopped.
+        Killed = "killed",
+        /// Its parent's turn or its process ended first.
+        Interrupted = "interrupted",
     }
 }
 
@@ -74,18 +61,22 @@ impl View {
     }
 }
 
-/// The result of a sub-agent.
-#[derive(Debug, Clone, Default)]
+/// The result of a sub-agent, in the form in which its description has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Finding {
     /// Last text of the sub-agent; may be empty.
+    #[serde(skip)]
     pub(crate) text: String,
     /// Reason for a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
     /// Usage since it was started or resumed, including its own sub-agents.
+    #[serde(flatten)]
     pub(crate) totals: Totals,
     /// Duration of that time in milliseconds.
     pub(crate) duration_ms: u64,
-    /// Its isolated directory, if it was kept.
+    #[serde(skip)]
     pub(crate) kept: Option<IsolatedDirectory>,
 }
 
@@ -196,7 +187,6 @@ impl Record {
         }
     }
 
-    /// Returns the agent type.
     pub(crate) fn agent_type(&self) -> &str {
         &self.request.definition.name
     }
@@ -245,20 +235,14 @@ impl Record {
     /// Returns why it cannot be resumed, as a clause for an error; `None` if it can.
     pub(super) fn hindrance(&self) -> Option<String> {
         let place = self.live().moved_to.clone();
-        let place = place.filter(|_| self.request.isolation.is_none());
+        let place = place.filter(|_| self.request.settings.isolation.is_none());
         let gone = place.filter(|place| !place.cwd.is_dir());
         let gone = gone.map(|place| format!("its directory {} is gone", place.cwd.display()));
         self.blocked.clone().or(gone)
     }
 
-    /// Returns the path of the transcript.
     pub(crate) fn transcript(&self) -> PathBuf {
         self.stem.with_extension("jsonl")
-    }
-
-    /// Returns the path of the description.
-    pub(super) fn meta_path(&self) -> PathBuf {
-        self.stem.with_extension("meta.json")
     }
 
     /// Returns the path of the file with the whole result.

@@ -99,6 +99,11 @@ impl SubAgents {
         found.cloned()
     }
 
+    /// Returns the sub-agent that started a sub-agent, if it was one.
+    pub(super) fn parent_record(&self, record: &Record) -> Option<Arc<Record>> {
+        self.find(record.parent.id.as_ref()?.as_str())
+    }
+
     /// Returns a strong reference for use during an operation. Fails if the process is shutting
     /// down.
     pub(super) fn strong(&self) -> Result<Arc<Self>, String> {
@@ -106,7 +111,6 @@ impl SubAgents {
         me.ok_or_else(|| "The sub-agent was not started: this process is shutting down.".to_owned())
     }
 
-    /// Returns a weak reference.
     pub(super) fn weak(&self) -> Weak<Self> {
         Weak::clone(&self.me)
     }

@@ -108,15 +108,10 @@ impl SubAgents {
             origin: None,
             prompt: String::new(),
             description: meta.description.unwrap_or_default(),
-            model: mark.model,
-            mode: mark.mode,
-            effort: mark.effort,
             // Rules granted by a skill end with the process.
             granted: RuleSet::default(),
             background: mark.background,
-            cwd: mark.cwd,
-            isolation: mark.isolation,
-            tool_use_id: mark.tool_use_id,
+            settings: mark.settings,
         };
         let scan = self.kit().agent_config.handoff;
         let record = Record::new(id, mark.name, parent, request, &root.directory, scan);
@@ -138,14 +133,8 @@ impl SubAgents {
             },
             finding: Finding {
                 text: std::fs::read_to_string(record.output()).unwrap_or_default(),
-                error: mark.error,
-                totals: Totals {
-                    usage: mark.usage,
-                    requests: mark.requests,
-                    tool_calls: mark.tool_calls,
-                },
-                duration_ms: mark.duration_ms,
                 kept: directory.clone(),
+                ..mark.finding
             },
             directory,
             initial_tools: mark.tools,

@@ -16,21 +16,17 @@ const ONE_SHOT: [&str; 2] = ["Explore", "Plan"];
 pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
     let finding = record.finding();
     let status = record.view().status;
-    let content = match status {
-        SubAgentStatus::Completed | SubAgentStatus::Running => words(&finding, record, limit),
-        SubAgentStatus::Failed => format!(
-            "The sub-agent failed: {}.{}",
-            finding.error.as_deref().unwrap_or("unknown reason"),
-            partial_result(&finding, record, limit)
-        ),
-        SubAgentStatus::Killed => format!(
-            "The sub-agent was stopped before it finished.{}",
-            partial_result(&finding, record, limit)
-        ),
-        SubAgentStatus::Interrupted => format!(
-            "The sub-agent was interrupted.{}",
-            partial_result(&finding, record, limit)
-        ),
+    let error = finding.error.as_deref().unwrap_or("unknown reason");
+    let head = match status {
+        SubAgentStatus::Completed | SubAgentStatus::Running => None,
+        SubAgentStatus::Failed => Some(format!("The sub-agent failed: {error}.")),
+        SubAgentStatus::Killed => Some("The sub-agent was stopped before it finished.".to_owned()),
+        SubAgentStatus::Interrupted => Some("The sub-agent was interrupted.".to_owned()),
+    };
+    let content = match head {
+        None => words(&finding, record, limit),
+        Some(head) if finding.text.is_empty() => head,
+        Some(head) => format!("{head} Its last text:\n{}", words(&finding, record, limit)),
     };
     let mut lines = vec![content];
     if !is_one_shot(&record.request.definition) || finding.kept.is_some() {
@@ -55,14 +51,10 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
             finding.duration_ms
         ));
     }
-    let ok = status == SubAgentStatus::Completed;
+    let line = format!("{} {}", record.agent_type(), status.name());
     ToolOutput {
-        content: lines.join("\n"),
-        is_error: !ok,
-        one_line: format!("{} {}", record.agent_type(), status.name()),
-        attachments: Vec::new(),
-        detail: Vec::new(),
-        response: None,
+        is_error: status != SubAgentStatus::Completed,
+        ..ToolOutput::ok(lines.join("\n"), line)
     }
 }
 
@@ -108,13 +100,6 @@ pub(super) fn words(finding: &Finding, record: &Record, limit: usize) -> String 
         return text;
     }
     format!("{text}\n[complete result: {}]", record.output().display())
-}
-
-fn partial_result(finding: &Finding, record: &Record, limit: usize) -> String {
-    if finding.text.is_empty() {
-        return String::new();
-    }
-    format!(" Its last text:\n{}", words(finding, record, limit))
 }
 
 fn is_one_shot(definition: &AgentDefinition) -> bool {

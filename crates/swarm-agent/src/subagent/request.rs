@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use swarm_permissions::{AgentDefinition, Isolation, RuleSet};
 use swarm_protocol::{Effort, PermissionMode};
 
@@ -12,7 +13,6 @@ use crate::fork::Origin;
 /// yet.
 #[derive(Debug, Clone)]
 pub(crate) struct SubAgentRequest {
-    /// Definition of the sub-agent.
     pub(crate) definition: AgentDefinition,
     /// Name from the call; by default the type and a number.
     pub(crate) name: Option<String>,
@@ -22,20 +22,28 @@ pub(crate) struct SubAgentRequest {
     pub(crate) prompt: String,
     /// Summary of its work in a few words.
     pub(crate) description: String,
-    /// Model from the call.
-    pub(crate) model: Option<String>,
-    /// Effort from the call.
-    pub(crate) effort: Option<Effort>,
-    /// Permission mode from the call; it has no effect unless it is stricter than the parent's.
-    pub(crate) mode: Option<PermissionMode>,
     /// Additional rules, granted by a skill that it follows.
     pub(crate) granted: RuleSet,
     /// Whether its parent continues while it runs.
     pub(crate) background: bool,
-    /// Working directory, if different from its parent's.
-    pub(crate) cwd: Option<PathBuf>,
-    /// Isolation of its files.
-    pub(crate) isolation: Option<Isolation>,
-    /// Id of the call.
+    pub(crate) settings: CallSettings,
+}
+
+/// The settings of a call that the description of its sub-agent repeats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CallSettings {
     pub(crate) tool_use_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Has no effect unless it is stricter than the parent's mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<PermissionMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) effort: Option<Effort>,
+    /// Working directory, if different from its parent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cwd: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) isolation: Option<Isolation>,
 }

@@ -6,11 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{
-    BackgroundCommand, CommandState, Tool, ToolContext, ToolOutput, parse, prompt, schema,
-};
+use swarm_tools::{BackgroundCommand, CommandState, ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::report::words;
 use super::task_stop::find_sub_agent;
@@ -25,7 +22,7 @@ const LONGEST: u64 = 600_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Id or name of the sub-agent, or id of the command
     #[serde(alias = "bash_id")]
     task_id: String,
@@ -49,51 +46,16 @@ fn half_a_minute() -> u64 {
 }
 
 #[async_trait]
-impl Tool for TaskOutput {
-    fn name(&self) -> &'static str {
-        "TaskOutput"
-    }
+impl TypedTool for TaskOutput {
+    type Parameters = Input;
+    const NAME: &'static str = "TaskOutput";
+    const ALIASES: &'static [&'static str] = &["BashOutput"];
+    const PROMPT: &'static str = prompt!("tools/TaskOutput");
+    const KIND: ToolKind = ToolKind::Team;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "task_id";
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["BashOutput"]
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TaskOutput").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        let id = input["task_id"].as_str().unwrap_or_default();
-        format!("TaskOutput {id}")
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(100)
-            .collect()
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match self.retrieve(input, ctx).await {
-            Ok(output) => output,
-            Err(why) => ToolOutput::error(why),
-        }
-    }
-}
-
-impl TaskOutput {
-    async fn retrieve(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-        let input: Input = parse(self.name(), input)?;
+    async fn call(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         if input.timeout > LONGEST {
             return Err(format!("TaskOutput: `timeout` is at most {LONGEST}"));
         }
@@ -103,28 +65,28 @@ impl TaskOutput {
         let commands = ctx.commands.as_ref();
         let command = commands.and_then(|own| own.find(input.task_id.trim()));
         if let Some((commands, command)) = commands.zip(command) {
-            if input.block {
-                tokio::select! {
-                    () = command.ended() => {}
-                    () = tokio::time::sleep(Duration::from_millis(input.timeout)) => {}
-                    () = ctx.cancel.cancelled() => {}
-                }
-            }
+            wait_for(command.ended(), &input, ctx).await;
             commands.mark_reported(&command);
             return report_command(&command, &input, limit);
         }
         let record = find_sub_agent(&agents, &input.task_id, ctx)?;
-        if input.block {
-            tokio::select! {
-                () = record.until(|view| !view.is_running()) => {}
-                () = tokio::time::sleep(Duration::from_millis(input.timeout)) => {}
-                () = ctx.cancel.cancelled() => {}
-            }
-        }
+        let ended = record.until(|view| !view.is_running());
+        wait_for(ended, &input, ctx).await;
         if !record.view().is_running() {
             agents.mark_retrieved(&record);
         }
         Ok(report(&record, input.block, limit))
+    }
+}
+
+/// Waits for the end of a task, if the call asks for it.
+async fn wait_for(ended: impl Future<Output = ()> + Send, input: &Input, ctx: &ToolContext) {
+    if input.block {
+        tokio::select! {
+            () = ended => {}
+            () = tokio::time::sleep(Duration::from_millis(input.timeout)) => {}
+            () = ctx.cancel.cancelled() => {}
+        }
     }
 }
 
@@ -136,11 +98,7 @@ fn report_command(
     let output = command.take_new_output(limit, input.filter.as_deref())?;
     let (state, id) = (command.state(), command.id());
     let is_running = state == CommandState::Running;
-    let retrieval = retrieval(is_running, input.block);
-    let mut out = vec![format!(
-        "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{id}</task_id>\n<task_type>bash</task_type>\n<status>{}</status>",
-        state.word()
-    )];
+    let mut out = head(is_running, input.block, id, "bash", state.word());
     if let CommandState::Ended(_, how) = &state {
         out.push(format!("<exit>{how}</exit>"));
     }
@@ -160,23 +118,24 @@ fn report_command(
     ))
 }
 
-fn retrieval(is_running: bool, block: bool) -> &'static str {
-    match (is_running, block) {
+/// Returns the beginning of every result.
+fn head(is_running: bool, block: bool, id: &str, task_type: &str, status: &str) -> Vec<String> {
+    let retrieval = match (is_running, block) {
         (false, _) => "success",
         (true, true) => "timeout",
         (true, false) => "not_ready",
-    }
+    };
+    vec![
+        format!("<retrieval_status>{retrieval}</retrieval_status>"),
+        format!("<task_id>{id}</task_id>\n<task_type>{task_type}</task_type>"),
+        format!("<status>{status}</status>"),
+    ]
 }
 
 fn report(record: &Record, block: bool, limit: usize) -> ToolOutput {
     let (view, finding) = (record.view(), record.finding());
-    let is_running = view.is_running();
-    let retrieval = retrieval(is_running, block);
-    let mut out = vec![format!(
-        "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{}</task_id>\n<task_type>agent</task_type>\n<status>{}</status>",
-        record.id,
-        view.status.name()
-    )];
+    let (is_running, status) = (view.is_running(), view.status.name());
+    let mut out = head(is_running, block, record.id.as_str(), "agent", status);
     if let Some(error) = finding.error.as_ref().filter(|_| !is_running) {
         out.push(format!("<error>{error}</error>"));
     }
@@ -186,8 +145,5 @@ fn report(record: &Record, block: bool, limit: usize) -> ToolOutput {
             words(&finding, record, limit)
         ));
     }
-    ToolOutput::ok(
-        out.join("\n"),
-        format!("{} {}", record.name, view.status.name()),
-    )
+    ToolOutput::ok(out.join("\n"), format!("{} {status}", record.name))
 }

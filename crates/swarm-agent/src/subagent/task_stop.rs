@@ -8,14 +8,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{LEAD_NAME, ToolKind};
 use swarm_tools::{
-    BackgroundCommand, CommandState, Tool, ToolContext, ToolOutput, parse, prompt, schema,
+    BackgroundCommand, CommandState, ToolContext, ToolOutput, TypedTool, one_line, prompt,
 };
 
 use super::SubAgents;
 use super::record::StoppedBy;
 use crate::{TeammateStatus, Teammates};
 
-/// Stops background work and teammates.
 #[derive(Debug)]
 pub(super) struct TaskStop {
     pub(super) agents: Weak<SubAgents>,
@@ -24,7 +23,7 @@ pub(super) struct TaskStop {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Id or name of the sub-agent, id of the command, or name of the teammate
     task_id: Option<String>,
     /// Former name of `task_id`.
@@ -33,52 +32,21 @@ struct Input {
 }
 
 #[async_trait]
-impl Tool for TaskStop {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["KillShell"]
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TaskStop").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
+impl TypedTool for TaskStop {
+    type Parameters = Input;
+    const NAME: &'static str = "TaskStop";
+    const ALIASES: &'static [&'static str] = &["KillShell"];
+    const PROMPT: &'static str = prompt!("tools/TaskStop");
+    const KIND: ToolKind = ToolKind::Team;
 
     fn one_line(&self, input: &Value) -> String {
         let id = ["task_id", "shell_id"]
             .into_iter()
             .find_map(|key| input[key].as_str());
-        let id = id.unwrap_or_default();
-        format!("TaskStop {id}")
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(100)
-            .collect()
+        one_line(&format!("{} {}", Self::NAME, id.unwrap_or_default()))
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match self.stop(input, ctx).await {
-            Ok(output) => output,
-            Err(why) => ToolOutput::error(why),
-        }
-    }
-}
-
-impl TaskStop {
-    pub(super) const NAME: &str = "TaskStop";
-
-    async fn stop(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-        let input: Input = parse(self.name(), input)?;
+    async fn call(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let id_or_name = input.task_id.or(input.shell_id);
         let id_or_name = id_or_name.ok_or(
             "Nothing was stopped: pass `task_id`, the id of a sub-agent or command, or the name of a teammate",
@@ -123,16 +91,14 @@ impl TaskStop {
             None => Err(not_found(&agents, wanted, ctx) + &members_summary(&members)),
         }
     }
+}
 
+impl TaskStop {
     async fn stop_member(&self, member: &TeammateStatus) -> Result<ToolOutput, String> {
         let name = &member.agent_id.name;
         let message = self.teammates.stop(name).await?;
-        let out = json!({
-            "message": message,
-            "task_id": member.agent_id.to_string(),
-            "task_type": "teammate",
-        });
-        Ok(ToolOutput::ok(out.to_string(), format!("stopped {name}")))
+        let id = member.agent_id.to_string();
+        Ok(stopped(&message, &id, "teammate", name.as_str()))
     }
 }
 
@@ -147,13 +113,8 @@ async fn stop_sub_agent(agents: &SubAgents, record: &super::Record) -> Result<To
     }
     record.stop(StoppedBy::Agent);
     record.until(|view| view.settled).await;
-    let out = json!({
-        "message": format!("Stopped {} ({})", record.name, record.request.description),
-        "task_id": record.id,
-        "task_type": "agent",
-    });
-    let line = format!("stopped {}", record.name);
-    Ok(ToolOutput::ok(out.to_string(), line))
+    let message = format!("Stopped {} ({})", record.name, record.request.description);
+    Ok(stopped(&message, record.id.as_str(), "agent", &record.name))
 }
 
 async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String> {
@@ -165,12 +126,13 @@ async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String>
         ));
     }
     command.stop().await;
-    let out = json!({
-        "message": format!("Stopped {id} ({})", command.one_line()),
-        "task_id": id,
-        "task_type": "bash",
-    });
-    Ok(ToolOutput::ok(out.to_string(), format!("stopped {id}")))
+    let message = format!("Stopped {id} ({})", command.one_line());
+    Ok(stopped(&message, id, "bash", id))
+}
+
+fn stopped(message: &str, id: &str, task_type: &str, name: &str) -> ToolOutput {
+    let out = json!({"message": message, "task_id": id, "task_type": task_type});
+    ToolOutput::ok(out.to_string(), format!("stopped {name}"))
 }
 
 /// Returns the sub-agent with a name or id; the error lists the running ones.

@@ -9,7 +9,6 @@ use super::entry::{Compaction, Entry, Rewind};
 /// The content of one line.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// A complete entry.
     Whole(Entry),
     /// The first line of a compaction, and the number of lines that follow it; `None` if another
     /// program wrote it.

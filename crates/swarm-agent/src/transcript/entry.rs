@@ -39,7 +39,6 @@ pub(crate) enum Entry {
     /// The end of a turn without a response.
     TurnEnd {
         how: TurnEnd,
-        /// Description of what happened.
         text: String,
         /// Usage of the requests without a response.
         usage: Usage,
@@ -82,15 +81,19 @@ pub(crate) struct Rewind {
     pub(crate) dropped: Vec<Entry>,
 }
 
-/// Results that were cleared in one sweep.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Results that were cleared in one sweep: Claude Code's metadata of such a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Clearing {
-    /// Ids of the calls.
-    pub(crate) calls: Vec<String>,
+    pub(crate) trigger: String,
     /// Tokens in the window before.
     pub(crate) pre_tokens: u64,
     /// Approximate number of tokens saved.
-    pub(crate) saved: u64,
+    pub(crate) tokens_saved: u64,
+    #[serde(rename = "compactedToolIds")]
+    pub(crate) calls: Vec<String>,
+    #[serde(rename = "clearedAttachmentUUIDs")]
+    pub(crate) cleared_attachments: Vec<String>,
 }
 
 /// The trigger of a compaction, as Claude Code names it.

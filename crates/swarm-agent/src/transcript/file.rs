@@ -1,6 +1,5 @@
 //! The transcript file: read once when it is opened, then only appended to.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,13 +7,14 @@ use swarm_os::{
     OsError, PendingSync, SyncHandle, append, append_durable, left_unsynced, place_private_dir,
     read_optional, replace_alone,
 };
-use swarm_protocol::Clock;
+use swarm_protocol::{Clock, partial_debug};
 use uuid::Uuid;
 
 use super::assemble::Assembler;
 use super::entry::{Entry, Rewind};
-use super::line::{self, Piece, TranscriptAuthor};
+use super::line::{self, TranscriptAuthor};
 use super::rewind::{kept_mail, recorded};
+use super::written::{self, Piece};
 use crate::AgentError;
 
 /// A line that could not be read when the transcript was opened.
@@ -60,11 +60,7 @@ struct UnsyncedLines {
 #[derive(Clone)]
 struct Disk(Arc<dyn Fn(PendingSync) -> Result<(), OsError> + Send + Sync>);
 
-impl fmt::Debug for Disk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Disk").finish_non_exhaustive()
-    }
-}
+partial_debug!(Disk);
 
 impl TranscriptFile {
     /// Opens or creates a transcript; missing directories are created with mode 0700.
@@ -137,7 +133,7 @@ impl TranscriptFile {
             return Ok(());
         }
         self.sync()?;
-        let line = line::coordinator(&self.author).map_err(|error| self.not_json(error))?;
+        let line = written::coordinator(&self.author).map_err(|error| self.not_json(error))?;
         let appended = append(&self.path, &line).map_err(|source| self.error(source))?;
         let appended = appended.and(std::mem::take(&mut self.new_directories));
         (self.disk.0)(appended).map_err(|source| self.error(source))?;
@@ -145,7 +141,6 @@ impl TranscriptFile {
         Ok(())
     }
 
-    /// Changes the author of new lines.
     pub(crate) fn set_author(&mut self, author: TranscriptAuthor) {
         self.author = author;
     }
@@ -200,7 +195,7 @@ impl TranscriptFile {
             if let Entry::Rewound(rewind) = entry {
                 parent.clone_from(&rewind.parent);
             }
-            for piece in line::pieces(entry) {
+            for piece in written::pieces(entry) {
                 if !lines.is_empty() {
                     lines.push(b'\n');
                 }
@@ -233,7 +228,6 @@ impl TranscriptFile {
         })
     }
 
-    /// Returns a handle for the sync of appended lines.
     pub(crate) fn sync_handle(&self) -> Option<SyncHandle> {
         self.unsynced
             .as_ref()
@@ -248,7 +242,7 @@ impl TranscriptFile {
     ) -> Result<(Vec<u8>, String), AgentError> {
         let uuid = Uuid::new_v4().to_string();
         let timestamp = self.clock.now().iso().to_string();
-        let line = line::render(piece, &self.author, &uuid, parent, timestamp)
+        let line = written::render(piece, &self.author, &uuid, parent, timestamp)
             .map_err(|error| self.not_json(error))?;
         Ok((line, uuid))
     }

@@ -49,12 +49,6 @@ struct Line {
     mode: String,
 }
 
-impl Line {
-    fn is_of_coordinator(&self) -> bool {
-        self.kind == MODE && self.mode == COORDINATOR
-    }
-}
-
 /// Returns the conversations of leads that worked in `cwd`, newest first. Unreadable files are
 /// skipped.
 pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
@@ -107,10 +101,10 @@ pub fn is_coordinator_session(root: &Path, cwd: &Path, session: SessionId) -> bo
     let Ok(file) = File::open(transcript_path(root, cwd, session)) else {
         return false;
     };
+    let is_mark = |line: Line| line.kind == MODE && line.mode == COORDINATOR;
     let lines = BufReader::new(file).lines().take(SEARCHED_LINES);
-    lines
-        .map_while(Result::ok)
-        .any(|line| serde_json::from_str::<Line>(&line).is_ok_and(|line| line.is_of_coordinator()))
+    let mut lines = lines.map_while(Result::ok);
+    lines.any(|line| serde_json::from_str(&line).is_ok_and(is_mark))
 }
 
 /// Returns the first prompt of a lead and its directory; `None` for transcripts of other agents.

@@ -8,6 +8,7 @@ mod list;
 mod path;
 mod replay;
 mod rewind;
+mod written;
 
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};

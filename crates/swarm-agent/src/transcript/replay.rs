@@ -104,14 +104,19 @@ impl TranscriptReplay {
     }
 
     fn of_part(&self, number: usize, part: Part) -> Vec<AgentEvent> {
-        let entry = match part {
-            Part::Whole(entry) => entry,
+        let line = match part {
             Part::Boundary(compaction, _) => {
                 let tokens = compaction.pre_tokens;
-                return vec![notice(format!(
-                    "the conversation was compacted at {tokens} tokens"
-                ))];
+                format!("the conversation was compacted at {tokens} tokens")
             }
+            Part::Rewound(rewind) => self.of_rewind(&rewind),
+            Part::Whole(Entry::Cleared(clearing)) => {
+                let calls = clearing.calls.len();
+                format!("the results of {calls} earlier calls were cleared for the model")
+            }
+            Part::Whole(Entry::TurnEnd { text, .. }) => text,
+            // The lines are not assembled here.
+            Part::Whole(Entry::Compacted(_) | Entry::Rewound(_)) => return Vec::new(),
             // The messages that a compaction keeps are shown where they were written.
             Part::Kept(_)
                 if !self
@@ -120,35 +125,24 @@ impl TranscriptReplay {
             {
                 return Vec::new();
             }
-            Part::Kept(message) => {
+            Part::Whole(Entry::Inherited(message)) | Part::Kept(message) => {
                 let message = message.message();
                 return self.of_blocks(number, message.role, &message.content);
             }
             Part::Summary(message) => {
                 return self.of_blocks(number, message.role, &message.content);
             }
-            Part::Rewound(rewind) => return vec![self.of_rewind(&rewind)],
+            Part::Whole(Entry::User { content, .. }) => {
+                return self.of_blocks(number, Role::User, &content);
+            }
+            Part::Whole(Entry::Assistant { content, .. }) => {
+                return self.of_blocks(number, Role::Assistant, &content);
+            }
         };
-        match entry {
-            Entry::User { content, .. } => self.of_blocks(number, Role::User, &content),
-            Entry::Assistant { content, .. } => self.of_blocks(number, Role::Assistant, &content),
-            Entry::Inherited(message) => {
-                let message = message.message();
-                self.of_blocks(number, message.role, &message.content)
-            }
-            Entry::Cleared(clearing) => {
-                let calls = clearing.calls.len();
-                vec![notice(format!(
-                    "the results of {calls} earlier calls were cleared for the model"
-                ))]
-            }
-            Entry::TurnEnd { text, .. } => vec![notice(text)],
-            // The lines are not assembled here.
-            Entry::Compacted(_) | Entry::Rewound(_) => Vec::new(),
-        }
+        vec![notice(line)]
     }
 
-    fn of_rewind(&self, rewind: &Rewind) -> AgentEvent {
+    fn of_rewind(&self, rewind: &Rewind) -> String {
         let mark = format!("\"uuid\":\"{}\"", rewind.to);
         let mut lines = self
             .lines
@@ -162,7 +156,7 @@ impl TranscriptReplay {
             _ => None,
         };
         let prompt = one_line(&prompt.unwrap_or_default());
-        notice(format!("rewound to before the prompt: {prompt}"))
+        format!("rewound to before the prompt: {prompt}")
     }
 
     fn of_blocks(&self, number: usize, role: Role, blocks: &[ContentBlock]) -> Vec<AgentEvent> {
@@ -324,12 +318,10 @@ fn notice(line: String) -> AgentEvent {
 /// Returns the prompt in the content of a user line, if a person typed one. With a team it is a
 /// message of the person. Other text in a tag or in brackets was written by the program.
 pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
-    let typed = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(match OpenedEnvelope::open(text) {
-            Some((envelope, _)) if envelope.from == PERSON_SENDER => envelope.text.trim(),
-            _ => text.trim(),
-        }),
-        _ => None,
+    let texts = content.iter().filter_map(ContentBlock::as_text);
+    let typed = texts.map(|text| match OpenedEnvelope::open(text) {
+        Some((envelope, _)) if envelope.from == PERSON_SENDER => envelope.text.trim(),
+        _ => text.trim(),
     });
     let is_typed = |text: &&str| {
         let is_note = text.starts_with('[') && text.ends_with(']');
@@ -340,7 +332,6 @@ pub(super) fn typed_text(content: &[ContentBlock]) -> Option<String> {
     (!typed.is_empty()).then(|| typed.join("\n"))
 }
 
-/// Returns a call in one line.
 pub(super) fn call_line(tools: &[Arc<dyn Tool>], tool: &str, input: &serde_json::Value) -> String {
     match tools.iter().find(|known| known.name() == tool) {
         Some(known) => known.one_line(input),
@@ -355,7 +346,6 @@ fn first_text(input: &serde_json::Value) -> &str {
     texts.next().unwrap_or_default()
 }
 
-/// Returns whether a line contains these bytes.
 pub(super) fn has(line: &[u8], wanted: &[u8]) -> bool {
     let Some((first, rest)) = wanted.split_first() else {
         return true;

@@ -125,7 +125,6 @@ fn is_refused(result: &ContentBlock) -> bool {
     matches!(result, ContentBlock::ToolResult { content, is_error: true, .. } if content.starts_with(CALL_NOT_RUN))
 }
 
-/// Returns the position of the line with this id.
 fn position(transcript: &[u8], line: &str) -> u64 {
     let mark = format!("\"uuid\":\"{line}\"");
     let mut start = 0;
@@ -171,11 +170,9 @@ pub(super) fn kept_mail(dropped: &[Entry]) -> Vec<ContentBlock> {
         Entry::Rewound(rewind) => rewind.mail.as_slice(),
         _ => &[],
     });
-    let is_mail = |block: &&ContentBlock| match block {
-        ContentBlock::Text { text } => {
-            OpenedEnvelope::open(text).is_some_and(|(envelope, _)| envelope.from != PERSON_SENDER)
-        }
-        _ => false,
+    let is_mail = |block: &&ContentBlock| {
+        let opened = block.as_text().and_then(OpenedEnvelope::open);
+        opened.is_some_and(|(envelope, _)| envelope.from != PERSON_SENDER)
     };
     blocks.filter(is_mail).cloned().collect()
 }

@@ -1,13 +1,12 @@
 //! Resolves a verdict to a decision about a call.
 
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
 use swarm_tools::ModeSwitch as _;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
 use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
-use swarm_permissions::{PermissionOutcome, PermissionRequest};
-
 use crate::Session;
 
 impl Session {

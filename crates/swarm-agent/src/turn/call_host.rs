@@ -1,44 +1,30 @@
 //! Services of an agent for a running tool call.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Decision, PermissionOutcome, PermissionRequest, Question};
 use swarm_protocol::{AgentEvent, MemberState, NETWORK_ACCESS};
-use swarm_tools::{
-    AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, ToolContext, given_answers,
-};
+use swarm_tools::{AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, given_answers};
 use tokio_util::sync::CancellationToken;
 
 use crate::context_files::ContextFiles;
-use crate::{EventSink, PermissionGate, Rights, Session};
+use crate::{AgentParts, Session};
 
 /// The host of one call: the agent's gate answers questions, its events report progress, and its
 /// rights decide about calls of others.
 #[derive(Debug)]
 struct AgentCallHost {
-    gate: Arc<dyn PermissionGate>,
-    events: Arc<dyn EventSink>,
+    parts: AgentParts,
     tool_use_id: String,
-    rights: Arc<Rights>,
-    tools: Vec<Arc<dyn Tool>>,
-    home: Option<PathBuf>,
-    context: ToolContext,
 }
 
 impl Session {
-    /// Returns the host of a call.
     pub(super) fn call_host(&self, tool_use_id: &str) -> Arc<dyn CallHost> {
         Arc::new(AgentCallHost {
-            gate: Arc::clone(&self.parts.gate),
-            events: Arc::clone(&self.parts.events),
+            parts: self.parts.clone(),
             tool_use_id: tool_use_id.to_owned(),
-            rights: Arc::clone(&self.parts.rights),
-            tools: self.parts.tools.clone(),
-            home: self.parts.home.clone(),
-            context: self.parts.tool_context.clone(),
         })
     }
 }
@@ -46,7 +32,27 @@ impl Session {
 impl AgentCallHost {
     fn report_working(&self, detail: Option<String>) {
         let state = MemberState::Working;
-        self.events.emit(AgentEvent::State { state, detail });
+        self.parts.events.emit(AgentEvent::State { state, detail });
+    }
+
+    async fn request(
+        &self,
+        tool: &str,
+        description: String,
+        input: Value,
+        why: String,
+        cancel: CancellationToken,
+    ) -> PermissionOutcome {
+        let request = PermissionRequest {
+            tool_use_id: self.tool_use_id.clone(),
+            tool: tool.to_owned(),
+            description,
+            input,
+            why,
+            suggestions: Vec::new(),
+            next_mode: None,
+        };
+        self.parts.gate.ask(request, cancel).await
     }
 }
 
@@ -54,16 +60,8 @@ impl AgentCallHost {
 impl CallHost for AgentCallHost {
     /// Asks like a call of `AskUserQuestion`.
     async fn ask(&self, input: Value, why: String, cancel: CancellationToken) -> PersonAnswer {
-        let request = PermissionRequest {
-            tool_use_id: self.tool_use_id.clone(),
-            tool: AskUserQuestion.name().to_owned(),
-            description: AskUserQuestion.one_line(&input),
-            input,
-            why,
-            suggestions: Vec::new(),
-            next_mode: None,
-        };
-        let outcome = self.gate.ask(request, cancel).await;
+        let (tool, line) = (AskUserQuestion.name(), AskUserQuestion.one_line(&input));
+        let outcome = self.request(tool, line, input, why, cancel).await;
         self.report_working(None);
         match outcome {
             PermissionOutcome::Deny {
@@ -82,16 +80,10 @@ impl CallHost for AgentCallHost {
     }
 
     async fn ask_network(&self, host: String, cancel: CancellationToken) -> Option<bool> {
-        let request = PermissionRequest {
-            tool_use_id: self.tool_use_id.clone(),
-            tool: NETWORK_ACCESS.to_owned(),
-            description: format!("{NETWORK_ACCESS} {host}"),
-            input: json!({ "host": host }),
-            why: "the sandbox permits only known hosts".to_owned(),
-            suggestions: Vec::new(),
-            next_mode: None,
-        };
-        match self.gate.ask(request, cancel).await {
+        let (line, input) = (format!("{NETWORK_ACCESS} {host}"), json!({ "host": host }));
+        let why = "the sandbox permits only known hosts".to_owned();
+        let answer = self.request(NETWORK_ACCESS, line, input, why, cancel);
+        match answer.await {
             PermissionOutcome::Allow { .. } => Some(true),
             PermissionOutcome::Deny { answered, .. } => answered.then_some(false),
         }
@@ -103,27 +95,27 @@ impl CallHost for AgentCallHost {
 
     /// In the other agent's directory, the caller's relative rules still refer to its own.
     fn may_make(&self, call: &MemberCall<'_>) -> Result<(), String> {
-        let named = |tool: &&Arc<dyn Tool>| tool.name() == call.tool;
-        let Some(tool) = self.tools.iter().find(named) else {
+        let (parts, rights) = (&self.parts, &self.parts.rights);
+        let Some(tool) = parts.tool(call.tool) else {
             return Err(format!("you do not have the tool `{}`", call.tool));
         };
-        let own = &self.context.cwd;
-        let mut anchors = self.rights.anchors(own, None);
+        let own = &parts.tool_context.cwd;
+        let mut anchors = rights.anchors(own, None);
         if call.cwd != own {
             anchors = anchors.below(own, None);
         }
-        let decision = self.rights.decide(&Question {
+        let decision = rights.decide(&Question {
             tool: call.tool,
             input: call.input,
             cwd: call.cwd,
             starts_in: call.cwd,
             anchors: &anchors,
-            home: self.home.as_deref(),
+            home: parts.home.as_deref(),
             touches: &tool.touches(call.input, call.cwd),
-            files: &ContextFiles(&self.context),
+            files: &ContextFiles(&parts.tool_context),
             read_only: tool.is_read_only(call.input),
             kind: tool.kind(),
-            ceiling: self.rights.highest_mode(),
+            ceiling: rights.highest_mode(),
         });
         match decision {
             Decision::Allow { .. } => Ok(()),

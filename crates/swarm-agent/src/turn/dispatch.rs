@@ -29,7 +29,6 @@ use crate::{AgentTool, Session};
 /// Most characters of the input of a repeated call that are reported.
 const REPEATED_INPUT: usize = 300;
 
-/// The result of a call.
 struct CallResult {
     result: ContentBlock,
     /// The call as input for hooks of the whole batch, if there are any.
@@ -53,11 +52,7 @@ impl Session {
         let mut batch = Vec::new();
         while let Some(next) = waiting.pop_front() {
             if signals.is_over() {
-                let ids: Vec<_> = std::iter::once(next)
-                    .chain(waiting)
-                    .map(|call| call.id)
-                    .collect();
-                self.leave_unrun(&ids)?;
+                self.leave_unrun(std::iter::once(next).chain(waiting))?;
                 return Err(TurnStop::Interrupted);
             }
             let directory = self.watched_directory();
@@ -73,8 +68,7 @@ impl Session {
             }
             self.fire_noted(&signals.cancel).await;
             if let Some(why) = self.take_halt() {
-                let ids: Vec<_> = waiting.into_iter().map(|call| call.id).collect();
-                self.leave_unrun(&ids)?;
+                self.leave_unrun(waiting)?;
                 return Err(TurnStop::Halted(why));
             }
             if !waiting.is_empty() {
@@ -168,7 +162,7 @@ impl Session {
         });
         if !output.is_error {
             for line in shown {
-                self.emit(AgentEvent::Notice { line });
+                self.notice(line);
             }
         }
         let content = self.parts.limits.cut(output.content);
@@ -204,9 +198,8 @@ impl Session {
         call_context.cancel = cancel.child_token();
         call_context.tool_use_id.clone_from(&call.id);
         call_context.host = Some(self.call_host(&call.id));
-        let paths = self
-            .has_instructions()
-            .then(|| ready.tool.touches(&ready.input, &call_context.cwd));
+        let instructed = self.instructions.as_ref();
+        let paths = instructed.map(|_| ready.tool.touches(&ready.input, &call_context.cwd));
         let begun = Instant::now();
         let mut output = call::run(ready, call_context, self.parts.limits.cancel_grace).await;
         let duration = begun.elapsed();
@@ -333,8 +326,7 @@ impl Session {
 
     /// Decides about a command that a call will have run, as about a call of Bash.
     fn decide_command(&self, command: &str) -> Decision {
-        let mut tools = self.parts.tools.iter();
-        let Some(bash) = tools.find(|tool| tool.name() == "Bash") else {
+        let Some(bash) = self.parts.tool("Bash") else {
             return Decision::Deny {
                 why: format!("it would run `{command}`, and you do not have the tool `Bash`"),
             };

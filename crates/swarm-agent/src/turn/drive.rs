@@ -6,13 +6,12 @@ use swarm_protocol::{AgentEvent, MemberState};
 use super::outcome::TurnOutcome;
 use super::runtime::{AgentRuntime, ModelLoop, Turn};
 use super::signals::TurnSignals;
-use super::step::{self, Step};
+use super::step::{self, Call, Step};
 use super::types::{NOT_RUN, TurnProgress, TurnStop};
 use crate::history::error_result;
 use crate::transcript::{CompactTrigger, Entry, TurnEnd};
-use crate::{AgentError, Session, Totals};
+use crate::{AgentError, Session};
 
-/// The request to continue a response that was cut off.
 const CONTINUE: &str = "[Your answer was cut off at the limit of output tokens. Continue exactly where it stopped, without repeating anything.]";
 
 impl Session {
@@ -50,10 +49,15 @@ impl Session {
             self.record_end(stop);
             self.fire_failure(stop, &signals.cancel).await;
         }
-        let outcome = self.outcome(end, text, self.totals().since(before));
+        let text = match end {
+            Err(TurnStop::Limit) => limit_text(self.parts.limits.max_turns, &text),
+            _ => text,
+        };
+        let spent = self.totals().since(before);
+        let outcome = TurnOutcome { end, text, spent };
         self.emit(AgentEvent::TurnEnded {
-            text: outcome.text().to_owned(),
-            usage: outcome.spent().usage,
+            text: outcome.text.clone(),
+            usage: outcome.spent.usage,
             outcome: outcome.word().to_owned(),
             error: outcome.trouble(),
         });
@@ -119,8 +123,7 @@ impl Session {
                     return Ok(());
                 }
                 Step::Give(error, calls) => {
-                    let ids: Vec<_> = calls.into_iter().map(|call| call.id).collect();
-                    self.leave_unrun(&ids)?;
+                    self.leave_unrun(calls)?;
                     return Err(error.into());
                 }
             }
@@ -170,11 +173,15 @@ impl Session {
     }
 
     /// Adds error results for calls that are not run.
-    pub(super) fn leave_unrun(&mut self, ids: &[String]) -> Result<(), AgentError> {
-        if ids.is_empty() {
+    pub(super) fn leave_unrun(
+        &mut self,
+        calls: impl IntoIterator<Item = Call>,
+    ) -> Result<(), AgentError> {
+        let calls = calls.into_iter();
+        let results: Vec<_> = calls.map(|call| error_result(&call.id, NOT_RUN)).collect();
+        if results.is_empty() {
             return Ok(());
         }
-        let results = ids.iter().map(|id| error_result(id, NOT_RUN)).collect();
         self.append(Entry::user(results))
     }
 
@@ -207,20 +214,6 @@ impl Session {
         if let Err(error) = self.append(entry.clone()) {
             tracing::warn!(%error, "cannot record the end of a turn");
             self.take(entry);
-        }
-    }
-
-    fn outcome(&self, end: Result<(), TurnStop>, text: String, spent: Totals) -> TurnOutcome {
-        match end {
-            Ok(()) => TurnOutcome::Finished { text, spent },
-            Err(TurnStop::Interrupted) => TurnOutcome::Interrupted { text, spent },
-            Err(TurnStop::Halted(why)) => TurnOutcome::StoppedByHook { why, text, spent },
-            Err(TurnStop::Suspended) => TurnOutcome::Suspended { text, spent },
-            Err(TurnStop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
-            Err(TurnStop::Limit) => TurnOutcome::TurnLimit {
-                text: limit_text(self.parts.limits.max_turns, &text),
-                spent,
-            },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Skills that a person starts with the prompt `/NAME ARGUMENTS`.
 
 use serde_json::{Value, json};
-use swarm_protocol::{AgentEvent, Skill};
+use swarm_protocol::Skill;
 use swarm_tools::{ModeSwitch as _, skill_text};
 
 use crate::{Injected, Session};
@@ -51,9 +51,7 @@ impl Session {
                         .grant_for_turn(&skill.allowed_tools, &origin);
                 }
             }
-            Err(error) => self.emit(AgentEvent::Notice {
-                line: format!("cannot read {}: {error}", skill.path.display()),
-            }),
+            Err(error) => self.notice(format!("cannot read {}: {error}", skill.path.display())),
         }
     }
 }

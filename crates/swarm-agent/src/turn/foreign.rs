@@ -38,43 +38,30 @@ impl Turn<'_> {
     /// # Errors
     /// The reason why the call must not run, for the model.
     pub async fn permit(&self, call: &ForeignCall) -> Result<Value, String> {
-        let session = &*self.session;
-        let ready = session.foreign(call)?;
-        let permitted = self.decide_foreign(&call.id, ready).await;
-        permitted.map(|ready| ready.input)
+        Ok(self.decide_foreign(call).await?.input)
     }
 
     /// Runs a call with swarm's own tool, if it is permitted. `cancel` stops the call.
     pub async fn run_tool(&self, call: &ForeignCall, cancel: CancellationToken) -> ToolOutput {
-        let session = &*self.session;
-        let ready = match session.foreign(call) {
-            Ok(ready) => self.decide_foreign(&call.id, ready).await,
-            Err(why) => Err(why),
-        };
-        match ready {
-            Ok(ready) => session.run_foreign(&call.id, ready, cancel).await,
-            Err(why) => ToolOutput::error(why),
-        }
+        let permitted = self.decide_foreign(call).await;
+        self.session.run_foreign(&call.id, permitted, cancel).await
     }
 
     /// Runs a call that a person approved before, if no rule or mode forbids it.
     pub async fn run_approved(&self, call: &ForeignCall) -> ToolOutput {
         let session = &*self.session;
-        let verdict = match session.foreign(call) {
-            Ok(ready) => session.decide(ready),
-            Err(why) => return ToolOutput::error(why),
-        };
-        match verdict {
-            Verdict::Run(ready) | Verdict::Ask { ready, .. } => {
-                let cancel = self.signals.cancel.child_token();
-                session.run_foreign(&call.id, ready, cancel).await
-            }
-            Verdict::Refuse(refusal) => ToolOutput::error(refusal.text()),
-        }
+        let approved = session.foreign(call);
+        let approved = approved.and_then(|ready| match session.decide(ready) {
+            Verdict::Run(ready) | Verdict::Ask { ready, .. } => Ok(ready),
+            Verdict::Refuse(refusal) => Err(refusal.text()),
+        });
+        let cancel = self.signals.cancel.child_token();
+        session.run_foreign(&call.id, approved, cancel).await
     }
 
-    async fn decide_foreign(&self, id: &str, ready: PreparedCall) -> Result<PreparedCall, String> {
-        let session = &*self.session;
+    async fn decide_foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
+        let (session, id) = (&*self.session, &call.id);
+        let ready = session.foreign(call)?;
         let cancel = &self.signals.cancel;
         let hooked = HookEvent::PreToolUse;
         let verdict = if session.parts.hooks.any(hooked, Some(ready.tool.name())) {
@@ -91,8 +78,7 @@ impl Session {
     /// Returns the call with swarm's tool of that name. A tool that the agent's definition does not
     /// include is refused.
     fn foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
-        let mut tools = self.parts.tools.iter();
-        let tool = match tools.find(|tool| tool.name() == call.tool) {
+        let tool = match self.parts.tool(&call.tool) {
             Some(tool) => Arc::clone(tool),
             None if call.kind == ToolKind::Other => Arc::new(AnnouncedTool(call.clone())),
             None => {
@@ -111,9 +97,13 @@ impl Session {
     async fn run_foreign(
         &self,
         id: &str,
-        ready: PreparedCall,
+        permitted: Result<PreparedCall, String>,
         cancel: CancellationToken,
     ) -> ToolOutput {
+        let ready = match permitted {
+            Ok(ready) => ready,
+            Err(why) => return ToolOutput::error(why),
+        };
         let mut context = self.call_context();
         context.cancel = cancel;
         if let Some(path) = ready.input["file_path"].as_str() {

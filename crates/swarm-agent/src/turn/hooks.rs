@@ -3,15 +3,13 @@
 use serde_json::{Value, json};
 use swarm_hooks::{HookInput, HookOutcome, Permission};
 use swarm_model::ContentBlock;
-use swarm_permissions::HookEvent;
-use swarm_protocol::{AgentEvent, Envelope, MessageId};
+use swarm_permissions::{HookEvent, PermissionOutcome, PermissionRequest};
+use swarm_protocol::{Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
 use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
 use crate::transcript::Entry;
-use swarm_permissions::{PermissionOutcome, PermissionRequest};
-
 use crate::{AgentError, Delivery, Injected, Session};
 
 /// Most consecutive times that hooks may keep a turn from ending, as in Claude Code.
@@ -224,12 +222,10 @@ impl Session {
             return Ok(true);
         };
         if *held >= MAX_CONTINUATIONS {
-            self.emit(AgentEvent::Notice {
-                line: format!(
-                    "hook {}: kept the turn from ending {MAX_CONTINUATIONS} times; ending it now",
-                    event.name()
-                ),
-            });
+            let name = event.name();
+            self.notice(format!(
+                "hook {name}: kept the turn from ending {MAX_CONTINUATIONS} times; ending it now"
+            ));
             return Ok(true);
         }
         *held += 1;
@@ -297,7 +293,7 @@ pub fn hook_context(outcome: &HookOutcome) -> Option<Injected> {
         return None;
     }
     let text = format!("A user hook says:\n{}", told.join("\n"));
-    Some(Injected::prompt(Envelope::system(&text).render()))
+    Some(Injected::system(&text))
 }
 
 /// Appends the context of hooks to a result.

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use swarm_model::ModelError;
 use swarm_permissions::{HookEvent, Suggestion};
 use tokio_util::sync::CancellationToken;
 
 use super::types::{Noted, TurnStop};
 use crate::instructions::Instructions;
 use crate::{AgentError, Session};
-use swarm_model::ModelError;
 
 impl Session {
     fn note(&self, event: HookEvent, matched: Option<&'static str>, fields: Value) {

@@ -1,103 +1,46 @@
 //! How a turn ended.
 
-use crate::{AgentError, Totals};
+use super::types::TurnStop;
+use crate::Totals;
 
 /// The outcome of a turn. In every case the transcript is consistent and the session can continue.
 #[derive(Debug)]
-pub enum TurnOutcome {
-    /// The model ended its turn.
-    Finished {
-        /// Last text of the model in this turn.
-        text: String,
-        /// Usage of the turn.
-        spent: Totals,
-    },
-    /// The turn reached its limit of model requests before the model ended it.
-    TurnLimit {
-        /// Description of the limit and the model's last text, for the recipient of the result.
-        text: String,
-        /// Usage of the turn.
-        spent: Totals,
-    },
-    /// The turn was cancelled.
-    Interrupted {
-        /// Last text of the model; may be empty.
-        text: String,
-        /// Usage of the turn.
-        spent: Totals,
-    },
-    /// A hook returned `continue: false`.
-    StoppedByHook {
-        /// Reason given by the hook.
-        why: String,
-        /// Last text of the model; may be empty.
-        text: String,
-        /// Usage of the turn.
-        spent: Totals,
-    },
-    /// The turn was suspended and can be continued later.
-    Suspended {
-        /// Last text of the model; may be empty.
-        text: String,
-        /// Usage of the turn so far.
-        spent: Totals,
-    },
-    /// The turn failed.
-    Failed {
-        /// Cause of the failure and what to do.
-        error: AgentError,
-        /// Last text of the model; may be empty.
-        text: String,
-        /// Usage of the turn.
-        spent: Totals,
-    },
+pub struct TurnOutcome {
+    /// Why the turn ended early, if the agent did not end it.
+    pub end: Result<(), TurnStop>,
+    /// Last text of the agent in this turn; may be empty. At the limit of model requests, a description
+    /// of the limit precedes it.
+    pub text: String,
+    /// Usage of the turn.
+    pub spent: Totals,
 }
 
 impl TurnOutcome {
-    /// Returns the model's last text, or the description of the limit.
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Finished { text, .. }
-            | Self::TurnLimit { text, .. }
-            | Self::Interrupted { text, .. }
-            | Self::StoppedByHook { text, .. }
-            | Self::Suspended { text, .. }
-            | Self::Failed { text, .. } => text,
-        }
+    /// Returns whether the agent ended the turn.
+    pub fn is_finished(&self) -> bool {
+        self.end.is_ok()
     }
 
     /// Returns the name of the outcome in journals.
     pub fn word(&self) -> &'static str {
-        match self {
-            Self::Finished { .. } => "finished",
-            Self::TurnLimit { .. } => "turn_limit",
-            Self::Interrupted { .. } => "interrupted",
-            Self::StoppedByHook { .. } => "stopped_by_hook",
-            Self::Suspended { .. } => "suspended",
-            Self::Failed { .. } => "failed",
+        match &self.end {
+            Ok(()) => "finished",
+            Err(TurnStop::Limit) => "turn_limit",
+            Err(TurnStop::Interrupted) => "interrupted",
+            Err(TurnStop::Halted(_)) => "stopped_by_hook",
+            Err(TurnStop::Suspended) => "suspended",
+            Err(TurnStop::Failed(_)) => "failed",
         }
     }
 
-    /// Returns the usage of the turn.
-    pub fn spent(&self) -> Totals {
-        match self {
-            Self::Finished { spent, .. }
-            | Self::TurnLimit { spent, .. }
-            | Self::Interrupted { spent, .. }
-            | Self::StoppedByHook { spent, .. }
-            | Self::Suspended { spent, .. }
-            | Self::Failed { spent, .. } => *spent,
-        }
-    }
-
-    /// Returns why the turn ended early; `None` if the model ended it or it will continue.
+    /// Returns why the turn ended early; `None` if the agent ended it or it will continue.
     pub fn trouble(&self) -> Option<String> {
-        match self {
-            Self::Finished { .. } | Self::Suspended { .. } => None,
-            Self::TurnLimit { .. } => Some("the turn reached its limit of model requests".into()),
-            Self::Interrupted { .. } => Some("the turn was interrupted".into()),
-            Self::StoppedByHook { why, .. } => Some(format!("a hook stopped the turn: {why}")),
-            Self::Failed { error, .. } => Some(error.to_string()),
+        match &self.end {
+            Ok(()) | Err(TurnStop::Suspended) => None,
+            Err(TurnStop::Limit) => Some("the turn reached its limit of model requests".into()),
+            Err(TurnStop::Interrupted) => Some("the turn was interrupted".into()),
+            Err(TurnStop::Halted(why)) => Some(format!("a hook stopped the turn: {why}")),
+            Err(TurnStop::Failed(error)) => Some(error.to_string()),
         }
     }
 }

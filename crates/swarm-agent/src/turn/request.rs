@@ -123,9 +123,7 @@ impl Session {
         } = event
         {
             progress.throttled = true;
-            self.emit(AgentEvent::Notice {
-                line: reason.clone(),
-            });
+            self.notice(reason.clone());
             return self.state(MemberState::OverBudget, Some(reason));
         }
         if std::mem::take(&mut progress.throttled) {
@@ -143,12 +141,7 @@ impl Session {
                 self.emit(AgentEvent::ThinkingDelta { text });
             }
             // Calls are shown when they are complete and about to run.
-            ModelEvent::ToolUseStarted { .. }
-            | ModelEvent::Retrying { .. }
-            | ModelEvent::Waiting { .. }
-            | ModelEvent::Held { .. }
-            | ModelEvent::Switched { .. }
-            | ModelEvent::Completed(_) => {}
+            _ => {}
         }
     }
 
@@ -163,7 +156,7 @@ impl Session {
         limits.window = window;
         limits.max_output_tokens = max_output.unwrap_or(SessionLimits::USUAL_OUTPUT);
         if let Some(line) = notice {
-            self.emit(AgentEvent::Notice { line });
+            self.notice(line);
         }
     }
 

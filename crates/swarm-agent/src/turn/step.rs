@@ -13,10 +13,8 @@ pub(super) struct Call {
     pub(super) input: CallInput,
 }
 
-/// The input of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CallInput {
-    /// A JSON object.
     Object(Value),
     /// Not a JSON object, exactly as the model wrote it.
     Unreadable(String),
@@ -24,7 +22,6 @@ pub(super) enum CallInput {
     CutOff,
 }
 
-/// The next step of a turn.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Run the calls and send another request.
@@ -39,7 +36,6 @@ pub(super) enum Step {
     Give(AgentError, Vec<Call>),
 }
 
-/// Returns the next step after a response.
 pub(super) fn next(response: &ModelResponse) -> Step {
     let mut calls: Vec<Call> = response.content.iter().filter_map(call).collect();
     match &response.stop_reason {

@@ -16,7 +16,6 @@ use super::types::{Refusal, TurnStop};
 use crate::Session;
 use crate::transcript::Entry;
 
-/// A finished call.
 pub(super) struct FinishedCall<'a> {
     pub(super) id: &'a str,
     pub(super) tool: &'a str,
@@ -89,7 +88,6 @@ impl Session {
         ToolOutput::error(text)
     }
 
-    /// Returns the input of a call for hooks of the whole batch.
     pub(super) fn batch_hook_input(&self, call: &Call, output: &ToolOutput) -> Option<Value> {
         let hooked = self.parts.hooks.any(HookEvent::PostToolBatch, None);
         hooked.then(|| {

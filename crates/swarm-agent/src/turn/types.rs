@@ -12,18 +12,14 @@ use crate::AgentError;
 /// The result of a call that was not started before the turn ended.
 pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it.";
 
-/// The decision about a call.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The call runs.
     Run(PreparedCall),
-    /// The call requires approval.
     Ask {
         ready: PreparedCall,
         why: String,
         suggestions: Vec<Suggestion>,
     },
-    /// The call does not run.
     Refuse(Refusal),
 }
 
@@ -37,7 +33,6 @@ impl Verdict {
         }
     }
 
-    /// Returns a one-line description of the call.
     pub(super) fn line(&self, tool: &str) -> String {
         match self {
             Self::Run(ready) | Self::Ask { ready, .. } => ready.tool.one_line(&ready.input),
@@ -46,7 +41,6 @@ impl Verdict {
     }
 }
 
-/// Why a call does not run.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// Denied by rules, the mode, a person or the lead, with the reason.
@@ -56,7 +50,6 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the text for the model.
     pub(super) fn text(self) -> String {
         match self {
             Self::Denied(why) => format!("The call was not run: permission denied. {why}"),
@@ -72,7 +65,6 @@ pub(super) struct PreparedCall {
     pub(super) input: Value,
 }
 
-/// The state of a running turn.
 #[derive(Debug, Default)]
 pub(super) struct TurnProgress {
     /// The model's last text, including the earlier parts of a continued response.

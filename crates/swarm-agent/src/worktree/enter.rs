@@ -1,6 +1,5 @@
 //! The tool `EnterWorktree`.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,8 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schem
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
-use super::stay::{Entered, SessionWorktree, blocking};
+use super::isolator::blocking;
+use super::stay::{Entered, SessionWorktree};
 
 #[derive(Debug)]
 pub(super) struct EnterWorktree(pub(super) Arc<SessionWorktree>);
@@ -86,6 +86,7 @@ impl EnterWorktree {
                 let path = ctx.cwd.join(path);
                 blocking(move || {
                     let found = session
+                        .source
                         .worktrees
                         .find_in_repository(&session.origin, &path)?;
                     let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
@@ -110,21 +111,16 @@ impl EnterWorktree {
 
 fn report(created: &Created) -> ToolOutput {
     let record = &created.record;
-    let mut text = format!(
-        "You are now in the worktree {}.\nworktreePath: {}",
-        record.slug,
-        record.path.display(),
-    );
-    if record.by_hook {
-        text.push_str("\nIt was created by a user's hook.");
-    } else {
-        let (branch, base) = (&record.branch, record.base.describe());
-        // Writing into a String cannot fail.
-        let _infallible = write!(text, "\nworktreeBranch: {branch}\nbase: {base}");
-    }
-    for notice in &created.notices {
-        text.push('\n');
-        text.push_str(notice);
-    }
-    ToolOutput::ok(text, format!("in {}", record.slug))
+    let (slug, branch) = (&record.slug, &record.branch);
+    let mut lines = vec![
+        format!("You are now in the worktree {slug}."),
+        format!("worktreePath: {}", record.path.display()),
+        if record.by_hook {
+            "It was created by a user's hook.".to_owned()
+        } else {
+            format!("worktreeBranch: {branch}\nbase: {}", record.base.describe())
+        },
+    ];
+    lines.extend(created.notices.iter().cloned());
+    ToolOutput::ok(lines.join("\n"), format!("in {slug}"))
 }

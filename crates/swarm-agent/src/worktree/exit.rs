@@ -1,6 +1,5 @@
 //! The tool `ExitWorktree`.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,7 +10,8 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use swarm_worktree::{Created, Hazard, RemovedWorktree, WorktreeOutcome};
 
-use super::stay::{SessionWorktree, blocking};
+use super::isolator::blocking;
+use super::stay::SessionWorktree;
 
 #[derive(Debug)]
 pub(super) struct ExitWorktree(pub(super) Arc<SessionWorktree>);
@@ -72,7 +72,7 @@ impl ExitWorktree {
         let created = entered.ok_or("you have not entered a worktree")?.created;
         let (session, moved) = (Arc::clone(&self.0), created.clone());
         let done = blocking(move || match input.action {
-            Action::Keep => session.worktrees.release(&moved).map(|()| None),
+            Action::Keep => session.source.worktrees.release(&moved).map(|()| None),
             Action::Remove => remove(&session, &moved, input.discard_changes).map(Some),
         })
         .await?;
@@ -89,30 +89,26 @@ impl ExitWorktree {
             None => None,
         };
         *self.0.entered() = None;
-        let mut text = format!(
-            "You are back in {}.\nworktreePath: {path}\n",
-            self.0.origin.display(),
-        );
-        let both = if created.record.by_hook {
-            "It"
+        let (branch, both) = if created.record.by_hook {
+            (String::new(), "It")
         } else {
-            // Writing into a String cannot fail.
-            let _infallible = writeln!(text, "worktreeBranch: {}", created.record.branch);
-            "Each of them"
+            let branch = &created.record.branch;
+            (format!("worktreeBranch: {branch}\n"), "Each of them")
         };
         let rescue = removed.as_ref().and_then(|removed| removed.rescue.as_ref());
-        // Writing into a String cannot fail.
-        let _infallible = match (&removed, rescue) {
-            (None, _) => write!(text, "{both} was kept unchanged."),
-            (Some(_), None) => write!(text, "{both} was removed."),
-            (Some(_), Some(saved)) => write!(
-                text,
-                "{both} was removed; its changes are saved in {} and {}.",
+        let outcome = match (&removed, rescue) {
+            (None, _) => "kept unchanged.".to_owned(),
+            (Some(_), None) => "removed.".to_owned(),
+            (Some(_), Some(saved)) => format!(
+                "removed; its changes are saved in {} and {}.",
                 saved.reference,
                 saved.patch.display()
             ),
         };
-        Ok(text)
+        Ok(format!(
+            "You are back in {}.\nworktreePath: {path}\n{branch}{both} was {outcome}",
+            self.0.origin.display(),
+        ))
     }
 }
 
@@ -124,7 +120,7 @@ fn remove(
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let done = try_to_remove(session, created, discard);
     if !matches!(done, Ok(Ok(_))) {
-        session.worktrees.reacquire(created)?;
+        session.source.worktrees.reacquire(created)?;
     }
     done
 }
@@ -134,8 +130,9 @@ fn try_to_remove(
     created: &Created,
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
-    let (record, now) = (&created.record, session.clock.now());
-    let why = match session
+    let (record, source) = (&created.record, &session.source);
+    let now = source.clock.now();
+    let why = match source
         .worktrees
         .finish(&record.path, &record.former_owner(), now)?
     {
@@ -145,7 +142,7 @@ fn try_to_remove(
         None => return Ok(Err(vec![Hazard::InUse("another agent".to_owned())])),
     };
     if discard {
-        return session
+        return source
             .worktrees
             .remove(&record.from, &record.slug, true, now)
             .map(Ok);

@@ -84,7 +84,7 @@ mod tests {
     use swarm_worktree::{Git, ProcessMark, Worktrees};
 
     use super::*;
-    use crate::worktree_tools;
+    use crate::{WorktreeIsolator, worktree_tools};
 
     #[test]
     fn tools_of_a_fork_keep_the_specification_but_are_refused() {
@@ -94,7 +94,12 @@ mod tests {
             start: "1".into(),
         };
         let worktrees = Worktrees::new(git, <_>::default(), "/no/where".into());
-        let parents = worktree_tools(worktrees, Arc::new(SystemClock), process, "/".into());
+        let source = WorktreeIsolator {
+            worktrees,
+            clock: Arc::new(SystemClock),
+            process,
+        };
+        let parents = worktree_tools(source, "/".into());
         let forks = fork_tools(&parents);
         assert_eq!(forks.len(), MOVE_TOOLS.len());
         for (parents, forks) in parents.iter().zip(&forks) {

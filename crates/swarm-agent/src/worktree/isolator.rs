@@ -6,12 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
 use swarm_worktree::{
-    FormerOwner, Owner, ProcessMark, Request, Resident, Slug, WorktreeOutcome, Worktrees,
-    moved_notice, worktree_notice,
+    FormerOwner, Owner, ProcessMark, Request, Resident, Slug, WorktreeError, WorktreeOutcome,
+    Worktrees, moved_notice, worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::stay::blocking;
 use crate::subagent::{IsolatedDirectory, Isolator};
 
 /// Creates git worktrees for sub-agents, and removes those without unsaved work.
@@ -25,6 +24,26 @@ pub struct WorktreeIsolator {
     pub process: ProcessMark,
 }
 
+impl WorktreeIsolator {
+    pub(super) fn request(
+        &self,
+        from: &Path,
+        slug: Slug,
+        owner: Owner,
+        cancel: &CancellationToken,
+    ) -> Request {
+        Request {
+            from: from.to_owned(),
+            slug,
+            owner,
+            process: self.process.clone(),
+            uncommitted: None,
+            now: self.clock.now(),
+            cancel: cancel.clone(),
+        }
+    }
+}
+
 #[async_trait]
 impl Isolator for WorktreeIsolator {
     async fn prepare(
@@ -33,15 +52,8 @@ impl Isolator for WorktreeIsolator {
         from: &Path,
         cancel: CancellationToken,
     ) -> Result<IsolatedDirectory, String> {
-        let request = Request {
-            from: from.to_owned(),
-            slug: Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?,
-            owner: owner(id),
-            process: self.process.clone(),
-            uncommitted: None,
-            now: self.clock.now(),
-            cancel: cancel.clone(),
-        };
+        let slug = Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?;
+        let request = self.request(from, slug, owner(id), &cancel);
         let worktrees = self.worktrees.clone();
         let created = blocking(move || worktrees.create(&request)).await?;
         if cancel.is_cancelled() {
@@ -96,5 +108,14 @@ fn owner(id: &SubAgentId) -> Owner {
     Owner {
         agent: Some(id.to_string()),
         ..Owner::default()
+    }
+}
+
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(format!("internal error: {error}")),
     }
 }

@@ -4,22 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use swarm_protocol::Clock;
 use swarm_tools::{Confinement, Workplace};
-use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
+use swarm_worktree::{Created, Owner, Slug, WorktreeError};
 use tokio_util::sync::CancellationToken;
+
+use super::WorktreeIsolator;
 
 /// Tracks the worktree that an agent works in.
 #[derive(Debug)]
 pub(super) struct SessionWorktree {
-    pub(super) worktrees: Worktrees,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) process: ProcessMark,
+    pub(super) source: WorktreeIsolator,
     pub(super) origin: PathBuf,
     pub(super) entered: Mutex<Option<Entered>>,
 }
 
-/// A worktree that an agent has entered.
 #[derive(Debug, Clone)]
 pub(super) struct Entered {
     pub(super) created: Created,
@@ -59,30 +57,13 @@ impl SessionWorktree {
         slug: Slug,
         cancel: &CancellationToken,
     ) -> Result<Created, WorktreeError> {
-        let created = self.worktrees.create(&Request {
-            from: from.to_owned(),
-            slug,
-            owner: Owner::default(),
-            process: self.process.clone(),
-            uncommitted: None,
-            now: self.clock.now(),
-            cancel: cancel.clone(),
-        })?;
+        let request = self.source.request(from, slug, Owner::default(), cancel);
+        let created = self.source.worktrees.create(&request)?;
         if cancel.is_cancelled() {
-            self.worktrees.undo(&created)?;
+            self.source.worktrees.undo(&created)?;
             let slug = created.record.slug.to_string();
             return Err(WorktreeError::Interrupted { slug });
         }
         Ok(created)
-    }
-}
-
-/// Runs blocking work on the thread pool.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
-) -> Result<T, String> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| error.to_string()),
-        Err(error) => Err(format!("internal error: {error}")),
     }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use swarm_protocol::Clock;
 use swarm_tools::Tool;
-use swarm_worktree::{ProcessMark, Worktrees};
 
+use super::WorktreeIsolator;
 use super::enter::EnterWorktree;
 use super::exit::ExitWorktree;
 use super::stay::SessionWorktree;
@@ -18,16 +17,9 @@ pub(crate) const MOVE_TOOLS: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
 
 /// Returns `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents
 /// that inherit these tools and work in another directory are not moved.
-pub fn worktree_tools(
-    worktrees: Worktrees,
-    clock: Arc<dyn Clock>,
-    process: ProcessMark,
-    origin: PathBuf,
-) -> Vec<Arc<dyn Tool>> {
+pub fn worktree_tools(source: WorktreeIsolator, origin: PathBuf) -> Vec<Arc<dyn Tool>> {
     let session = Arc::new(SessionWorktree {
-        worktrees,
-        clock,
-        process,
+        source,
         origin,
         entered: Mutex::default(),
     });

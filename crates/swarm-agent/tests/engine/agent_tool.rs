@@ -157,8 +157,8 @@ async fn invalid_calls_are_rejected_without_spawning() {
             "yolo",
         ),
         (
-            json!({"description": "d", "prompt": "p", "name": "a", "isolation": "remote"}),
-            "remote",
+            json!({"description": "d", "prompt": "p", "name": "a", "isolation": "container"}),
+            "container",
         ),
         (
             json!({"description": "d", "prompt": "p", "name": "a", "color": "red"}),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_agent::{Injected, TurnOutcome};
+use swarm_agent::{Injected, TurnStop};
 use swarm_permissions::{AgentDefinition, AgentLimits};
 use swarm_protocol::AgentEvent;
 use swarm_tools::builtin;
@@ -93,7 +93,7 @@ async fn a_background_sub_agent_survives_the_interrupt_of_its_parent() {
         cast.at_gate(2).await;
         cancel.cancel();
     });
-    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
     assert!(family.agents.is_busy());
     family.cast.open();
     family.hear().await;
@@ -279,7 +279,7 @@ async fn a_long_running_sub_agent_moves_to_the_background() {
     family.cast.plays("bob", script);
     family.cast.plays("bob/slow", [Line::Gated("late".into())]);
     let outcome = family.turn("go").await;
-    assert_eq!(outcome.text(), "done");
+    assert_eq!(outcome.text, "done");
     assert!(family.results()[0].0.starts_with("Async agent launched"));
     family.cast.open();
     family.hear().await;
@@ -297,7 +297,7 @@ async fn a_person_can_move_a_sub_agent_to_the_background() {
         cast.at_gate(1).await;
         agents.send_to_background(None)
     });
-    assert_eq!((outcome.text(), moved), ("done", 1));
+    assert_eq!((outcome.text.as_str(), moved), ("done", 1));
     family.cast.open();
     family.hear().await;
 }

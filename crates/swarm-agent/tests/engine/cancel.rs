@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, Session, TurnOutcome};
+use swarm_agent::{Injected, Session, TurnOutcome, TurnStop};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::{ModelError, ModelEvent};
 use swarm_permissions::HookSettings;
@@ -50,7 +50,7 @@ async fn interrupting_a_tool_gives_every_call_a_result() {
         ])]);
         let mut session = world.prompted();
         let outcome = interrupted(&mut session, started).await;
-        assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+        assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
         assert!(!session.needs_turn());
         assert_eq!(*log.lock(), ["begin 1", "end 1"]);
 
@@ -78,7 +78,7 @@ async fn interrupting_the_stream_discards_the_partial_response() {
     world.model.play([Reply::Hang(vec![half])]);
     let mut session = world.prompted();
     let outcome = interrupted(&mut session, world.model.silent.clone()).await;
-    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
     assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert!(!world.on_disk().contains("half an ans"));
     let messages = next_request(&world, &mut session).await;
@@ -104,10 +104,10 @@ async fn usage_of_incomplete_responses_is_counted_permanently() {
     ]);
     let mut session = world.prompted();
     let outcome = interrupted(&mut session, world.model.silent.clone()).await;
-    assert_eq!(outcome.spent().usage, COST, "of the interrupted turn");
+    assert_eq!(outcome.spent.usage, COST, "of the interrupted turn");
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
     let outcome = session.run_turn(on()).await;
-    assert_eq!(outcome.spent().usage, COST, "of the failed turn");
+    assert_eq!(outcome.spent.usage, COST, "of the failed turn");
     session.deliver(vec![Injected::prompt("and now")]).unwrap();
     session.run_turn(on()).await;
     let totals = session.totals();
@@ -125,8 +125,8 @@ async fn a_turn_cancelled_before_its_start_sends_no_request() {
     let cancel = on();
     cancel.cancel();
     let outcome = session.run_turn(cancel).await;
-    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
-    assert_eq!(outcome.spent().requests, 0);
+    assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
+    assert_eq!(outcome.spent.requests, 0);
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_call_is_not_run_if_its_hook_is_interrupted() {
         }
         stop.cancel();
     });
-    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
     assert!(log.lock().is_empty());
     world.hooks = AgentHooks::default();
     let mut session = world.open();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
-use swarm_agent::{AgentError, TurnOutcome};
+use swarm_agent::{AgentError, TurnStop};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelRequest;
 use swarm_permissions::{AgentLimits, HookSettings};
@@ -365,9 +365,9 @@ async fn three_failed_compactions_fail_the_turn_and_the_next_turn_retries() {
     talk.server.is_mute.store(true, Ordering::SeqCst);
     let mut turn = 0;
     let error = loop {
-        match take_turn(&mut session, turn).await {
-            TurnOutcome::Finished { .. } => turn += 1,
-            TurnOutcome::Failed { error, .. } => break error,
+        match take_turn(&mut session, turn).await.end {
+            Ok(()) => turn += 1,
+            Err(TurnStop::Failed(error)) => break error,
             other => panic!("{other:?}"),
         }
     };
@@ -402,9 +402,9 @@ async fn a_failed_compaction_is_tolerated_while_the_window_has_room_for_a_respon
     let (mut turn, mut attempts) = (0, vec![]);
     let error = loop {
         let before = talk.summaries();
-        match take_turn(&mut session, turn).await {
-            TurnOutcome::Finished { .. } => turn += 1,
-            TurnOutcome::Failed { error, .. } => break error,
+        match take_turn(&mut session, turn).await.end {
+            Ok(()) => turn += 1,
+            Err(TurnStop::Failed(error)) => break error,
             other => panic!("{other:?}"),
         }
         attempts.push(talk.summaries() - before);
@@ -562,7 +562,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
     family.turn(&long).await;
     family.cast.at_gate(1).await;
     let outcome = family.turn("and now?").await;
-    assert_eq!(outcome.text(), "gone on");
+    assert_eq!(outcome.text, "gone on");
     assert!(family.world.on_disk().contains("compact_boundary"));
     family.cast.open();
     family.hear().await;
@@ -625,7 +625,7 @@ async fn the_error_names_a_window_filled_by_prompt_and_tools() {
     let head = tokens(&talk.server.requests()[0]);
     talk.window = Some(head * 125 / 100);
     let mut session = talk.open();
-    let TurnOutcome::Failed { error, .. } = take_turn(&mut session, 1).await else {
+    let Err(TurnStop::Failed(error)) = take_turn(&mut session, 1).await.end else {
         panic!("there is no room for a conversation");
     };
     assert!(error.is_out_of_room());

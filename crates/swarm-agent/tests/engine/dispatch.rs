@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, Session, TurnOutcome};
+use swarm_agent::{AgentError, Injected, Session, TurnStop};
 use swarm_model::{ContentBlock, ModelEvent, StopReason};
 use swarm_protocol::AgentEvent;
 
@@ -29,7 +29,7 @@ async fn adjacent_read_only_calls_run_in_parallel_and_keep_their_order() {
         say("met"),
     ]);
     let outcome = world.prompted().run_turn(on()).await;
-    assert_eq!(outcome.text(), "met");
+    assert_eq!(outcome.text, "met");
     let request = world.model.last_request();
     assert_eq!(
         results(&request.messages[2]),
@@ -92,7 +92,7 @@ async fn unknown_tools_invalid_input_and_panics_give_error_results() {
         .model
         .play([reply(calls, StopReason::ToolUse), say("ok")]);
     let outcome = world.prompted().run_turn(on()).await;
-    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    assert!(outcome.is_finished());
     let request = world.model.last_request();
     assert_valid(&request.messages);
     let got = results(&request.messages[2]);
@@ -154,13 +154,13 @@ async fn totals_add_up_across_turns_and_restarts() {
         .model
         .play([call([("a", "Echo", text("hi"))]), say("one"), say("two")]);
     let mut session = world.prompted();
-    let first = session.run_turn(on()).await.spent();
+    let first = session.run_turn(on()).await.spent;
     assert_eq!((first.requests, first.tool_calls), (2, 1));
     assert_eq!(first.usage.total(), 2 * COST.total());
     drop(session);
     let mut session = world.prompted();
     assert_eq!(session.totals(), first);
-    let second = session.run_turn(on()).await.spent();
+    let second = session.run_turn(on()).await.spent;
     assert_eq!((second.requests, second.tool_calls), (1, 0));
     assert_eq!(second.usage, COST);
     assert_eq!(session.totals().since(first), second);
@@ -179,7 +179,7 @@ async fn the_last_text_is_kept_if_the_last_response_is_empty() {
         say("next"),
     ]);
     let mut session = world.prompted();
-    assert_eq!(session.run_turn(on()).await.text(), "the report");
+    assert_eq!(session.run_turn(on()).await.text, "the report");
     assert!(!session.needs_turn());
     session.deliver(vec![Injected::prompt("more")]).unwrap();
     session.run_turn(on()).await;
@@ -192,11 +192,8 @@ async fn a_turn_without_input_fails() {
     let mut session = world.open();
     let outcome = session.run_turn(on()).await;
     assert!(matches!(
-        outcome,
-        TurnOutcome::Failed {
-            error: AgentError::NothingToAnswer,
-            ..
-        }
+        outcome.end,
+        Err(TurnStop::Failed(AgentError::NothingToAnswer))
     ));
     assert!(world.model.requests().is_empty());
 }
@@ -221,5 +218,5 @@ async fn a_turn_can_run_in_a_spawned_task() {
     let session = Arc::new(Mutex::new(Some(world.prompted())));
     let mut session = session.lock().take().unwrap();
     let outcome = tokio::spawn(async move { session.run_turn(on()).await });
-    assert_eq!(outcome.await.unwrap().text(), "hi");
+    assert_eq!(outcome.await.unwrap().text, "hi");
 }

@@ -1,7 +1,7 @@
 //! Turns that reach a limit, and responses that end abnormally.
 
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, TurnOutcome};
+use swarm_agent::{AgentError, Injected, TurnStop};
 use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::AgentEvent;
 
@@ -25,9 +25,9 @@ async fn a_turn_that_reaches_its_limit_reports_it() {
     ]);
     let mut session = world.prompted();
     let outcome = session.run_turn(on()).await;
-    assert!(matches!(outcome, TurnOutcome::TurnLimit { .. }));
-    assert!(outcome.text().contains("limit of 2"));
-    assert!(outcome.text().contains("half of it is done"));
+    assert!(matches!(outcome.end, Err(TurnStop::Limit)));
+    assert!(outcome.text.contains("limit of 2"));
+    assert!(outcome.text.contains("half of it is done"));
     assert!(!session.needs_turn());
     let ended = world.watcher.events().pop().unwrap();
     assert!(matches!(
@@ -41,7 +41,7 @@ async fn a_turn_that_reaches_its_limit_reports_it() {
     assert!(!session.needs_turn());
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
     assert!(session.needs_turn());
-    assert_eq!(session.run_turn(on()).await.text(), "the rest");
+    assert_eq!(session.run_turn(on()).await.text, "the rest");
     let request = world.model.last_request();
     assert_valid(&request.messages);
     let (stopped, next) = (&request.messages[4], &request.messages[5]);
@@ -56,7 +56,7 @@ async fn a_truncated_text_is_continued_once_and_joined() {
     let cut = |text: &str| reply(vec![ContentBlock::text(text)], StopReason::MaxTokens);
     world.model.play([cut("one, tw"), say("o, three")]);
     let mut session = world.prompted();
-    assert_eq!(session.run_turn(on()).await.text(), "one, two, three");
+    assert_eq!(session.run_turn(on()).await.text, "one, two, three");
     let request = world.model.last_request();
     assert_valid(&request.messages);
     assert!(texts(&request.messages[2])[0].contains("cut off"));
@@ -64,10 +64,10 @@ async fn a_truncated_text_is_continued_once_and_joined() {
     world.model.play([cut("one, tw"), cut("o, thr")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     let outcome = session.run_turn(on()).await;
-    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    assert!(outcome.is_finished());
     assert!(
         outcome
-            .text()
+            .text
             .starts_with("one, two, thr\n\n[The answer was cut off")
     );
 }
@@ -99,7 +99,7 @@ async fn truncated_thinking_leaves_a_valid_conversation() {
     world
         .model
         .play([reply(vec![thinking], StopReason::MaxTokens), say("done")]);
-    assert_eq!(world.prompted().run_turn(on()).await.text(), "done");
+    assert_eq!(world.prompted().run_turn(on()).await.text, "done");
     assert_valid(&world.model.last_request().messages);
 }
 
@@ -120,7 +120,7 @@ async fn a_refusal_or_a_full_context_fails_the_turn_and_its_calls_get_results() 
         world.model.play([reply(content, stop), say("later")]);
         let mut session = world.prompted();
         let outcome = session.run_turn(on()).await;
-        let TurnOutcome::Failed { error, .. } = &outcome else {
+        let Err(TurnStop::Failed(error)) = &outcome.end else {
             panic!("{outcome:?}");
         };
         assert!(matches!(

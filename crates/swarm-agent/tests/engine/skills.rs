@@ -88,7 +88,7 @@ async fn a_skill_cannot_override_rules_or_the_mode() {
             say("done"),
         ]);
         let outcome = world.prompted().run_turn(on()).await;
-        assert_eq!(outcome.text(), "done");
+        assert_eq!(outcome.text, "done");
         assert!(log.lock().is_empty(), "{mode}");
         assert!(world.gate.asked.lock().is_empty(), "{mode}");
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, Session, TurnOutcome};
+use swarm_agent::{AgentError, Injected, Session, TurnStop};
 use swarm_os::{OsError, PendingSync};
 use swarm_protocol::MessageId;
 
@@ -73,10 +73,7 @@ async fn d2_the_request_overlaps_the_sync_but_calls_wait_for_it() {
 
     drop(open);
     let (session, outcome) = turn.await.unwrap();
-    assert!(
-        matches!(outcome, TurnOutcome::Finished { .. }),
-        "{outcome:?}"
-    );
+    assert!(outcome.is_finished(), "{outcome:?}");
     assert!(!log.lock().is_empty());
     assert!(session.sync_handle().is_none());
 }
@@ -93,11 +90,8 @@ async fn d2_a_message_that_was_not_synced_is_not_delivered_and_can_be_sent_again
     let outcome = session.run_turn(on()).await;
     assert!(
         matches!(
-            &outcome,
-            TurnOutcome::Failed {
-                error: AgentError::Transcript { .. },
-                ..
-            }
+            &outcome.end,
+            Err(TurnStop::Failed(AgentError::Transcript { .. }))
         ),
         "{outcome:?}"
     );
@@ -106,10 +100,7 @@ async fn d2_a_message_that_was_not_synced_is_not_delivered_and_can_be_sent_again
     let again = session.submit(vec![], new_message(), &on()).await.unwrap();
     assert_eq!(again.delivery.added, [MessageId::new("m1")]);
     let outcome = session.run_turn(on()).await;
-    assert!(
-        matches!(outcome, TurnOutcome::Finished { .. }),
-        "{outcome:?}"
-    );
+    assert!(outcome.is_finished(), "{outcome:?}");
     drop(session);
     let mut session = world.open();
     assert!(session.has_message(&MessageId::new("m1")));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_agent::{AgentError, TurnOutcome};
+use swarm_agent::{AgentError, TurnStop};
 use swarm_model::{ContentBlock, ModelError, ModelEvent, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
@@ -85,9 +85,7 @@ async fn a_broken_stream_fails_the_turn_and_is_discarded() {
     ]);
     let mut session = world.prompted();
     let outcome = session.run_turn(on()).await;
-    assert!(
-        matches!(&outcome, TurnOutcome::Failed { error: AgentError::Model(e), .. } if *e == error)
-    );
+    assert!(matches!(&outcome.end, Err(TurnStop::Failed(AgentError::Model(e))) if *e == error));
     assert!(outcome.trouble().unwrap().contains("210000 tokens"));
     assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert!(!world.on_disk().contains("half"));
@@ -101,6 +99,6 @@ async fn a_broken_stream_fails_the_turn_and_is_discarded() {
             .contains("without a complete response")
     );
     let outcome = session.run_turn(on()).await;
-    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
-    assert_eq!(outcome.text(), "fine");
+    assert!(outcome.is_finished());
+    assert_eq!(outcome.text, "fine");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_agent::{ReadyModel, TurnOutcome};
+use swarm_agent::{ReadyModel, TurnStop};
 use swarm_permissions::{
     AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, Behavior, Rule, RuleSet,
     ToolAllowance,
@@ -35,7 +35,7 @@ async fn a_sub_agent_has_a_separate_context_and_returns_its_last_text() {
         .plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
     family.cast.plays("bob/finder", [says("It is in a.rs.")]);
     let outcome = family.turn("secret of bob").await;
-    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    assert!(outcome.is_finished());
     let (result, is_error) = family.results().remove(0);
     let id = family.ids().remove(0);
     assert!(!is_error);
@@ -138,7 +138,7 @@ async fn calls_of_one_message_run_in_parallel() {
         cast.open();
         cast.open();
     });
-    assert_eq!(outcome.text(), "done");
+    assert_eq!(outcome.text, "done");
     let results = family.results();
     assert!(results[0].0.starts_with("from a") && results[1].0.starts_with("from b"));
 }
@@ -164,7 +164,7 @@ async fn a_failure_is_a_result_and_the_parent_continues() {
     );
     family.cast.plays("bob/weak", [Line::Fail]);
     let outcome = family.turn("go").await;
-    assert_eq!(outcome.text(), "I do it myself");
+    assert_eq!(outcome.text, "I do it myself");
     let (result, is_error) = family.results().remove(0);
     assert!(
         is_error && result.starts_with("The sub-agent failed: "),
@@ -266,7 +266,7 @@ async fn an_interrupt_stops_the_sub_agent_but_not_vice_versa() {
         cast.at_gate(1).await;
         cancel.cancel();
     });
-    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
     let ended = family
         .world
         .watcher
@@ -493,7 +493,7 @@ async fn usage_is_reported_once_per_sub_agent() {
     );
     family.cast.plays("bob/outer/inner", [says("deep")]);
     let outcome = family.turn("go").await;
-    let mut told = outcome.spent().usage;
+    let mut told = outcome.spent.usage;
     for event in family.world.watcher.events() {
         if let AgentEvent::SubAgentEnded { usage, .. } = event {
             told += usage;

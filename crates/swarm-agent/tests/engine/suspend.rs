@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_agent::{TurnOutcome, TurnSignals};
+use swarm_agent::{TurnSignals, TurnStop};
 use swarm_model::ModelEvent;
 use tokio::sync::Notify;
 
@@ -31,8 +31,8 @@ async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
         suspend.cancel();
         release.notify_one();
     });
-    assert!(matches!(outcome, TurnOutcome::Suspended { .. }));
-    assert_eq!(outcome.spent().requests, 1);
+    assert!(matches!(outcome.end, Err(TurnStop::Suspended)));
+    assert_eq!(outcome.spent.requests, 1);
     assert!(log.lock().is_empty());
     assert_eq!(world.model.requests().len(), 1);
 
@@ -42,7 +42,7 @@ async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
     assert!(session.needs_turn());
     world.model.play([say("done")]);
     let outcome = session.run_turn(on()).await;
-    assert_eq!(outcome.text(), "done");
+    assert_eq!(outcome.text, "done");
     let messages = world.model.last_request().messages;
     assert_valid(&messages);
     let got = results(&messages[2]);
@@ -62,9 +62,9 @@ async fn a_turn_suspended_during_a_response_repeats_the_request() {
         world.model.silent.notified().await;
         suspend.cancel();
     });
-    assert!(matches!(outcome, TurnOutcome::Suspended { .. }));
+    assert!(matches!(outcome.end, Err(TurnStop::Suspended)));
     assert!(session.needs_turn());
-    assert_eq!(session.run_turn(on()).await.text(), "whole");
+    assert_eq!(session.run_turn(on()).await.text, "whole");
     let requests = world.model.requests();
     assert_eq!(requests[0].messages, requests[1].messages);
 }

@@ -260,10 +260,7 @@ pub(crate) async fn take_turn(session: &mut Session, turn: usize) -> TurnOutcome
 
 #[track_caller]
 pub(crate) fn assert_finished(outcome: &TurnOutcome) {
-    assert!(
-        matches!(outcome, TurnOutcome::Finished { .. }),
-        "{outcome:?}"
-    );
+    assert!(outcome.is_finished(), "{outcome:?}");
 }
 
 pub(crate) fn said(request: &ModelRequest) -> Vec<Message> {

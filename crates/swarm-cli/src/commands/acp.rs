@@ -5,27 +5,24 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use serde_json::{Map, Value, json};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::ErrorKind;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::acting::require_person;
 use super::lead::{
     ClientLink, ClientSession, ClientSessions, Earlier, LeadConsole, LeadFlags, RpcError, converse,
 };
-use super::runtime;
+use super::{EndSignals, runtime};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::own_process::VERSION;
 
-/// The protocol version.
 const PROTOCOL: u64 = 1;
 
 #[derive(Debug, clap::Args)]
@@ -42,13 +39,13 @@ pub(crate) struct AcpArgs {
     pub(crate) lead: LeadFlags,
 }
 
-pub(super) fn run(app: &App, args: AcpArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: AcpArgs) -> Result<(), Failure> {
     let acting = require_person(app, "acp")?;
     acting.require_trust("acp", args.lead.trust)?;
     if io::stdin().is_terminal() {
         let message =
             "`swarm acp` talks to an editor over standard input, which is a terminal here";
-        return Err(Failure::new(ErrorKind::Environment, message).with_hint(
+        return Err(Failure::environment(message).with_hint(
             "name the command in the editor's settings; `swarm lead` is for terminals",
         ));
     }
@@ -62,12 +59,12 @@ pub(super) fn run(app: &App, args: AcpArgs) -> Result<ExitCode, Failure> {
         sessions: Arc::default(),
     };
     let runtime = runtime()?;
-    runtime.block_on(async { server.serve(lines(), Signals::listen()?).await })?;
+    runtime.block_on(async { server.serve(lines(), EndSignals::listen()?).await })?;
     link.close();
     writer.join().ok();
     // The thread that reads ends with the process.
     runtime.shutdown_background();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Reads the client's messages on a thread.
@@ -84,23 +81,6 @@ fn lines() -> UnboundedReceiver<String> {
     lines
 }
 
-/// The signals that end the sessions.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-}
-
 struct Server<'a> {
     app: &'a App,
     acting: Acting,
@@ -115,7 +95,7 @@ impl Server<'_> {
     async fn serve(
         &self,
         mut lines: UnboundedReceiver<String>,
-        mut signals: Signals,
+        mut signals: EndSignals,
     ) -> Result<(), Failure> {
         let mut leads = Vec::new();
         let is_client_gone = loop {
@@ -227,15 +207,14 @@ impl Server<'_> {
         Ok(std::thread::spawn(move || {
             let console = LeadConsole::Client(Arc::clone(&session));
             let earlier = Earlier::asked(&app, earlier.as_deref(), false);
-            let ended =
-                earlier.and_then(|earlier| converse(&app, &flags, &acting, earlier, console, None));
+            let ended = earlier
+                .and_then(|earlier| converse(&app, &flags, &acting, earlier, &console, None));
             sessions.remove(&session);
             session.ended(ended.err());
         }))
     }
 }
 
-/// Returns what the client can use.
 fn capabilities() -> Value {
     json!({
         "protocolVersion": PROTOCOL,

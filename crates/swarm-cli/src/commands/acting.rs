@@ -1,7 +1,9 @@
 //! The actor on whose behalf a command runs.
 
-use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
-use swarm_store::Actor;
+use std::sync::Arc;
+
+use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_store::{Actor, Team};
 
 use crate::app::App;
 use crate::environment::raw_variable;
@@ -9,15 +11,13 @@ use crate::failure::Failure;
 use crate::identity::{Acting, from_elsewhere};
 
 /// A team and the actor on whose behalf a command changes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct CommandActor {
-    /// The team.
-    pub(crate) team: TeamName,
+    pub(crate) team: Arc<dyn Team>,
     /// Name of the member; a person acts as the lead.
     pub(crate) name: MemberName,
     /// Spawn of the member; `None` for a person.
-    pub(crate) spawn_id: Option<SpawnId>,
-    /// Whether the actor is a person.
+    spawn_id: Option<SpawnId>,
     pub(crate) is_person: bool,
 }
 
@@ -36,16 +36,15 @@ pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
     Ok(acting)
 }
 
-/// Refuses all agents.
 pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
     find(app)?.require_no_agent(what)
 }
 
 /// Returns the team whose request a person answers. Refuses all agent programs.
-pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure> {
+pub(super) fn team_to_answer(app: &App, what: &str) -> Result<Arc<dyn Team>, Failure> {
     require_no_agent(app, what)?;
     let team = app.team_to_change()?;
-    Acting::require_space_of(&*app.store, &team, what)?;
+    Acting::require_space_of(&*app.store, team.name(), what)?;
     Ok(team)
 }
 
@@ -61,12 +60,9 @@ pub(super) fn party_in(
     named: Option<TeamName>,
 ) -> Result<CommandActor, Failure> {
     match find(app)? {
-        Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(CommandActor {
-            team: app.team_of_id(named)?,
-            name: MemberName::lead(),
-            spawn_id: None,
-            is_person: true,
-        }),
+        Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => {
+            Ok(CommandActor::person(app.team_of_id(named)?))
+        }
         Acting::Member {
             team,
             name,
@@ -76,17 +72,17 @@ pub(super) fn party_in(
             if is_sub_agent {
                 let message =
                     format!("`swarm {what}` is for members, but this is a sub-agent of {name}");
-                return Err(Failure::new(ErrorKind::Refused, message).with_hint(
+                return Err(Failure::refused(message).with_hint(
                     "a sub-agent reports to the agent that started it, which can do this",
                 ));
             }
             if let Some(asked) = app.asked_team()?.filter(|asked| *asked != team) {
                 let message = format!("{name} belongs to the team {team}, not to {asked}");
-                return Err(Failure::new(ErrorKind::Refused, message)
+                return Err(Failure::refused(message)
                     .with_hint("a member can only act in its own team; omit `--team`"));
             }
             Ok(CommandActor {
-                team: app.in_line(team)?,
+                team: app.in_line(&team)?,
                 name,
                 spawn_id: Some(spawn_id),
                 is_person: false,
@@ -97,26 +93,36 @@ pub(super) fn party_in(
         Acting::Orphan if raw_variable("SWARM_SANDBOX").is_some() => {
             let message =
                 format!("`swarm {what}` does not work in the sandbox of an agent's shell");
-            Err(Failure::new(ErrorKind::Refused, message)
-                .with_hint("use the agent's tools for messages and tasks"))
+            Err(Failure::refused(message).with_hint("use the agent's tools for messages and tasks"))
         }
         Acting::Orphan => {
             let message = format!(
                 "`swarm {what}` refused: the member that started it is no longer in the team"
             );
-            Err(Failure::new(ErrorKind::Refused, message)
+            Err(Failure::refused(message)
                 .with_hint("run it in a shell that was not started by an agent"))
         }
     }
 }
 
 impl CommandActor {
+    /// A person, as the lead of a team.
+    pub(super) fn person(team: Arc<dyn Team>) -> Self {
+        Self {
+            team,
+            name: MemberName::lead(),
+            spawn_id: None,
+            is_person: true,
+        }
+    }
+
     /// Returns the actor for the task list.
     pub(super) fn actor(&self) -> Actor {
+        let team = self.team.name();
         if self.is_person {
-            Actor::person(&self.team)
+            Actor::person(team)
         } else {
-            Actor::member(&self.team, self.name.clone(), self.spawn_id)
+            Actor::member(team, self.name.clone(), self.spawn_id)
         }
     }
 
@@ -126,7 +132,7 @@ impl CommandActor {
             return Ok(());
         }
         let message = format!("`{what}` is for people, but this is {}", self.name);
-        Err(Failure::new(ErrorKind::Refused, message)
+        Err(Failure::refused(message)
             .with_hint("a member acts for itself; ask the person or the lead"))
     }
 }

@@ -67,7 +67,7 @@ macro_rules! commands {
             /// Runs the command.
             pub(crate) fn run(self, $app: &App) -> Result<ExitCode, Failure> {
                 match self {
-                    $($(Self::$name $(($args))? => $run,)+)+
+                    $($(Self::$name $(($args))? => $run.map(CommandEnd::exit_code),)+)+
                 }
             }
         }
@@ -206,8 +206,25 @@ Examples:
     }
 }
 
+/// What a command returns unless it fails.
+trait CommandEnd {
+    fn exit_code(self) -> ExitCode;
+}
+
+impl CommandEnd for () {
+    fn exit_code(self) -> ExitCode {
+        ExitCode::SUCCESS
+    }
+}
+
+impl CommandEnd for ExitCode {
+    fn exit_code(self) -> ExitCode {
+        self
+    }
+}
+
 /// Lists requests, or answers them in this terminal.
-fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<ExitCode, Failure> {
+fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<(), Failure> {
     if args.watch {
         lead::watch_requests(app)
     } else {
@@ -223,12 +240,12 @@ impl Command {
         env: &Environment,
         out: Output,
     ) -> Option<Result<ExitCode, Failure>> {
-        match self {
-            Self::Completions(args) => Some(completions::run(env, out, args)),
-            Self::Man(args) => Some(man::run(env, out, args, Args::command())),
-            Self::Doctor => Some(doctor::run(env, out)),
-            _ => None,
-        }
+        Some(match self {
+            Self::Completions(args) => completions::run(env, out, args).map(CommandEnd::exit_code),
+            Self::Man(args) => man::run(env, out, args, Args::command()).map(CommandEnd::exit_code),
+            Self::Doctor => doctor::run(env, out),
+            _ => return None,
+        })
     }
 
     /// Returns the flags of the command that affect the shared state.

@@ -1,12 +1,10 @@
 //! `swarm compact`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_protocol::{
-    CompactRequest, ControlFrame, ErrorKind, Event, LEAD_NAME, MemberName, MemberState, TeamName,
+    CompactRequest, ControlFrame, ErrorKind, Event, LEAD_NAME, MemberName, MemberState,
 };
-use swarm_store::{BlockOn as _, Draft, MemberView, Topic};
+use swarm_store::{BlockOn as _, Draft, MemberView, Team, Topic};
 use swarm_ui::print::short_count;
 
 use super::acting::require_person;
@@ -36,32 +34,30 @@ pub(crate) struct CompactArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<(), Failure> {
     require_person(app, "compact")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;
-    known(&app.store.team(&team).config().block_on()?, name)?;
-    let view = living(app, &team, name)?;
+    known(&team.config().block_on()?, name)?;
+    let view = living(&*team, name)?;
     let mut watch = Watch::new()?;
     for topic in [Topic::Journal, Topic::State(name.clone())] {
-        watch.topic(&*app.store.team(&team), topic);
+        watch.topic(&*team, topic);
     }
-    let mut position = app.store.team(&team).events().block_on()?.next;
+    let mut position = team.events().block_on()?.next;
     let frame = ControlFrame::CompactRequest(CompactRequest {
         from: LEAD_NAME.to_owned(),
         instructions: args.instructions.clone(),
         timestamp: app.clock.now().iso(),
     });
-    app.store
-        .team(&team)
-        .send(name, Draft::control(LEAD_NAME, &frame))
+    team.send(name, Draft::control(LEAD_NAME, &frame))
         .block_on()?;
     if let Some(when) = later(&view, args.wait) {
         return asked(app, name, when);
     }
     let end = deadline(args.timeout);
     loop {
-        let events = app.store.team(&team).events_from(position).block_on()?;
+        let events = team.events_from(position).block_on()?;
         position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -79,7 +75,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
                 _ => {}
             }
         }
-        let view = living(app, &team, name)?;
+        let view = living(&*team, name)?;
         if let Some(when) = held(&view) {
             return asked(app, name, when);
         }
@@ -88,15 +84,15 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
                 "{name} has not compacted its conversation within {} s; the request stays pending",
                 args.timeout.unwrap_or_default()
             );
-            return Err(Failure::new(ErrorKind::TimedOut, message));
+            return Err(Failure::timed_out(message));
         }
     }
 }
 
 /// Returns an error unless swarm runs the member.
-pub(super) fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
-    let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
-    let views = app.store.team(team).member_view().block_on()?;
+pub(super) fn living(team: &dyn Team, name: &MemberName) -> Result<MemberView, Failure> {
+    let conflict = |what: &str| Failure::conflict(format!("{name} {what}"));
+    let views = team.member_view().block_on()?;
     match views.into_iter().find(|view| view.member.name == *name) {
         None => Err(conflict("has left the team")),
         Some(view) if view.state == MemberState::Foreign => Err(conflict(if name.is_lead() {
@@ -126,25 +122,16 @@ fn held(view: &MemberView) -> Option<&'static str> {
     }
 }
 
-fn asked(app: &App, name: &MemberName, when: &str) -> Result<ExitCode, Failure> {
-    if app.out.json {
-        app.out.json(&json!({"member": name, "compacted": false}))?;
-    } else {
-        app.out
-            .data(&format!("{name} compacts its conversation {when}"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+fn asked(app: &App, name: &MemberName, when: &str) -> Result<(), Failure> {
+    app.out.result(
+        &json!({"member": name, "compacted": false}),
+        &format!("{name} compacts its conversation {when}"),
+    )
 }
 
-fn done(app: &App, name: &MemberName, before: u64, after: u64) -> Result<ExitCode, Failure> {
-    if app.out.json {
-        app.out.json(&json!({
-            "member": name, "compacted": true, "preTokens": before, "tokens": after,
-        }))?;
-    } else {
-        let [before, after] = [before, after].map(short_count);
-        app.out
-            .data(&format!("{name}: {before} to {after} tokens"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+fn done(app: &App, name: &MemberName, before: u64, after: u64) -> Result<(), Failure> {
+    let document = json!({"member": name, "compacted": true, "preTokens": before, "tokens": after});
+    let [before, after] = [before, after].map(short_count);
+    app.out
+        .result(&document, &format!("{name}: {before} to {after} tokens"))
 }

@@ -1,12 +1,9 @@
 //! `swarm config`: shows settings and changes the user's.
 
-use std::process::ExitCode;
-
 use serde_json::Value;
 use swarm_config::{
     ClaudeSettings, Layer, ListedSetting, NewSetting, SettingOutcome, Settings, SettingsFiles,
 };
-use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -64,7 +61,7 @@ pub(crate) struct ConfigListArgs {
     pub(crate) origins: bool,
 }
 
-pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::List(args) => show(app, args),
         ConfigCommand::Get { key } => get(app, key),
@@ -72,25 +69,20 @@ pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failur
     }
 }
 
-fn show(app: &App, args: &ConfigListArgs) -> Result<ExitCode, Failure> {
+fn show(app: &App, args: &ConfigListArgs) -> Result<(), Failure> {
     let mut listed = list(app, &app.settings, args.key.as_deref())?;
-    if app.out.json {
-        if !args.origins {
-            for setting in &mut listed {
-                setting.origins.clear();
-            }
-        }
-        app.out.json(&listed)?;
-    } else if args.origins {
-        app.out.table(&with_origins(&listed))?;
+    let table = if args.origins {
+        with_origins(&listed)
     } else {
-        app.out.table(&in_force(&listed))?;
-    }
-    Ok(ExitCode::SUCCESS)
+        for setting in &mut listed {
+            setting.origins.clear();
+        }
+        in_force(&listed)
+    };
+    app.out.list(&listed, &table, "no settings")
 }
 
-/// Prints the value of one setting.
-fn get(app: &App, key: &str) -> Result<ExitCode, Failure> {
+fn get(app: &App, key: &str) -> Result<(), Failure> {
     let listed = list(app, &app.settings, Some(key))?;
     let [setting] = &listed[..] else {
         let message = format!("`{key}` has {} settings", listed.len());
@@ -101,16 +93,11 @@ fn get(app: &App, key: &str) -> Result<ExitCode, Failure> {
         let hint = format!("did you mean `{}`?", setting.key);
         return Err(Failure::usage(format!("`{key}` is a table")).with_hint(hint));
     }
-    if app.out.json {
-        app.out.json(&setting.value)?;
-    } else {
-        app.out.data(&plain(&setting.value))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    app.out.result(&setting.value, &plain(&setting.value))
 }
 
 /// Changes a setting in the user's file and reports a layer that overrides it.
-fn set(app: &App, key: &str, text: &str) -> Result<ExitCode, Failure> {
+fn set(app: &App, key: &str, text: &str) -> Result<(), Failure> {
     require_no_agent(app, "config set")?;
     let new = NewSetting::parse(key, text)?;
     app.settings.permit(new.key(), new.value().clone())?;
@@ -120,8 +107,7 @@ fn set(app: &App, key: &str, text: &str) -> Result<ExitCode, Failure> {
     let settings = Settings::load(&files, &app.env)?;
     let listed = list(app, &settings, Some(key))?;
     if app.out.json {
-        app.out.json(&listed)?;
-        return Ok(ExitCode::SUCCESS);
+        return app.out.json(&listed);
     }
     app.out.say(&format!("{key} is set in {place}"));
     for setting in listed.iter().filter(|one| one.layer > Layer::User) {
@@ -131,7 +117,7 @@ fn set(app: &App, key: &str, text: &str) -> Result<ExitCode, Failure> {
             setting.place
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the effective settings whose name is `key` or below it, with those of Claude Code's files.
@@ -143,7 +129,7 @@ fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedS
     match wanted {
         Some(wanted) if listed.is_empty() && Settings::nearest(wanted) == Some(wanted) => {
             let message = format!("`{wanted}` has no entries");
-            Err(Failure::new(ErrorKind::NotFound, message))
+            Err(Failure::not_found(message))
         }
         Some(wanted) if listed.is_empty() => {
             let message = format!("setting `{}` not found", wanted.escape_debug());
@@ -151,7 +137,7 @@ fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedS
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => "`swarm config list` shows all of them".to_owned(),
             };
-            Err(Failure::new(ErrorKind::NotFound, message).with_hint(hint))
+            Err(Failure::not_found(message).with_hint(hint))
         }
         _ => Ok(listed),
     }

@@ -1,7 +1,5 @@
 //! `swarm cost`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 use swarm_protocol::{Budgets, DefaultBudgets};
 use swarm_store::{BlockOn as _, Team};
@@ -11,7 +9,7 @@ use swarm_ui::print::{Cell, Table, short_count};
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::output::plain;
+use crate::output::{plain, with_commas};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -75,7 +73,7 @@ impl CostGroup {
     }
 }
 
-pub(super) fn run(app: &App, args: &CostArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &CostArgs) -> Result<(), Failure> {
     let name = app.team_as_it_is()?;
     let team = app.store.team(&name);
     let (spending, uses) = accounts(app, &*team)?;
@@ -93,12 +91,11 @@ pub(super) fn run(app: &App, args: &CostArgs) -> Result<ExitCode, Failure> {
         app.out.json(&json!({
             "team": name, "by": args.by.word(), "rows": rows, "total": spending.total,
             "budgets": uses.iter().map(budget_record).collect::<Vec<_>>(),
-        }))?;
+        }))
     } else {
         app.out
-            .drawn(&text(&spending, &uses, args.by, app.out.theme))?;
+            .drawn(&text(&spending, &uses, args.by, app.out.theme))
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the costs of a team and the use of its budgets.
@@ -115,7 +112,6 @@ pub(in crate::commands) fn accounts(
     Ok((spending, uses))
 }
 
-/// Returns the use of a budget as JSON.
 pub(in crate::commands) fn budget_record(used: &BudgetUse) -> Value {
     json!({
         "scope": used.scope.to_string(), "budget": used.budget, "used": used.used,
@@ -144,10 +140,8 @@ fn text(spending: &TeamSpending, uses: &[BudgetUse], by: CostGroup, theme: Theme
         "OUTPUT",
         "REQUESTS",
     ];
-    let mut table = Table::new(headings).spare([7, 5, 4, 3, 6]);
-    for column in 1..headings.len() {
-        table = table.right(column);
-    }
+    let table = Table::new(headings).spare([7, 5, 4, 3, 6]);
+    let mut table = table.right(1..headings.len());
     let rows = by.rows(spending);
     let has_total = rows.len() > 1;
     for (name, sum) in rows {
@@ -181,11 +175,10 @@ fn unpriced(total: &CostSum) -> Option<String> {
     if total.unpriced_models.is_empty() {
         return None;
     }
-    let models: Vec<&str> = total.unpriced_models.iter().map(String::as_str).collect();
     Some(format!(
         "not in the cost: {} tokens of {}, which had no price; add one under [model.prices] in swarm.toml",
         short_count(total.unpriced_tokens),
-        models.join(", ")
+        with_commas(&total.unpriced_models)
     ))
 }
 

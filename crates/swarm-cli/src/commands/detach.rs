@@ -27,6 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::pane::{last_lines, lead_log};
 use super::runtime;
 use crate::app::App;
+use crate::event_tap::tapped;
 use crate::failure::Failure;
 use crate::output::{plain, say};
 
@@ -75,7 +76,7 @@ pub(super) fn start(app: &App, reads_stdin: bool) -> Result<ExitCode, Failure> {
     let Some(run) = next_report(&mut reports)? else {
         return ended(&mut child);
     };
-    let run: DetachedRun = serde_json::from_str(&run).map_err(anyhow::Error::from)?;
+    let run: DetachedRun = serde_json::from_str(&run)?;
     if next_report(&mut reports)?.is_none() {
         let output = std::fs::read(&run.log).unwrap_or_default();
         let output = plain(&String::from_utf8_lossy(&output));
@@ -163,35 +164,21 @@ impl Detached {
         dup2_stdin(File::open("/dev/null")?).map_err(io::Error::from)?;
         dup2_stdout(&log).map_err(io::Error::from)?;
         dup2_stderr(&log).map_err(io::Error::from)?;
-        let line = serde_json::to_string(&run).map_err(anyhow::Error::from)?;
-        writeln!(reports, "{line}")?;
+        writeln!(reports, "{}", serde_json::to_string(&run)?)?;
         Ok(Some(Self { reports }))
     }
 
     /// Returns a sink that also reports the first turn.
     pub(super) fn reporting(self, inner: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
-        Arc::new(ReportingSink {
-            inner,
-            reports: Mutex::new(Some(self.reports)),
+        let reports = Mutex::new(Some(self.reports));
+        tapped(inner, move |event| {
+            if matches!(event, AgentEvent::TurnStarted)
+                && let Some(mut reports) = reports.lock().take()
+            {
+                // The first process may have been killed; the run continues.
+                let _unread = writeln!(reports, "started");
+            }
+            true
         })
-    }
-}
-
-/// Reports the first turn through the pipe.
-#[derive(Debug)]
-struct ReportingSink {
-    inner: Arc<dyn EventSink>,
-    reports: Mutex<Option<File>>,
-}
-
-impl EventSink for ReportingSink {
-    fn emit(&self, event: AgentEvent) {
-        if matches!(event, AgentEvent::TurnStarted)
-            && let Some(mut reports) = self.reports.lock().take()
-        {
-            // The first process may have been killed; the run continues.
-            let _unread = writeln!(reports, "started");
-        }
-        self.inner.emit(event);
     }
 }

@@ -9,7 +9,6 @@ use swarm_config::Environment;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// A text to edit.
 pub(super) struct EditorDraft<'a> {
     /// File name, whose end tells the editor the format.
     pub(super) name: &'a str,

@@ -3,8 +3,6 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use swarm_protocol::ErrorKind;
-
 use crate::failure::Failure;
 
 /// Returns the text, or standard input if it is `-`. Rejects and stops reading input above `limit`
@@ -22,7 +20,7 @@ pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
     if bytes.len() > limit {
         let message = format!("standard input has more than {limit} bytes: nothing was sent");
-        return Err(Failure::new(ErrorKind::Refused, message).with_hint(
+        return Err(Failure::refused(message).with_hint(
             "write it to a file and send its path; `[inbox] max_message_bytes` sets the limit",
         ));
     }

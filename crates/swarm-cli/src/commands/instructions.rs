@@ -1,7 +1,6 @@
 //! `swarm instructions`: the instruction files, their sources and sizes.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_agent::{InstructionFile, LoadedInstructions};
@@ -31,7 +30,7 @@ pub(crate) struct InstructionsArgs {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<(), Failure> {
     let cwd = directory(app, args)?;
     let omitted = match &args.agent {
         Some(name) => omits_instructions(app, name)?,
@@ -45,23 +44,17 @@ pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<ExitCode, Failur
     if app.out.json {
         let files: Vec<_> = loaded.files.iter().map(record).collect();
         let conditional: Vec<_> = loaded.conditional.iter().map(record).collect();
-        app.out.json(&json!({
+        return app.out.json(&json!({
             "cwd": cwd,
             "agent": args.agent,
             "files": files,
             "conditional": conditional,
             "characters": total(&loaded.files),
             "problems": loaded.problems,
-        }))?;
-        return Ok(ExitCode::SUCCESS);
+        }));
     }
-    show(
-        app,
-        &cwd,
-        &loaded,
-        omitted.then_some(args.agent.as_deref()).flatten(),
-    )?;
-    Ok(ExitCode::SUCCESS)
+    let omitted_for = args.agent.as_deref().filter(|_| omitted);
+    show(app, &cwd, &loaded, omitted_for)
 }
 
 fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {

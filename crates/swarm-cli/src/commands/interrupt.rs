@@ -1,10 +1,9 @@
 //! `swarm interrupt`.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use swarm_protocol::{ControlFrame, ErrorKind, InterruptRequest, LEAD_NAME};
+use swarm_protocol::{ControlFrame, InterruptRequest, LEAD_NAME};
 use swarm_store::{BlockOn as _, Draft, MemberView, Topic};
 
 use super::acting::require_person;
@@ -29,51 +28,47 @@ pub(crate) struct InterruptArgs {
     pub(crate) name: MemberWord,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<(), Failure> {
     require_person(app, "interrupt")?;
     let team = app.team_of_id(args.name.team.clone())?;
-    let (files, name) = (app.store.team(&team), &args.name.name);
-    known(&files.config().block_on()?, name)?;
+    let name = &args.name.name;
+    known(&team.config().block_on()?, name)?;
     if name.is_lead() {
         let message = "a lead cannot be interrupted by this command";
         return Err(Failure::usage(message).with_hint("press Esc in its terminal"));
     }
-    let view = living(app, &team, name)?;
+    let view = living(&*team, name)?;
     if !has_turn(&view) {
         let message = format!(
             "{name} has no turn to interrupt: it is {}",
             view.state.name()
         );
-        return Err(Failure::new(ErrorKind::Conflict, message));
+        return Err(Failure::conflict(message));
     }
     let mut watch = Watch::new()?;
-    watch.topic(&*files, Topic::State(name.clone()));
+    watch.topic(&*team, Topic::State(name.clone()));
     let frame = ControlFrame::InterruptRequest(InterruptRequest {
         from: LEAD_NAME.to_owned(),
         timestamp: app.clock.now().iso(),
     });
-    files
-        .send(name, Draft::control(LEAD_NAME, &frame))
+    team.send(name, Draft::control(LEAD_NAME, &frame))
         .block_on()?;
     let turns = turns(&view);
     let end = Instant::now() + PROMPTLY;
     loop {
-        let view = living(app, &team, name)?;
+        let view = living(&*team, name)?;
         if !has_turn(&view) || self::turns(&view) > turns {
             break;
         }
         if !watch.wait(Some(end)) {
             let message = format!("{name} has not ended its turn yet; the request stays pending");
-            return Err(Failure::new(ErrorKind::TimedOut, message));
+            return Err(Failure::timed_out(message));
         }
     }
-    if app.out.json {
-        app.out
-            .json(&json!({"member": name, "interrupted": true}))?;
-    } else {
-        app.out.data(&format!("{name} was interrupted"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    app.out.result(
+        &json!({"member": name, "interrupted": true}),
+        &format!("{name} was interrupted"),
+    )
 }
 
 fn has_turn(view: &MemberView) -> bool {

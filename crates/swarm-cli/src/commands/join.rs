@@ -1,10 +1,9 @@
 //! `swarm join`: how Claude Code takes part in a team.
 
-use std::process::ExitCode;
-
 use serde::Serialize;
+use serde_json::json;
 use swarm_os::Liveness;
-use swarm_protocol::{ErrorKind, MemberName, MemberState, TeamConfig, TeamName};
+use swarm_protocol::{MemberName, MemberState, TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, MemberView};
 use swarm_supervisor::LeadStanding;
 
@@ -38,37 +37,27 @@ struct Way {
     prompt: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Ways {
-    team: TeamName,
-    ways: Vec<Way>,
-}
-
-pub(super) fn run(app: &App, args: &JoinArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &JoinArgs) -> Result<(), Failure> {
     let team = app.named_team(args.name.as_deref())?;
     let name = MemberName::teammate(&args.member)?;
-    let seen = app.store.team(&team).view().block_on()?;
+    let seen = team.view().block_on()?;
+    let team = &seen.config.name;
     let swarm = own_command(app)?;
     let lead = seen.members.iter().find(|view| view.member.name.is_lead());
     let ways = match LeadStanding::of(&seen) {
         LeadStanding::Foreign { pid: None } | LeadStanding::Lost { .. } => {
             let message = format!("the lead of team {team} has exited");
-            return Err(Failure::new(ErrorKind::Conflict, message)
+            return Err(Failure::conflict(message)
                 .with_hint(format!("`swarm resume {team}` takes the team over")));
         }
-        _ if lead.is_some_and(is_of_claude_code) => in_a_team_of_claude_code(&team, &swarm),
+        _ if lead.is_some_and(is_of_claude_code) => in_a_team_of_claude_code(team, &swarm),
         standing => {
             let is_led = !matches!(standing, LeadStanding::ByHand);
             in_a_team_of_swarm(&seen.config, &name, is_led, &swarm)?
         }
     };
-    let ways = Ways { team, ways };
-    if app.out.json {
-        app.out.json(&ways)?;
-    } else {
-        app.out.data(&text(&ways.ways))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    app.out
+        .result(&json!({"team": team, "ways": ways}), &text(&ways))
 }
 
 /// Returns whether a lead is a running process of another program.
@@ -109,8 +98,7 @@ fn in_a_team_of_swarm(
     let member = config.member(name);
     if member.is_some_and(|member| member.swarm.is_some()) {
         let message = format!("{name} is run by swarm, which reads its inbox");
-        return Err(Failure::new(ErrorKind::Conflict, message)
-            .with_hint("choose another name with `--as NAME`"));
+        return Err(Failure::conflict(message).with_hint("choose another name with `--as NAME`"));
     }
     let add = member
         .is_none()

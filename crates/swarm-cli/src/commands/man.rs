@@ -2,12 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Command;
 use clap_mangen::Man;
 use swarm_config::Environment;
-use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -34,18 +32,16 @@ pub(super) fn run(
     out: Output,
     args: &ManArgs,
     swarm: Command,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let mut swarm = without_help_commands(swarm);
     swarm.build();
     let Some(dir) = &args.dir else {
-        let command = find(&swarm, &args.command)?;
-        out.piece(&page(command)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return out.piece(&page(find(&swarm, &args.command)?)?);
     };
     let dir = env.cwd.join(dir);
     let failed = |error: io::Error| {
         let message = format!("cannot write pages to {}: {error}", dir.display());
-        Failure::new(ErrorKind::Environment, message).with_hint("choose a writable directory")
+        Failure::environment(message).with_hint("choose a writable directory")
     };
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let mut names = Vec::new();
@@ -55,11 +51,10 @@ pub(super) fn run(
         names.push(name);
     }
     if out.json {
-        out.json(&names)?;
-    } else {
-        out.say(&format!("{} pages are in {}", names.len(), dir.display()));
+        return out.json(&names);
     }
-    Ok(ExitCode::SUCCESS)
+    out.say(&format!("{} pages are in {}", names.len(), dir.display()));
+    Ok(())
 }
 
 #[expect(
@@ -85,7 +80,7 @@ fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command, Failure
                 "command `swarm {}` not found",
                 words.join(" ").escape_debug()
             );
-            Failure::new(ErrorKind::NotFound, message).with_hint("`swarm help` lists the commands")
+            Failure::not_found(message).with_hint("`swarm help` lists the commands")
         })
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a
 
 /// Returns a member's stored record with its state.
 pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Result<Value, Failure> {
-    let mut record = serde_json::to_value(&view.member).map_err(anyhow::Error::from)?;
+    let mut record = serde_json::to_value(&view.member)?;
     let report = view.report.as_ref();
     let id = view.member.id_in(team);
     let at_work = tasks
@@ -96,7 +96,6 @@ pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor, Fai
     Ok(Actor::member(&config.name, name.clone(), member.spawn_id()))
 }
 
-/// Formats a member's state as a table cell.
 pub(super) fn state_cell(view: &MemberView) -> Cell {
     let lead_by_hand = view.member.name.is_lead() && view.state == MemberState::Foreign;
     let word = if lead_by_hand {
@@ -110,18 +109,10 @@ pub(super) fn state_cell(view: &MemberView) -> Cell {
     if view.parked_on.is_some() {
         return Cell::new(MemberState::Parked.name()).warn();
     }
-    let cell = Cell::new(word);
-    match view.state {
-        MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
-        MemberState::WaitingPermission
-        | MemberState::WaitingPlan
-        | MemberState::IdleUnreported
-        | MemberState::Throttled
-        | MemberState::OverBudget
-        | MemberState::Paused
-        | MemberState::Parked => cell.warn(),
-        MemberState::Working | MemberState::Background => cell.good(),
-        MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
-        MemberState::Starting | MemberState::Idle => cell,
+    let cell = Cell::of_state(word, view.state);
+    if view.state.needs_answer() {
+        cell.warn()
+    } else {
+        cell
     }
 }

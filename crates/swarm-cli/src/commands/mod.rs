@@ -55,7 +55,7 @@ pub(crate) use completions::answer as answer_shell;
 
 pub(crate) use acting::CommandActor;
 pub(crate) use lead::{InputHistory, PaneQuestions};
-pub(crate) use runtime::runtime;
+pub(crate) use runtime::{EndSignals, runtime};
 pub(crate) use typed_command::TypedCommands;
 
 use runtime::{called_off_by_signals, run_until_ctrl_c};

@@ -1,7 +1,6 @@
 //! `swarm peers`.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::{Clock as _, PeerRecord, SystemClock};
@@ -26,18 +25,12 @@ pub(in crate::commands) fn peer_directory(root: &Path) -> PathBuf {
     root.join("swarm").join("peers")
 }
 
-pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
     let records = peer_records(&peer_directory(&app.root));
-    if app.out.json {
-        let records: Vec<Value> = records.iter().map(public).collect();
-        app.out.json(&records)?;
-    } else if records.is_empty() {
-        app.out
-            .say("no session accepts messages: start one with `swarm lead` or `swarm run`");
-    } else {
-        app.out.table(&table(&records).spare([3, 2, 1]))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let document: Vec<Value> = records.iter().map(public).collect();
+    let none = "no session accepts messages: start one with `swarm lead` or `swarm run`";
+    app.out
+        .list(&document, &table(&records).spare([3, 2, 1]), none)
 }
 
 /// A record without its token.
@@ -54,9 +47,7 @@ fn public(record: &PeerRecord) -> Value {
 
 fn table(records: &[PeerRecord]) -> Table {
     let now = SystemClock.now();
-    let mut table = Table::new(["ADDRESS", "TEAM", "PID", "AGE", "DIRECTORY"])
-        .right(2)
-        .right(3);
+    let mut table = Table::new(["ADDRESS", "TEAM", "PID", "AGE", "DIRECTORY"]).right([2, 3]);
     for record in records {
         let team = record
             .team

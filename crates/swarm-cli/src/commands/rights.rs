@@ -1,11 +1,10 @@
 //! `swarm mode` and `swarm allow`: change permissions of running members.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use swarm_permissions::Rule;
-use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
+use swarm_protocol::{MemberName, PermissionMode};
 use swarm_store::{BlockOn as _, Team, Topic};
 
 use super::acting::team_to_answer;
@@ -14,7 +13,6 @@ use super::requests::person;
 use super::watch::Watch;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::output::plain;
 
 /// Timeout for a member that can read its mail to confirm a change.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -47,35 +45,35 @@ pub(crate) struct AllowArgs {
 }
 
 /// Sets a member's mode and waits for the member's confirmation.
-pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
+pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<(), Failure> {
     let team = team_to_answer(app, "mode")?;
-    let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
-    known(&files.config().block_on()?, name)?;
+    let (name, mode) = (&args.name, args.mode);
+    known(&team.config().block_on()?, name)?;
     if name.is_lead() {
         let message = "the mode of a lead cannot be changed by this command";
         return Err(Failure::usage(message).with_hint("start it with `--mode`"));
     }
-    let views = files.member_view().block_on()?;
+    let views = team.member_view().block_on()?;
     let view = views.iter().find(|view| view.member.name == *name);
     let Some(view) = view.filter(|view| !is_over(view.state)) else {
         let message = format!("{name} is not running");
-        return Err(Failure::new(ErrorKind::Conflict, message)
+        return Err(Failure::conflict(message)
             .with_hint(format!("`swarm spawn {name} --mode {mode}` restarts it")));
     };
     let is_ours = view.member.swarm.is_some();
     if is_ours {
-        refuse_above_ceiling(&*files, name, mode)?;
+        refuse_above_ceiling(&*team, name, mode)?;
     }
     let mut watch = Watch::new()?;
-    watch.topic(&*files, Topic::Rights(name.clone()));
-    swarm_team::request_mode(&*files, name, mode, person(app)).block_on()?;
+    watch.topic(&*team, Topic::Rights(name.clone()));
+    swarm_team::request_mode(&*team, name, mode, person(app)).block_on()?;
     let end = Instant::now() + PROMPTLY;
-    while is_ours && !obeyed(&*files, name, mode)? {
+    while is_ours && !obeyed(&*team, name, mode)? {
         if !watch.wait(Some(end)) {
             let message = format!(
                 "{name} has not switched to mode {mode} yet; it does when it reads its mail"
             );
-            return Err(Failure::new(ErrorKind::TimedOut, message)
+            return Err(Failure::timed_out(message)
                 .with_hint(format!("`swarm permissions {name}` shows its mode")));
         }
     }
@@ -87,18 +85,14 @@ fn show_mode(
     name: &MemberName,
     mode: PermissionMode,
     confirmed: bool,
-) -> Result<ExitCode, Failure> {
-    if app.out.json {
-        app.out
-            .json(&json!({"member": name, "mode": mode, "confirmed": confirmed}))?;
-    } else if confirmed {
-        app.out.data(&format!("{name} is in mode {mode}"))?;
+) -> Result<(), Failure> {
+    let text = if confirmed {
+        format!("{name} is in mode {mode}")
     } else {
-        app.out.data(&format!(
-            "{name} (another program) was asked to switch to mode {mode}"
-        ))?;
-    }
-    Ok(ExitCode::SUCCESS)
+        format!("{name} (another program) was asked to switch to mode {mode}")
+    };
+    let document = json!({"member": name, "mode": mode, "confirmed": confirmed});
+    app.out.result(&document, &text)
 }
 
 fn refuse_above_ceiling(
@@ -117,7 +111,7 @@ fn refuse_above_ceiling(
         "mode {mode} is above the ceiling of {name}, {}",
         rights.ceiling
     );
-    Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
+    Err(Failure::refused(message).with_hint(format!(
         "restart it with `swarm spawn {name} --replace --mode {mode}`"
     )))
 }
@@ -130,8 +124,8 @@ fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<b
 }
 
 /// Adds a rule for all members of the team.
-pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
-    let team: TeamName = team_to_answer(app, "allow")?;
+pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<(), Failure> {
+    let team = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
     if rule.tool() == "*" {
         return Err(Failure::usage("`*` is not a rule: name the tool"));
@@ -140,14 +134,10 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
         let message = format!("tool `{}` not found", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }
-    swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app)).block_on()?;
-    if app.out.json {
-        app.out
-            .json(&json!({"team": team, "rule": rule.to_string()}))?;
-    } else {
-        app.out.data(&plain(&format!(
-            "allowed for all members of {team}: {rule}"
-        )))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    swarm_team::allow_for_team(&*team, &rule, person(app)).block_on()?;
+    let team = team.name();
+    app.out.result(
+        &json!({"team": team, "rule": rule.to_string()}),
+        &format!("allowed for all members of {team}: {rule}"),
+    )
 }

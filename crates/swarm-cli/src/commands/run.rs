@@ -1,9 +1,8 @@
 //! `swarm run`: the headless team lead.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use serde_json::Map;
+use serde_json::json;
 use swarm_hooks::HookInput;
 use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
@@ -17,10 +16,8 @@ use super::acting::require_person;
 use super::detach;
 use super::input_text::prompt;
 use super::json_schema::required_output;
-use super::lead::{
-    Earlier, LeadConsole, LeadFlags, OutputFormat, Ready, open_session, output_format, show,
-};
-use super::resume::{ResumeArgs, carry_on};
+use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
+use super::resume::carry_on;
 use super::runtime;
 use crate::app::App;
 use crate::failure::Failure;
@@ -97,7 +94,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
         None => begin(app, &acting, args, SessionId::random(), prompt)?,
     };
     if let Some(path) = &args.report {
-        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
+        let bytes = serde_json::to_vec(&report)?;
         swarm_os::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
     }
     show(app, output, &report, args.detach)
@@ -124,13 +121,10 @@ fn begin(
     ready.parts = LeadParts {
         team,
         output,
-        timeout: args.timeout.map(Duration::from_secs),
-        remove_team: args.rm,
         ..ready.parts
     };
     set_up(app, args)?;
-    let console = LeadConsole::Terminal(output_format(app, args.output));
-    ready.execute_lead(app, &console, Some(prompt))
+    ready.execute_headless(app, args.output, args.timeout, args.rm, prompt)
 }
 
 /// Continues the conversation of a team's lead with a prompt.
@@ -141,14 +135,9 @@ fn follow_up(
     prompt: String,
 ) -> Result<RunReport, Failure> {
     set_up(app, args)?;
-    let resumed = ResumeArgs {
-        output: args.output,
-        timeout: args.timeout,
-        rm: args.rm,
-        json_schema: args.json_schema.clone(),
-        ..ResumeArgs::of_lead(team, &args.lead)
-    };
-    carry_on(app, "run --continue", &resumed, team, Some(prompt))
+    let mut ready = carry_on(app, "run --continue", &args.lead, team, false)?;
+    ready.parts.output = required_output(app, args.json_schema.as_deref())?;
+    ready.execute_headless(app, args.output, args.timeout, args.rm, prompt)
 }
 
 /// Runs the Setup hooks. Failures are shown but do not stop the run, as in Claude Code.
@@ -162,7 +151,7 @@ fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
         cwd: app.env.cwd.clone(),
         ..HookInput::default()
     };
-    let fields = Map::from_iter([("trigger".to_owned(), trigger.into())]);
+    let fields = json!({"trigger": trigger});
     let (event, never) = (HookEvent::Setup, CancellationToken::new());
     let hooks = hooks(app)?;
     runtime()?.block_on(hooks.run(event, Some(trigger), &subject, &fields, &never));

@@ -1,18 +1,45 @@
 //! Waiting for several events.
 
 use std::future::Future;
+use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
-/// Creates the async runtime of a command.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?)
+}
+
+/// The signals that end a process: Ctrl-C, SIGTERM, and the end of its terminal.
+pub(crate) struct EndSignals {
+    pub(crate) interrupt: Signal,
+    pub(crate) terminate: Signal,
+    pub(crate) hangup: Signal,
+}
+
+impl EndSignals {
+    /// Handles the signals from now on. Must be called within a runtime.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for any of them.
+    pub(super) async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
 }
 
 /// Runs work that is cancelled by Ctrl-C, SIGTERM or a closed terminal: the work rolls back once
@@ -21,24 +48,16 @@ pub(super) async fn called_off_by_signals<T>(
     cancel: CancellationToken,
     work: impl Future<Output = T>,
 ) -> T {
-    let kinds = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ];
-    let calls_off = |mut heard: Signal| {
-        let cancel = cancel.clone();
-        tokio::spawn(async move {
-            if heard.recv().await.is_some() {
-                cancel.cancel();
-            }
-        })
-    };
     // A signal without a handler terminates this process by default.
-    let listening: Vec<_> = kinds.into_iter().flat_map(signal).map(calls_off).collect();
+    let listening = EndSignals::listen().map(|mut signals| {
+        tokio::spawn(async move {
+            signals.any().await;
+            cancel.cancel();
+        })
+    });
     let done = work.await;
-    for one in listening {
-        one.abort();
+    if let Ok(listening) = listening {
+        listening.abort();
     }
     done
 }

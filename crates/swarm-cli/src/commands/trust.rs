@@ -1,11 +1,9 @@
 //! `swarm trust`: grants, revokes and lists trust.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_config::{TrustFile, repository_items, top_of};
-use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
@@ -35,10 +33,9 @@ pub(crate) struct TrustArgs {
     pub(crate) list: bool,
 }
 
-pub(super) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TrustArgs) -> Result<(), Failure> {
     if args.list {
-        list(app)?;
-        return Ok(ExitCode::SUCCESS);
+        return list(app);
     }
     acting::require_no_agent(app, "trust")?;
     let asked = match &args.path {
@@ -46,17 +43,16 @@ pub(super) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
         None => app.env.cwd.clone(),
     };
     if args.remove {
-        remove(app, &asked)?;
+        remove(app, &asked)
     } else {
-        add(app, &asked)?;
+        add(app, &asked)
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     let top = top_of(asked).map_err(|error| {
         let message = format!("{} cannot be trusted: {error}", asked.display());
-        Failure::new(ErrorKind::NotFound, message).with_hint("specify an existing directory")
+        Failure::not_found(message).with_hint("specify an existing directory")
     })?;
     if !top.is_dir() {
         let message = format!("{} is not a directory", top.display());
@@ -72,16 +68,11 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     config_directory::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
     let own = repository_items(&top);
-    if app.out.json {
-        return app
-            .out
-            .json(&json!({"path": top, "trusted": true, "changed": is_new, "runs": own.runs, "wrong": own.wrong}));
-    }
     let word = if is_new { "now" } else { "already" };
-    app.out.data(&format!(
-        "{} is {word} trusted",
-        plain(&top.to_string_lossy())
-    ))?;
+    app.out.result(
+        &json!({"path": top, "trusted": true, "changed": is_new, "runs": own.runs, "wrong": own.wrong}),
+        &format!("{} is {word} trusted", top.display()),
+    )?;
     if !top.join(".git").exists() {
         app.out
             .say("it is not a repository: this applies to the directory itself, not to its subdirectories");
@@ -112,35 +103,23 @@ fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     let top: PathBuf = top_of(asked).unwrap_or_else(|_| asked.to_owned());
     if !TrustFile::of(&app.root).remove(&top)? {
         let message = format!("{} is not trusted", top.display());
-        return Err(Failure::new(ErrorKind::NotFound, message)
+        return Err(Failure::not_found(message)
             .with_hint("run `swarm trust --list` to see trusted repositories"));
     }
-    if app.out.json {
-        return app
-            .out
-            .json(&json!({"path": top, "trusted": false, "changed": true}));
-    }
-    let path = plain(&top.to_string_lossy());
-    app.out.data(&format!("{path} is no longer trusted"))?;
+    app.out.result(
+        &json!({"path": top, "trusted": false, "changed": true}),
+        &format!("{} is no longer trusted", top.display()),
+    )?;
     app.out.say("running members keep their configuration");
     Ok(())
 }
 
 fn list(app: &App) -> Result<(), Failure> {
     let trusted = TrustFile::of(&app.root).read()?;
-    if app.out.json {
-        let rows: Vec<_> = trusted
-            .iter()
-            .map(|(path, at)| json!({"path": path, "trustedAt": at, "there": path.is_dir()}))
-            .collect();
-        return app.out.json(&rows);
-    }
-    if trusted.is_empty() {
-        app.out.say("no repository is trusted");
-        return Ok(());
-    }
+    let mut records = Vec::new();
     let mut table = Table::new(["PATH", "SINCE", ""]);
     for (path, at) in trusted.iter() {
+        records.push(json!({"path": path, "trustedAt": at, "there": path.is_dir()}));
         let there = if path.is_dir() { "" } else { "gone" };
         table.row([
             Cell::new(plain(&path.to_string_lossy())),
@@ -148,5 +127,5 @@ fn list(app: &App) -> Result<(), Failure> {
             Cell::new(there),
         ]);
     }
-    app.out.table(&table)
+    app.out.list(&records, &table, "no repository is trusted")
 }

@@ -41,7 +41,6 @@ const UNDER_WAY: [&str; 4] = [
 /// How long background processes of git may still write output.
 const AFTERWARDS: Duration = Duration::from_secs(1);
 
-/// Returns whether the command is one of these.
 pub(super) fn concludes(command: &str) -> bool {
     CONCLUDING.contains(&command)
 }

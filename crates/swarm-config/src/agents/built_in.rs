@@ -20,7 +20,6 @@ const FILES: [(&str, &str); 6] = [
     file!("claude-code-guide.md"),
 ];
 
-/// Returns all built-in definitions.
 pub(super) fn definitions() -> impl Iterator<Item = AgentDefinition> {
     // A test verifies that each is read without problems.
     FILES.iter().filter_map(|(name, text)| {

@@ -94,8 +94,8 @@ pub(super) fn find_agents_in(
             read_definitions_json(given, "--agents").map_err(ConfigError::AgentsFlag)?;
         for definition in &definitions {
             if let Some(what) = model_error(definition, &search) {
-                let agent = definition.name.clone();
-                return Err(ConfigError::AgentsFlagModel { agent, what });
+                let what = format!("--agents: agent `{}`: {what}", definition.name);
+                return Err(ConfigError::Model(what));
             }
         }
         all.extend(definitions.into_iter().map(|definition| AgentDefinition {

@@ -10,7 +10,6 @@ use crate::settings::repository_directories;
 /// The directory of managed definitions.
 const MANAGED: &str = "/etc/claude-code/agents";
 
-/// A directory of definitions.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AgentDirectory {
     pub(super) directory: PathBuf,

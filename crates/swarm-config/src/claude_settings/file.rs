@@ -125,7 +125,6 @@ impl File {
         Ok(variables)
     }
 
-    /// Returns the file's directory.
     pub(super) fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }

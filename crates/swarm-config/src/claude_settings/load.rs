@@ -192,7 +192,6 @@ impl ClaudeSettings {
     }
 }
 
-/// Returns the command of a `statusLine`.
 fn status_command(value: &Value) -> Option<&str> {
     let command = value["command"]
         .as_str()

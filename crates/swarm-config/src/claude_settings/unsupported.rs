@@ -37,7 +37,6 @@ const SETTINGS: &[Row] = &[
 /// Keys of the `permissions` object.
 const PERMISSIONS: &[Row] = &[("blockedPaths", "use deny rules")];
 
-/// Environment variables.
 const VARIABLES: &[Row] = &[
     ("ANTHROPIC_CONFIG_DIR", "set CLAUDE_CONFIG_DIR"),
     ("ANTHROPIC_CUSTOM_HEADERS", ""),

@@ -5,36 +5,24 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
+use swarm_protocol::named_enum;
 
-/// The source of a value, weakest first. Managed policy also limits all other sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layer {
-    /// `config/default.toml` and `config/models.toml`, which are compiled in.
-    BuiltIn,
-    /// The system-wide file.
-    System,
-    /// The user's files in the config directory.
-    User,
-    /// The repository's files.
-    Project,
-    /// An environment variable.
-    Environment,
-    /// Managed policy.
-    Managed,
-}
-
-impl Layer {
-    /// Returns the layer's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built-in",
-            Self::System => "system",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Environment => "environment",
-            Self::Managed => "managed",
-        }
+named_enum! {
+    /// The source of a value, weakest first. Managed policy also limits all other sources.
+    #[derive(PartialOrd, Ord)]
+    pub enum Layer {
+        /// `config/default.toml` and `config/models.toml`, which are compiled in.
+        BuiltIn = "built-in",
+        /// The system-wide file.
+        System = "system",
+        /// The user's files in the config directory.
+        User = "user",
+        /// The repository's files.
+        Project = "project",
+        /// An environment variable.
+        Environment = "environment",
+        /// Managed policy.
+        Managed = "managed",
     }
 }
 

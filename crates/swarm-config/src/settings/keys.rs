@@ -39,7 +39,6 @@ pub(super) struct Key {
     pub(super) name: &'static str,
     /// The allowed values.
     pub(super) kind: Kind,
-    /// Who may set it.
     pub(super) settable_by: SettableBy,
 }
 
@@ -147,7 +146,7 @@ settings! {
     hub_credentials: String = "hub.credentials", Kind::OptionalText, SettableBy::User;
     /// PEM file of the authority that signed its certificate; empty for the system's.
     hub_ca: String = "hub.ca", Kind::OptionalText, SettableBy::User;
-    /// Time after which the lead is told that a member has not answered another one.
+    /// Time after which the lead learns that a member has not answered another one.
     answer_timeout: Duration = "inbox.answer_timeout_s", Kind::Limit(604_800), SettableBy::User;
     /// Names of instruction files in order of preference.
     instruction_files: Vec<String> = "instructions.files", Kind::Texts, SettableBy::User;
@@ -279,7 +278,6 @@ impl Settings {
     }
 }
 
-/// Finds a setting by name.
 pub(super) fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
 use swarm_model::Provider;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
@@ -72,12 +73,13 @@ impl Kind {
             Self::Names | Self::Sizes | Self::Rates | Self::Flags | Self::Prices
         )
     }
-}
 
-impl Kind {
-    /// Returns whether the value is valid.
     pub(super) fn accepts(self, value: &Value) -> bool {
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+        let table_of = |is_valid: fn(&Value) -> bool| {
+            let entries = value.as_object();
+            entries.is_some_and(|entries| entries.values().all(is_valid))
+        };
         match self {
             Self::Text => filled(value),
             Self::OptionalText => value.is_string(),
@@ -92,23 +94,15 @@ impl Kind {
             Self::Thinking => thinking(value).is_some(),
             Self::Flag => value.is_boolean(),
             Self::Texts => value.as_array().is_some_and(|all| all.iter().all(filled)),
-            Self::Names => value
-                .as_object()
-                .is_some_and(|all| all.values().all(filled)),
-            Self::Sizes => value
-                .as_object()
-                .is_some_and(|all| all.values().all(|n| n.as_u64().is_some_and(|n| n > 0))),
+            Self::Names => table_of(filled),
+            Self::Sizes => table_of(|number| number.as_u64().is_some_and(|number| number > 0)),
             Self::Rates => {
                 let is_known = |name: &String| server_names().contains(&name.as_str());
                 let all = value.as_object();
                 Self::Sizes.accepts(value) && all.is_some_and(|all| all.keys().all(is_known))
             }
-            Self::Flags => value
-                .as_object()
-                .is_some_and(|all| all.values().all(Value::is_boolean)),
-            Self::Prices => value
-                .as_object()
-                .is_some_and(|all| all.values().all(|entry| price(entry).is_some())),
+            Self::Flags => table_of(Value::is_boolean),
+            Self::Prices => table_of(is_price),
             Self::Budget => Option::<Budget>::from_setting(value).is_some(),
         }
     }
@@ -163,28 +157,11 @@ impl Kind {
             Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
             Self::Flag => flag(text)?,
             Self::Texts => parts().map(Value::from).collect(),
-            Self::Names => {
-                let pair = |part: &str| {
-                    let (name, text) = part.split_once('=')?;
-                    Some((name.trim().to_owned(), Value::from(text.trim())))
-                };
-                Value::Object(parts().map(pair).collect::<Option<_>>()?)
-            }
+            Self::Names => table(parts(), |text| Some(text.into()))?,
             Self::Sizes | Self::Rates => {
-                let pair = |part: &str| {
-                    let (name, number) = part.split_once('=')?;
-                    let number = number.trim().parse::<u64>().ok()?;
-                    Some((name.trim().to_owned(), Value::from(number)))
-                };
-                Value::Object(parts().map(pair).collect::<Option<_>>()?)
+                table(parts(), |text| Some(text.parse::<u64>().ok()?.into()))?
             }
-            Self::Flags => {
-                let pair = |part: &str| {
-                    let (name, word) = part.split_once('=')?;
-                    Some((name.trim().to_owned(), flag(word)?))
-                };
-                Value::Object(parts().map(pair).collect::<Option<_>>()?)
-            }
+            Self::Flags => table(parts(), flag)?,
         };
         self.accepts(&value).then_some(value)
     }
@@ -203,18 +180,7 @@ impl Kind {
             }
             Self::Whole(..) => Some(one.as_u64()?.cmp(&other.as_u64()?)),
             Self::Factor(_) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-            Self::Text
-            | Self::OptionalText
-            | Self::Address
-            | Self::Thinking
-            | Self::Flag
-            | Self::Texts
-            | Self::Names
-            | Self::Sizes
-            | Self::Rates
-            | Self::Flags
-            | Self::Prices
-            | Self::Budget => None,
+            _ => None,
         }
     }
 
@@ -238,34 +204,38 @@ pub(super) trait FromSetting: Sized {
     fn from_setting(value: &Value) -> Option<Self>;
 }
 
-impl FromSetting for String {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_str().map(str::to_owned)
-    }
+macro_rules! deserialized {
+    ($($type:ty),+ $(,)?) => {$(
+        impl FromSetting for $type {
+            fn from_setting(value: &Value) -> Option<Self> {
+                Self::deserialize(value).ok()
+            }
+        }
+    )+};
 }
 
-impl FromSetting for bool {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_bool()
-    }
-}
-
-impl FromSetting for u32 {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_u64()?.try_into().ok()
-    }
-}
-
-impl FromSetting for usize {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_u64()?.try_into().ok()
-    }
-}
-
-impl FromSetting for f64 {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_f64()
-    }
+deserialized! {
+    String,
+    bool,
+    u32,
+    usize,
+    f64,
+    Vec<String>,
+    BTreeMap<String, String>,
+    BTreeMap<String, u64>,
+    BTreeMap<String, bool>,
+    BTreeMap<String, Price>,
+    AnswerInPlace,
+    CacheLifetime,
+    Dependencies,
+    HandoffScan,
+    MergeMode,
+    OnLost,
+    PeerInbound,
+    PermissionMode,
+    SandboxNetwork,
+    SandboxUse,
+    Uncommitted,
 }
 
 /// Parses whole seconds.
@@ -275,29 +245,8 @@ impl FromSetting for Duration {
     }
 }
 
-impl FromSetting for Vec<String> {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_array()?.iter().map(String::from_setting).collect()
-    }
-}
-
-impl FromSetting for BTreeMap<String, String> {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let entry =
-            |(name, text): (&String, &Value)| Some((name.clone(), String::from_setting(text)?));
-        value.as_object()?.iter().map(entry).collect()
-    }
-}
-
-impl FromSetting for BTreeMap<String, u64> {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let entry = |(name, number): (&String, &Value)| Some((name.clone(), number.as_u64()?));
-        value.as_object()?.iter().map(entry).collect()
-    }
-}
-
 fn server_names() -> [&'static str; 2] {
-    Provider::SERVERS.map(Provider::as_str)
+    Provider::SERVERS.map(Provider::name)
 }
 
 fn flag(text: &str) -> Option<Value> {
@@ -308,23 +257,22 @@ fn flag(text: &str) -> Option<Value> {
     }
 }
 
-impl FromSetting for BTreeMap<String, bool> {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let entry = |(name, flag): (&String, &Value)| Some((name.clone(), flag.as_bool()?));
-        value.as_object()?.iter().map(entry).collect()
-    }
+/// Parses entries NAME=VALUE of a table.
+fn table<'a>(
+    mut parts: impl Iterator<Item = &'a str>,
+    value: impl Fn(&str) -> Option<Value>,
+) -> Option<Value> {
+    parts
+        .try_fold(Map::new(), |mut entries, part| {
+            let (name, text) = part.split_once('=')?;
+            entries.insert(name.trim().to_owned(), value(text.trim())?);
+            Some(entries)
+        })
+        .map(Value::Object)
 }
 
-fn price(value: &Value) -> Option<Price> {
-    let price: Price = serde_json::from_value(value.clone()).ok()?;
-    price.is_valid().then_some(price)
-}
-
-impl FromSetting for BTreeMap<String, Price> {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let entry = |(name, entry): (&String, &Value)| Some((name.clone(), price(entry)?));
-        value.as_object()?.iter().map(entry).collect()
-    }
+fn is_price(value: &Value) -> bool {
+    Price::deserialize(value).is_ok_and(|price| price.is_valid())
 }
 
 /// Parses a budget; an empty text is `None`.
@@ -334,15 +282,6 @@ impl FromSetting for Option<Budget> {
             "" => Some(None),
             text => text.parse().ok().map(Some),
         }
-    }
-}
-
-impl FromSetting for CacheLifetime {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL
-            .into_iter()
-            .find(|lifetime| lifetime.name() == word)
     }
 }
 
@@ -371,44 +310,6 @@ impl FromSetting for Option<Effort> {
     }
 }
 
-impl FromSetting for PermissionMode {
-    fn from_setting(value: &Value) -> Option<Self> {
-        value.as_str()?.parse().ok()
-    }
-}
-
-impl FromSetting for SandboxUse {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL.into_iter().find(|whose| whose.name() == word)
-    }
-}
-
-impl FromSetting for SandboxNetwork {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL.into_iter().find(|network| network.name() == word)
-    }
-}
-
-impl FromSetting for OnLost {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL.into_iter().find(|on_lost| on_lost.name() == word)
-    }
-}
-
-impl FromSetting for AnswerInPlace {
-    fn from_setting(value: &Value) -> Option<Self> {
-        match value.as_str()? {
-            "never" => Some(Self::Never),
-            "auto" => Some(Self::Auto),
-            "always" => Some(Self::Always),
-            _ => None,
-        }
-    }
-}
-
 impl FromSetting for EditorMode {
     fn from_setting(value: &Value) -> Option<Self> {
         match value.as_str()? {
@@ -416,50 +317,5 @@ impl FromSetting for EditorMode {
             "vim" => Some(Self::Vim),
             _ => None,
         }
-    }
-}
-
-impl FromSetting for HandoffScan {
-    fn from_setting(value: &Value) -> Option<Self> {
-        match value.as_str()? {
-            "withhold" => Some(Self::Withhold),
-            "on" => Some(Self::On),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
-
-impl FromSetting for PeerInbound {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL.into_iter().find(|inbound| inbound.name() == word)
-    }
-}
-
-impl FromSetting for Uncommitted {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL
-            .into_iter()
-            .find(|uncommitted| uncommitted.name() == word)
-    }
-}
-
-impl FromSetting for Dependencies {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL
-            .into_iter()
-            .find(|dependencies| dependencies.name() == word)
-    }
-}
-
-impl FromSetting for MergeMode {
-    fn from_setting(value: &Value) -> Option<Self> {
-        let word = value.as_str()?;
-        Self::ALL
-            .into_iter()
-            .find(|mergemode| mergemode.name() == word)
     }
 }

@@ -4,7 +4,6 @@ use swarm_permissions::nearest;
 
 use super::keys::KEYS;
 
-/// Returns the setting with the most similar name.
 pub(super) fn nearest_key(name: &str) -> Option<&'static str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let wrong = last(name);
@@ -15,7 +14,6 @@ pub(super) fn nearest_key(name: &str) -> Option<&'static str> {
         .or_else(|| nearest(name, KEYS.iter().map(|key| key.name)))
 }
 
-/// Returns the table with the most similar name.
 pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
     let tables = KEYS.iter().filter_map(|key| key.name.split('.').next());
     nearest(name, tables)

@@ -7,20 +7,15 @@ use swarm_os::repository_top;
 /// Directory of system-wide settings.
 const SYSTEM: &str = "/etc/swarm";
 
-/// Name of a settings file.
 const FILE: &str = "swarm.toml";
 
 /// The settings files. Their locations depend only on the config directory and the working
 /// directory: a variable for them would let its setter bypass managed policy.
 #[derive(Debug, Clone)]
 pub struct SettingsFiles {
-    /// The system-wide settings.
     pub(super) system: PathBuf,
-    /// The managed policy.
     pub(super) managed: PathBuf,
-    /// The user's settings.
     pub(super) user: PathBuf,
-    /// The repository's settings, if any.
     pub(super) project: Option<PathBuf>,
 }
 

@@ -20,7 +20,6 @@ const OTHERS: [&str; 10] = [
     "SWARM_COMPLETE",
 ];
 
-/// Returns the variable of a setting.
 pub(super) fn variable(key: &str) -> String {
     format!("SWARM_{}", key.replace('.', "_").to_uppercase())
 }

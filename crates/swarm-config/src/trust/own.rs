@@ -17,7 +17,6 @@ pub struct RepositoryItem {
     kind: &'static str,
     /// Its event or name.
     name: String,
-    /// The command line, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
     /// The file that configures it.

@@ -19,17 +19,14 @@ pub(crate) struct CallOptions {
     pub(crate) server: String,
     /// Timeout, which excludes the time waiting for a person.
     pub(crate) within: Duration,
-    /// Cancels the request.
     pub(crate) cancel: CancellationToken,
     /// The agent that makes the request, if any.
     pub(crate) host: Option<Arc<dyn CallHost>>,
 }
 
-/// All active requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ActiveCalls(Arc<Mutex<Vec<Arc<ActiveCall>>>>);
 
-/// An active request.
 #[derive(Debug)]
 pub(super) struct ActiveCall {
     pub(super) options: CallOptions,

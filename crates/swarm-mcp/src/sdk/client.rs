@@ -11,7 +11,6 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-/// The error of an HTTP request.
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 
 type Headers = HashMap<HeaderName, HeaderValue>;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, InputResponses, PaginatedRequestParams,
-    ProtocolVersion, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, Cursor, InputResponses,
+    PaginatedRequestParams, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService, ServiceError,
@@ -29,15 +29,13 @@ use super::probe::ProbingTransport;
 use crate::{McpError, McpHost};
 use swarm_tools::Picture;
 
-/// Maximum number of tools of one server.
-const MAX_TOOLS: usize = 2000;
+/// Maximum number of items in a server's list.
+const MAX_LISTED: usize = 2000;
 
 /// A server's answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// The content as text.
     pub(crate) text: String,
-    /// The pictures in the content.
     pub(crate) pictures: Vec<Picture>,
     /// Whether the server reports a failure.
     pub(crate) is_error: bool,
@@ -53,7 +51,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a program.
     pub(crate) async fn over_stdio(
         stdout: ChildStdout,
         stdin: ChildStdin,
@@ -66,7 +63,7 @@ impl Connection {
         let (transport, answered_after_timeout) = ProbingTransport::new(transport);
         let service = Handler::default().serve_with_lifecycle(transport, protocol.lifecycle());
         let service = service.await.map_err(|error| HandshakeError {
-            why: describe_handshake_error(&error),
+            error: McpError::connect(describe_handshake_error(&error)),
             other_protocol: match last_error(&error) {
                 _ if protocol != Protocol::Either => None,
                 ClientInitializeError::ConnectionClosed(_) if was_read(asked.as_ref()) => {
@@ -79,7 +76,6 @@ impl Connection {
         Ok(Self::of(service))
     }
 
-    /// Connects to a URL.
     pub(crate) async fn over_http(
         url: &str,
         headers: &BTreeMap<String, String>,
@@ -99,10 +95,8 @@ impl Connection {
             }
             service => service,
         };
-        let service = service.map_err(|error| McpError::Connect {
-            why: describe_handshake_error(&error),
-            stderr: String::new(),
-        })?;
+        let service =
+            service.map_err(|error| McpError::connect(describe_handshake_error(&error)))?;
         Ok(Self::of(service))
     }
 
@@ -116,33 +110,23 @@ impl Connection {
     }
 
     /// Lists all tools in the server's order.
-    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, String> {
+    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, McpError> {
         let offers = self.peer.peer_info();
         if offers.is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(Vec::new());
         }
-        let mut tools = Vec::new();
-        let mut page = PaginatedRequestParams::default();
-        loop {
-            let asked = self.peer.list_tools(Some(page)).await;
-            let listed =
-                asked.map_err(|error| format!("cannot list the tools: {}", call_error(error)))?;
-            tools.extend(listed.tools.into_iter().map(|tool| McpToolSpec {
-                name: tool.name.to_string(),
-                description: tool.description.as_deref().unwrap_or_default().to_owned(),
-                input_schema: object_schema(&tool.input_schema),
-            }));
-            if tools.len() > MAX_TOOLS {
-                return Err(format!("the server lists more than {MAX_TOOLS} tools"));
-            }
-            match listed.next_cursor {
-                None => return Ok(tools),
-                Some(cursor) => {
-                    page = PaginatedRequestParams::default();
-                    page.cursor = Some(cursor);
-                }
-            }
-        }
+        let tools = all_pages("tools", |page| async move {
+            let listed = self.peer.list_tools(page).await.map_err(|error| {
+                McpError::Refused(format!("cannot list the tools: {}", call_error(error)))
+            })?;
+            Ok((listed.tools, listed.next_cursor))
+        });
+        let specs = tools.await?.into_iter().map(|tool| McpToolSpec {
+            name: tool.name.to_string(),
+            description: tool.description.as_deref().unwrap_or_default().to_owned(),
+            input_schema: object_schema(&tool.input_schema),
+        });
+        Ok(specs.collect())
     }
 
     /// Returns whether the server reported a change of its tools since the last call.
@@ -167,7 +151,6 @@ impl Connection {
         read(self.request(build_request, options).await?)
     }
 
-    /// Returns whether the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
@@ -211,16 +194,51 @@ impl Protocol {
 /// A failed handshake with a program.
 #[derive(Debug)]
 pub(crate) struct HandshakeError {
-    pub(crate) why: String,
+    pub(crate) error: McpError,
     /// The protocol to retry with: the older one if the program exited at the first request, the
     /// stateless one if it answered the probe too late and supports no other.
     pub(crate) other_protocol: Option<Protocol>,
+}
+
+impl From<McpError> for HandshakeError {
+    fn from(error: McpError) -> Self {
+        Self {
+            error,
+            other_protocol: None,
+        }
+    }
 }
 
 /// Returns whether the program has read everything written to its standard input. A program that
 /// exited before reading the first request did not exit because of it.
 fn was_read(stdin: Option<&OwnedFd>) -> bool {
     stdin.is_none_or(|stdin| ioctl_fionread(stdin).is_ok_and(|left| left == 0))
+}
+
+/// Collects the pages of a list, which `page` requests with the cursor of the next one.
+pub(super) async fn all_pages<T, F>(
+    what: &str,
+    page: impl Fn(Option<PaginatedRequestParams>) -> F,
+) -> Result<Vec<T>, McpError>
+where
+    F: Future<Output = Result<(Vec<T>, Option<Cursor>), McpError>>,
+{
+    let mut all = Vec::new();
+    let mut params = PaginatedRequestParams::default();
+    loop {
+        let (listed, cursor) = page(Some(params)).await?;
+        all.extend(listed);
+        if all.len() > MAX_LISTED {
+            return Err(McpError::Refused(format!(
+                "the server lists more than {MAX_LISTED} {what}"
+            )));
+        }
+        if cursor.is_none() {
+            return Ok(all);
+        }
+        params = PaginatedRequestParams::default();
+        params.cursor = cursor;
+    }
 }
 
 /// Completes a schema to the form that model providers require: an object.

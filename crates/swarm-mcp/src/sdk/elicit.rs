@@ -43,15 +43,13 @@ pub(super) async fn elicit(
         // The question itself must name the server: the person sees nothing else.
         message: format!("MCP server {} asks: {message}", call.options.server),
     };
-    let action = match form.fill(&fields).await {
-        FormResult::Done(content) => {
+    Ok(match form.fill(&fields).await {
+        Ok(content) => {
             let result = ElicitResult::new(ElicitationAction::Accept);
-            return Ok(result.with_content(Value::Object(content)));
+            result.with_content(Value::Object(content))
         }
-        FormResult::Declined => ElicitationAction::Decline,
-        FormResult::Cancelled => ElicitationAction::Cancel,
-    };
-    Ok(ElicitResult::new(action))
+        Err(action) => ElicitResult::new(action),
+    })
 }
 
 /// A form presented to a person.
@@ -60,11 +58,8 @@ struct Form<'a> {
     message: String,
 }
 
-enum FormResult {
-    Done(Map<String, Value>),
-    Declined,
-    Cancelled,
-}
+/// The values of a form, or how the person left it.
+type FormResult = Result<Map<String, Value>, ElicitationAction>;
 
 impl Form<'_> {
     async fn fill(&self, fields: &[Field]) -> FormResult {
@@ -78,10 +73,7 @@ impl Form<'_> {
                 group.iter().map(|field| (field, String::new())).collect();
             for _ in 0..MAX_ATTEMPTS {
                 let questions = self.questions(&open);
-                let answers = match self.ask(&questions).await {
-                    Ok(answers) => answers,
-                    Err(end) => return end,
-                };
+                let answers = self.ask(&questions).await?;
                 let mut wrong = Vec::new();
                 for ((field, _), question) in open.iter().zip(&questions) {
                     let text = question["question"].as_str().unwrap_or_default();
@@ -100,23 +92,21 @@ impl Form<'_> {
                 }
             }
             if !open.is_empty() {
-                return FormResult::Cancelled;
+                return Err(ElicitationAction::Cancel);
             }
         }
-        FormResult::Done(content)
+        Ok(content)
     }
 
     /// Asks for confirmation of a form without fields.
     async fn confirm(&self) -> FormResult {
         let options = json!([{"label": "Yes"}, {"label": "No"}]);
         let question = json!({"question": self.message, "header": "Confirm", "options": options});
-        match self.ask(&[question]).await {
-            Ok(answers) if answers.values().any(|answer| answer == "Yes") => {
-                FormResult::Done(Map::new())
-            }
-            Ok(_) => FormResult::Declined,
-            Err(end) => end,
+        let answers = self.ask(&[question]).await?;
+        if answers.values().any(|answer| answer == "Yes") {
+            return Ok(Map::new());
         }
+        Err(ElicitationAction::Decline)
     }
 
     fn questions(&self, open: &[(&Field, String)]) -> Vec<Value> {
@@ -134,20 +124,20 @@ impl Form<'_> {
         questions.collect()
     }
 
-    async fn ask(&self, questions: &[Value]) -> Result<Map<String, Value>, FormResult> {
+    async fn ask(&self, questions: &[Value]) -> FormResult {
         let options = &self.call.options;
         let Some(host) = &options.host else {
-            return Err(FormResult::Cancelled);
+            return Err(ElicitationAction::Cancel);
         };
         let _asking = self.call.pause_timeout();
         let why = format!("the MCP server `{}` asks for input", options.server);
         let over = self.call.over.clone();
         let answer = host.ask(json!({"questions": questions}), why, over.clone());
         match answer.await {
-            _ if over.is_cancelled() => Err(FormResult::Cancelled),
+            _ if over.is_cancelled() => Err(ElicitationAction::Cancel),
             PersonAnswer::Answered(answers) => Ok(answers),
-            PersonAnswer::Skipped | PersonAnswer::Unanswered => Err(FormResult::Cancelled),
-            PersonAnswer::Refused(_) => Err(FormResult::Declined),
+            PersonAnswer::Skipped | PersonAnswer::Unanswered => Err(ElicitationAction::Cancel),
+            PersonAnswer::Refused(_) => Err(ElicitationAction::Decline),
         }
     }
 }

@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_client::{
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
+use swarm_protocol::{shortened, with_causes};
 
 use super::client::{HttpClient, HttpError};
 use crate::{McpError, McpHost};
@@ -160,16 +161,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
         Some(StreamableHttpError::UnexpectedServerResponse(text)) => return without_html(text),
         _ => {}
     }
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
+    with_causes(error)
 }
 
 /// Returns a server's unexpected response, truncated and without an HTML page.
@@ -180,11 +172,7 @@ fn without_html(text: &str) -> String {
         .filter_map(|tag| lower.find(tag));
     let end = page.min().unwrap_or(text.len());
     let quoted = text[..end].trim_end_matches([' ', ':', '\n', '\r']);
-    let mut short: String = quoted.chars().take(MAX_QUOTED_CHARS).collect();
-    if short.len() < quoted.len() {
-        short.push('…');
-    }
-    short
+    shortened(quoted, MAX_QUOTED_CHARS)
 }
 
 #[cfg(test)]

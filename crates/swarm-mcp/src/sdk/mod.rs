@@ -14,5 +14,5 @@ mod resources;
 mod served;
 
 pub(crate) use calls::CallOptions;
-pub(crate) use connection::{Answer, Connection, Protocol};
+pub(crate) use connection::{Answer, Connection, HandshakeError, Protocol};
 pub use served::{ServedTools, ToolService, serve_tools};

@@ -1,18 +1,15 @@
 //! The prompts of a server.
 
 use rmcp::model::{
-    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
-    PaginatedRequestParams, Prompt, Role, ServerResult,
+    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult, Prompt,
+    Role, ServerResult,
 };
 use serde_json::{Map, Value};
 
 use super::calls::CallOptions;
-use super::connection::{Connection, Round, call_error};
+use super::connection::{Connection, Round, all_pages, call_error};
 use super::content::block;
 use crate::McpError;
-
-/// Maximum number of prompts of one server.
-const MAX_PROMPTS: usize = 2000;
 
 impl Connection {
     /// Returns the text of the first prompt for which `fits` is true. `words` holds its arguments
@@ -51,29 +48,14 @@ impl Connection {
         if offers.is_some_and(|info| info.capabilities.prompts.is_none()) {
             return Err(McpError::Refused("the server offers no prompts".to_owned()));
         }
-        let mut all = Vec::new();
-        let mut page = PaginatedRequestParams::default();
-        loop {
-            let listed = self
-                .peer
-                .list_prompts(Some(page))
-                .await
-                .map_err(call_error)?;
-            all.extend(listed.prompts);
-            let Some(cursor) = listed.next_cursor else {
-                return Ok(all);
-            };
-            if all.len() > MAX_PROMPTS {
-                let why = format!("the server lists more than {MAX_PROMPTS} prompts");
-                return Err(McpError::Refused(why));
-            }
-            page = PaginatedRequestParams::default();
-            page.cursor = Some(cursor);
-        }
+        let listed = all_pages("prompts", |page| async move {
+            let listed = self.peer.list_prompts(page).await.map_err(call_error)?;
+            Ok((listed.prompts, listed.next_cursor))
+        });
+        listed.await
     }
 }
 
-/// Parses the arguments of a prompt.
 fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>, McpError> {
     let wanted = prompt.arguments.as_deref().unwrap_or_default();
     let mut left = words.trim();

@@ -3,21 +3,17 @@
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
-    ReadResourceResult, ResourceContents, ServerResult,
+    ClientRequest, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult,
+    ResourceContents, ServerResult,
 };
 use serde_json::{Value, json};
 
 use super::calls::CallOptions;
-use super::connection::{Answer, Connection, Round, call_error};
+use super::connection::{Answer, Connection, Round, all_pages, call_error};
 use super::content::{picture, size};
 use crate::McpError;
 
-/// Maximum number of listed resources of one server.
-const MAX_RESOURCES: usize = 2000;
-
 impl Connection {
-    /// Returns whether the server offers resources.
     pub(crate) fn offers_resources(&self) -> bool {
         let info = self.peer.peer_info();
         info.is_some_and(|info| info.capabilities.resources.is_some())
@@ -30,26 +26,12 @@ impl Connection {
     }
 
     async fn list_resources(&self) -> Result<Vec<Value>, McpError> {
-        let mut all = Vec::new();
-        let mut page = PaginatedRequestParams::default();
-        loop {
-            let listed = self
-                .peer
-                .list_resources(Some(page))
-                .await
-                .map_err(call_error)?;
-            all.extend(listed.resources.iter().map(|one| json!(one)));
-            if all.len() > MAX_RESOURCES {
-                return Err(McpError::Refused(format!(
-                    "the server lists more than {MAX_RESOURCES} resources"
-                )));
-            }
-            let Some(cursor) = listed.next_cursor else {
-                break;
-            };
-            page = PaginatedRequestParams::default();
-            page.cursor = Some(cursor);
-        }
+        let listed = all_pages("resources", |page| async move {
+            let listed = self.peer.list_resources(page).await.map_err(call_error)?;
+            Ok((listed.resources, listed.next_cursor))
+        });
+        let listed = listed.await?;
+        let mut all: Vec<_> = listed.iter().map(|one| json!(one)).collect();
         // Many servers have no templates and answer with an error.
         if let Ok(listed) = self.peer.list_resource_templates(None).await {
             all.extend(listed.resource_templates.iter().map(|one| json!(one)));
@@ -57,7 +39,6 @@ impl Connection {
         Ok(all)
     }
 
-    /// Reads a resource.
     pub(crate) async fn read_resource(
         &self,
         uri: &str,
@@ -90,16 +71,12 @@ fn contents(result: &ReadResourceResult) -> Answer {
             ..
         } => {
             let kind = mime_type.as_deref().unwrap_or("unknown type");
-            let about = size(kind, blob);
-            Some(match picture(blob, pictures.len()) {
-                Ok(picture) => {
-                    pictures.push(picture);
-                    format!("[resource {uri}: {about}]")
-                }
-                Err(_) => format!(
-                    "[resource {uri}: {about}, not shown: it is neither text nor a picture]"
-                ),
-            })
+            let mut about = size(kind, blob);
+            match picture(blob, pictures.len()) {
+                Ok(picture) => pictures.push(picture),
+                Err(_) => about += ", not shown: it is neither text nor a picture",
+            }
+            Some(format!("[resource {uri}: {about}]"))
         }
         // A content type newer than this program.
         _ => None,

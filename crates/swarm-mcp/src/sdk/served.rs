@@ -56,21 +56,15 @@ pub async fn serve_tools(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), McpError> {
-    let connect = |why: String| McpError::Connect {
-        why,
-        stderr: String::new(),
-    };
     let transport = AsyncRwTransport::new_server(input, output);
     let service = match serve_server(Served(served), transport).await {
         Ok(service) => service,
         // The client left without a request.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(connect(error.to_string())),
+        Err(error) => return Err(McpError::connect(error)),
     };
-    match service.waiting().await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(connect(error.to_string())),
-    }
+    let ended = service.waiting().await;
+    ended.map(drop).map_err(McpError::connect)
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::{
-    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, coordinated, scratchpad_rules,
+    AgentError, EventSink, Rights, WorktreeIsolator, coordinated, scratchpad_rules,
     share_scratchpad, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
@@ -25,7 +25,7 @@ use super::mail::LeadMail;
 use super::prompt::system_prompt;
 use super::role::LeadRole;
 use super::team_tools::{LeadTeammates, TeamCreate, TeamDelete};
-use crate::assemble::MemberSetup;
+use crate::assemble::{MemberSetup, session_limits};
 use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
 use crate::role::MemberLoop;
@@ -95,13 +95,13 @@ pub(super) fn assemble(
         });
     });
     let rights = Arc::new(rights);
-    let role_mail = LeadMail::new(
+    let role_mail = Arc::new(LeadMail::new(
         dep.clone(),
         Arc::clone(&reporter),
         Arc::clone(&rights),
         parts.is_interactive,
-    );
-    let role_mail = Arc::new(role_mail.attended(person.is_some()));
+        person.is_some(),
+    ));
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let sessions = peer_link(&parts, &rights);
     let spawner = LeadTeammates::new(
@@ -130,11 +130,7 @@ pub(super) fn assemble(
         model_name: dep.model.clone(),
         models: Arc::clone(&parts.models),
         spending: Arc::clone(&parts.spending),
-        isolator: Some(Arc::new(WorktreeIsolator {
-            worktrees: dep.worktrees.clone(),
-            clock: Arc::clone(&dep.clock),
-            process: process_mark(&parts),
-        })),
+        isolator: Some(Arc::new(worktree_source(&parts))),
         agent_config: Arc::clone(&dep.agent_config),
         definition: None,
         agent_type: None,
@@ -142,17 +138,7 @@ pub(super) fn assemble(
         directories: parts.rules.directories.clone(),
         send_message,
         role_tools: tools(&parts, &context, &leadership),
-        limits: SessionLimits {
-            max_turns: parts.max_requests,
-            thinking: dep.agent_config.requests.thinking,
-            effort: dep.agent_config.requests.effort,
-            window: dep.agent_config.models.window(&dep.model),
-            max_output_tokens: (dep.agent_config.models.max_output(&dep.model))
-                .unwrap_or(SessionLimits::USUAL_OUTPUT),
-            compact_at: dep.agent_config.compaction.at,
-            clear_tool_results: dep.agent_config.compaction.clear_tool_results,
-            ..SessionLimits::default()
-        },
+        limits: session_limits(&dep.agent_config, &dep.model, None, parts.max_requests),
         permission_timeout: dep.limits.permission_timeout(),
         unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
         confine: parts.worktree.as_deref().map(|worktree| {
@@ -168,9 +154,9 @@ pub(super) fn assemble(
         host: parts.host.clone(),
         version: dep.version.clone(),
     };
-    let assembled = setup.assemble(servers, Arc::new(spawner))?;
     let role = LeadRole::new(parts, leadership, role_mail, person.is_some());
-    assembled.open(role, stop, person)
+    let opened = setup.open(servers, Arc::new(spawner), None, role, stop, person);
+    opened.map(|(member, _)| member)
 }
 
 fn transcript(parts: &LeadParts) -> PathBuf {
@@ -217,12 +203,7 @@ fn tools(
     leadership: &Arc<Leadership>,
 ) -> Vec<Arc<dyn Tool>> {
     let spawn_context = parts.spawn_context.clone();
-    let mut tools = worktree_tools(
-        spawn_context.worktrees.clone(),
-        Arc::clone(&spawn_context.clock),
-        process_mark(parts),
-        spawn_context.cwd.clone(),
-    );
+    let mut tools = worktree_tools(worktree_source(parts), spawn_context.cwd.clone());
     if let Some(output) = &parts.output {
         tools.push(Arc::new(StructuredOutput(Arc::clone(output))));
     }
@@ -238,12 +219,15 @@ fn tools(
     tools
 }
 
-/// Describes this process for worktree records.
-fn process_mark(parts: &LeadParts) -> ProcessMark {
-    let process = &parts.spawn_context.process;
-    ProcessMark {
-        pid: process.pid,
-        start: process.start.clone(),
+fn worktree_source(parts: &LeadParts) -> WorktreeIsolator {
+    let dep = &parts.spawn_context;
+    WorktreeIsolator {
+        worktrees: dep.worktrees.clone(),
+        clock: Arc::clone(&dep.clock),
+        process: ProcessMark {
+            pid: dep.process.pid,
+            start: dep.process.start.clone(),
+        },
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct CollisionWatch {
     next: Option<Instant>,
     /// What members on other machines had published when it was last fetched.
     published: Vec<PublishedBranch>,
-    /// The files of each pair that its members were told about.
+    /// The files of each pair that its members were informed about.
     told: BTreeMap<[Slug; 2], BTreeSet<String>>,
 }
 

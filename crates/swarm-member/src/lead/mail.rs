@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
@@ -22,17 +21,13 @@ use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 use crate::reporter::Reporter;
 
-/// Handler of a lead's frames.
 #[derive(Debug)]
 pub(super) struct LeadMail {
     spawn_context: SpawnContext,
-    reporter: Arc<Reporter>,
-    rights: Arc<Rights>,
-    /// Whether the lead is interactive.
+    granted: GrantedRights,
     is_interactive: bool,
     /// Whether a person at its terminal answers requests of members.
     has_person: bool,
-    /// Requests of members, until the model knows the answers.
     questions: OpenQuestions,
     /// Removals of members that have agreed to stop.
     pub(super) departures: TaskTracker,
@@ -48,23 +43,18 @@ impl LeadMail {
         reporter: Arc<Reporter>,
         rights: Arc<Rights>,
         is_interactive: bool,
+        has_person: bool,
     ) -> Self {
         Self {
+            granted: GrantedRights::new(rights, spawn_context.spawn_id, reporter),
             spawn_context,
-            reporter,
-            rights,
             is_interactive,
-            has_person: is_interactive,
+            has_person,
             questions: OpenQuestions::default(),
             departures: TaskTracker::new(),
             departed: Arc::default(),
             person_wrote: AtomicBool::default(),
         }
-    }
-
-    /// Sets whether a person is at the terminal.
-    pub(super) fn attended(self, has_person: bool) -> Self {
-        Self { has_person, ..self }
     }
 
     /// Returns whether the lead has read a message from a person since the last call.
@@ -98,7 +88,7 @@ impl LeadMail {
             }
         };
         if self.questions.add(&record) {
-            self.reporter.emit(AgentEvent::Asked {
+            self.granted.reporter.emit(AgentEvent::Asked {
                 from: record.from.to_string(),
                 line: record.description.clone(),
                 id: record.short().into_owned(),
@@ -125,7 +115,7 @@ impl LeadMail {
             ),
             Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
                 let now = self.spawn_context.clock.now();
-                adopt_request(team, incoming, self.rights.mode(), now).await
+                adopt_request(team, incoming, self.granted.rights.mode(), now).await
             }
             Err(error) => Err(error),
         }
@@ -136,7 +126,8 @@ impl LeadMail {
         let Ok(name) = MemberName::teammate(&frame.from) else {
             return;
         };
-        self.reporter.notice(format!("{name} shuts down"));
+        let notice = format!("{name} shuts down");
+        self.granted.reporter.notice(notice);
         let (spawn_context, team) = (self.spawn_context.clone(), team.name().clone());
         let departed = Arc::clone(&self.departed);
         self.departures.spawn(async move {
@@ -190,13 +181,8 @@ impl MailRole for LeadMail {
                 | ControlFrame::ModeSetRequest(_),
             ) => Handling::Acknowledge,
             Some(frame @ ControlFrame::TeamPermissionUpdate(_)) => {
-                let granted = GrantedRights {
-                    rights: Arc::clone(&self.rights),
-                    spawn_id: self.spawn_context.spawn_id,
-                    reporter: Arc::clone(&self.reporter),
-                    last_mode: Mutex::default(),
-                };
-                granted.apply(team, frame, team.verify_key().await).await
+                let key = team.verify_key().await;
+                self.granted.apply(team, frame, key).await
             }
             _ => Handling::Read,
         }

@@ -47,8 +47,13 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
     );
     let mode = PermissionMode::AcceptEdits;
     let rights = Arc::new(Rights::new(mode, RuleSet::default(), mode));
-    let lead =
-        Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter), rights, false).attended(true));
+    let lead = Arc::new(LeadMail::new(
+        dep.clone(),
+        Arc::new(reporter),
+        rights,
+        false,
+        true,
+    ));
     let handler = MailHandler::new(Arc::new(context), lead.clone());
     (Mail { handler, lead }, events)
 }

@@ -18,6 +18,7 @@ mod run_end;
 mod settle;
 mod supervise;
 mod team_tools;
+mod work;
 
 #[cfg(test)]
 mod mail_tests;

@@ -1,6 +1,5 @@
 //! Inputs for starting a lead.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use swarm_agent::{AgentRuntime, EventSink, HostFacts, ModelFactory};
 use swarm_model::Model;
 use swarm_permissions::RuleSet;
-use swarm_protocol::{PeerInbound, SessionId, TeamName};
+use swarm_protocol::{PeerInbound, SessionId, TeamName, partial_debug};
 use swarm_tools::RequiredOutput;
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -98,11 +97,4 @@ pub struct LeadParts {
     pub kill: CancellationToken,
 }
 
-impl fmt::Debug for LeadParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LeadParts")
-            .field("spawn_context", &self.spawn_context)
-            .field("session", &self.session)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(LeadParts: spawn_context, session);

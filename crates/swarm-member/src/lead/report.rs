@@ -32,7 +32,6 @@ impl RunReport {
         self.outcome.error_kind().or(unrecorded)
     }
 
-    /// Adds what the run has cost.
     pub(super) fn add_cost(&mut self, cost: &CostSum) {
         self.usd = cost.cost();
         self.unpriced_tokens = cost.unpriced_tokens;
@@ -160,7 +159,6 @@ pub struct RunReport {
     /// Tokens of lead and members together.
     pub usage: Usage,
     /// Cost of the run in dollars; `None` if no request had a price.
-    #[serde(default)]
     pub usd: Option<Money>,
     /// Tokens of models without a price, which `usd` lacks.
     #[serde(default, skip_serializing_if = "is_none_left")]

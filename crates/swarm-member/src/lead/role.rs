@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use swarm_agent::{EventSink as _, Injected, TurnOutcome};
-use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState, TeamConfig};
+use swarm_agent::{Injected, TurnOutcome, TurnStop, or_never};
+use swarm_protocol::{AgentId, MemberState, TeamConfig};
 use swarm_store::{MemberView, TaskList, Team};
-use swarm_supervisor::{
-    Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
-};
+use swarm_supervisor::{LeadError, Leadership, Reconciling, begin_reconcile, reconcile_outcome};
 use swarm_tools::Caller;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
+use super::LeadParts;
 use super::collisions::CollisionWatch;
 use super::end_deadline::EndDeadline;
 use super::mail::{LeadMail, has_unread_report};
@@ -22,10 +20,8 @@ use super::settle::{
     Situation, any_failed, is_work_finished, paused_alone, report_request, situation, stalled_text,
 };
 use super::supervise::Supervisor;
-use super::{Beginning, LeadParts};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
-use crate::turn_failure::failure;
-use crate::unanswered::show_unanswered;
+use crate::turn_end::{failure, show_unanswered};
 
 /// The message to the lead of a run that lacks its structured output, in the words of Claude Code.
 const OUTPUT_REQUEST: &str =
@@ -45,7 +41,6 @@ enum FinalReport {
 /// The lease of the lead was lost during a turn.
 pub(super) struct LeaseLost;
 
-/// The lead's role in the member loop.
 pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
     pub(super) leadership: Arc<Leadership>,
@@ -220,15 +215,9 @@ impl Role for LeadRole {
     }
 
     async fn changed(&mut self) {
-        let until = self.commands_until;
-        let waited_enough = async {
-            match until {
-                Some(until) => tokio::time::sleep_until(until).await,
-                None => std::future::pending().await,
-            }
-        };
+        let waited_enough = self.commands_until.map(tokio::time::sleep_until);
         tokio::select! {
-            () = waited_enough => {}
+            () = or_never(waited_enough) => {}
             () = self.leadership.lost() => {}
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
@@ -282,8 +271,8 @@ impl Role for LeadRole {
         if role.mail.person_wrote() {
             role.result.is_provisional();
         }
-        role.result.turn_ended(outcome.text(), is_finished);
-        let is_interrupted = matches!(outcome, TurnOutcome::Interrupted { .. });
+        role.result.turn_ended(&outcome.text, is_finished);
+        let is_interrupted = matches!(outcome.end, Err(TurnStop::Interrupted));
         let is_run = !role.parts.is_interactive;
         if is_interrupted && is_run && role.has_person && !member.stop.is_cancelled() {
             role.awaits_person = true;
@@ -292,13 +281,11 @@ impl Role for LeadRole {
         }
         let failure = failure(&outcome);
         role.failed_as = failure.as_ref().map(|(state, _)| *state);
-        let end = match outcome {
-            TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
-            TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
-            TurnOutcome::StoppedByHook { why, .. } => Some(Outcome::StoppedByHook(why)),
-            TurnOutcome::Finished { .. }
-            | TurnOutcome::Interrupted { .. }
-            | TurnOutcome::Suspended { .. } => None,
+        let end = match outcome.end {
+            Err(TurnStop::Failed(error)) => Some(Outcome::LeadFailed(error.to_string())),
+            Err(TurnStop::Limit) => Some(Outcome::LeadFailed(outcome.text)),
+            Err(TurnStop::Halted(why)) => Some(Outcome::StoppedByHook(why)),
+            Ok(()) | Err(TurnStop::Interrupted | TurnStop::Suspended) => None,
         };
         let failed = end.as_ref().and_then(Outcome::failure);
         let state = failure
@@ -323,89 +310,6 @@ impl Role for LeadRole {
 }
 
 impl MemberLoop<LeadRole> {
-    /// Runs the lead until its work is done. `taken` is the team that it takes over.
-    pub(super) async fn work(
-        &mut self,
-        taken: Option<Handover>,
-        prompt: Option<String>,
-    ) -> Result<Outcome, LeadError> {
-        if let Some(taken) = taken {
-            self.resume_team(&taken).await?;
-        }
-        if self.role.parts.is_interactive
-            && let Some(text) = self.session.last_text()
-        {
-            // The person continues the conversation.
-            self.reporter.emit(AgentEvent::CommandOutput { text });
-        }
-        self.begin_session(self.session.is_begun()).await;
-        let withheld = match prompt {
-            Some(prompt) => self.submit(prompt).await?,
-            None => None,
-        };
-        let _timer = self.role.parts.timeout.map(|timeout| {
-            let stop = self.stop.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move {
-                tokio::time::sleep(timeout).await;
-                stop.cancel();
-            }))
-        });
-        let outcome = match withheld {
-            Some(why) if !self.role.parts.is_interactive => Outcome::LeadFailed(why),
-            withheld => {
-                if let Some(why) = withheld {
-                    self.reporter.notice(why);
-                }
-                self.run().await?
-            }
-        };
-        Ok(self.role.cut_short(&self.stop).unwrap_or(outcome))
-    }
-
-    /// Adds the prompt to the conversation. Returns why a hook withheld it, if one did.
-    async fn submit(&mut self, prompt: String) -> Result<Option<String>, LeadError> {
-        let context = std::mem::take(&mut self.context);
-        let prompt = vec![Injected::prompt(prompt)];
-        let submitted = self.session.submit(context, prompt, &self.stop).await?;
-        let withheld = submitted.withheld.into_iter().next();
-        Ok(withheld.map(|one| format!("a hook withheld the prompt: {}", one.why)))
-    }
-
-    /// Tells the model the state of the team, and respawns dead members if requested.
-    async fn resume_team(&mut self, taken: &Handover) -> Result<(), LeadError> {
-        let parts = &self.role.parts;
-        let mut back = Vec::new();
-        for dead in taken
-            .dead
-            .iter()
-            .filter(|_| parts.beginning == Beginning::Respawn)
-        {
-            let name = &dead.member.name;
-            if dead.stopped_by_person {
-                self.reporter.notice(format!(
-                    "{name} was stopped by a person and is not restarted"
-                ));
-                continue;
-            }
-            let cancel = parts.stop.child_token();
-            match bring_back(&parts.spawn_context, &taken.team, dead, cancel).await {
-                Ok(_) => back.push(name.clone()),
-                Err(error) => self
-                    .reporter
-                    .notice(format!("{name} could not be spawned again: {error}")),
-            }
-        }
-        let message = Envelope::system(&taken.for_the_lead(&back)).render();
-        let message = Injected::prompt(message);
-        if parts.is_interactive {
-            // It precedes the person's next prompt and does not start a turn.
-            self.context.push(message);
-        } else {
-            self.session.deliver(vec![message])?;
-        }
-        Ok(())
-    }
-
     /// Tells the transcript and the tools of a team that was created or deleted during a turn.
     fn update_caller(&mut self) {
         let team = self.context().team().map(|team| team.name().clone());
@@ -465,8 +369,7 @@ impl MemberLoop<LeadRole> {
         }
         self.reporter
             .notice("stalled: all agents are idle and tasks are open");
-        let message = Envelope::system(&text).render();
-        self.session.deliver(vec![Injected::prompt(message)])?;
+        self.session.deliver(vec![Injected::system(&text)])?;
         self.role.nudged = Some(text);
         Ok(None)
     }
@@ -475,8 +378,8 @@ impl MemberLoop<LeadRole> {
     fn ask_for_report(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         self.reporter
             .notice("all tasks are closed: asking the lead for its final report");
-        let message = Envelope::system(&report_request(tasks)).render();
-        self.session.deliver(vec![Injected::prompt(message)])?;
+        let request = Injected::system(&report_request(tasks));
+        self.session.deliver(vec![request])?;
         self.role.final_report = FinalReport::Requested;
         self.role.result.is_provisional();
         Ok(None)
@@ -494,8 +397,8 @@ impl MemberLoop<LeadRole> {
             let why = "it returned no output that matches the JSON schema".to_owned();
             return Ok(Some(Outcome::LeadFailed(why)));
         }
-        let message = Envelope::system(OUTPUT_REQUEST).render();
-        self.session.deliver(vec![Injected::prompt(message)])?;
+        let request = Injected::system(OUTPUT_REQUEST);
+        self.session.deliver(vec![request])?;
         Ok(None)
     }
 

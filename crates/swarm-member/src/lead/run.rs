@@ -152,12 +152,9 @@ impl MemberLoop<LeadRole> {
         let is_fenced_off = self.role.leadership.require_lease().is_err();
         let leaves_team = is_fenced_off || self.leaves_team(&report.outcome);
         let ending = async {
-            match team {
-                // Its members have parked, and nothing of the team can be changed.
-                Some(_) if is_fenced_off => {
-                    self.add_cost(&mut report);
-                    Ok(())
-                }
+            // The members of a lead that is fenced off have parked, and nothing of the team can be
+            // changed.
+            match team.filter(|_| !is_fenced_off) {
                 Some(team) if leaves_team => self.leave(&team, &mut report).await,
                 Some(team) => self.close(&team, early, &mut report).await,
                 None => {
@@ -201,7 +198,6 @@ impl MemberLoop<LeadRole> {
         }
     }
 
-    /// Adds what the run has cost to the report.
     fn add_cost(&self, report: &mut RunReport) {
         report.add_cost(&self.role.parts.spending.since_start());
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
 
-/// Time after which the person is told what the end of a run waits for.
+/// Time after which the person is informed what the end of a run waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// End of a member whose end is not recorded.

@@ -1,6 +1,6 @@
 //! Detects whether the work of a run is done, in progress, or stalled.
 
-use swarm_protocol::{MemberState, TaskState, TaskStatus, unverified};
+use swarm_protocol::{MemberState, Task, TaskState, TaskStatus, unverified};
 use swarm_store::{MemberView, TaskList};
 
 /// The message to the lead when all tasks are closed and no member works.
@@ -55,14 +55,9 @@ pub(super) fn situation(
     if before != after {
         return Situation::Moving;
     }
-    let open = tasks
-        .tasks
-        .iter()
-        .any(|task| !tasks.state(task).is_terminal());
-    if open {
-        Situation::Stalled
-    } else {
-        Situation::Done
+    match open_tasks(tasks).next() {
+        Some(_) => Situation::Stalled,
+        None => Situation::Done,
     }
 }
 
@@ -76,10 +71,12 @@ pub(super) fn is_work_finished(
     if tasks.tasks.is_empty() {
         return !has_unread_report && !members.iter().any(is_busy);
     }
-    tasks
-        .tasks
-        .iter()
-        .all(|task| tasks.state(task).is_terminal())
+    open_tasks(tasks).next().is_none()
+}
+
+fn open_tasks(tasks: &TaskList) -> impl Iterator<Item = &Task> {
+    let all = tasks.tasks.iter();
+    all.filter(move |task| !tasks.state(task).is_terminal())
 }
 
 fn is_busy(view: &MemberView) -> bool {
@@ -113,7 +110,6 @@ pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
     (others.is_empty() && !names.is_empty()).then(|| names.join(", "))
 }
 
-/// Returns whether any task has failed.
 pub(super) fn any_failed(tasks: &TaskList) -> bool {
     tasks
         .tasks
@@ -123,10 +119,7 @@ pub(super) fn any_failed(tasks: &TaskList) -> bool {
 
 /// Returns the message to the lead when all members are idle and tasks are open.
 pub(super) fn stalled_text(tasks: &TaskList) -> String {
-    let open: Vec<String> = tasks
-        .tasks
-        .iter()
-        .filter(|task| !tasks.state(task).is_terminal())
+    let open: Vec<String> = open_tasks(tasks)
         .map(|task| {
             let owner = task.owner.as_deref().unwrap_or("no owner");
             format!(

@@ -10,16 +10,14 @@ use swarm_agent::{
 use swarm_mcp::ProcessServers;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendKind, backend_kind};
-use swarm_permissions::{
-    AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
-};
-use swarm_protocol::{DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
-use swarm_store::{BlockOn as _, Lease, Topic};
-use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
-use swarm_tools::{Confinement, Tool};
+use swarm_permissions::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling};
+use swarm_protocol::{Clock, DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
+use swarm_store::{BlockOn as _, Lease, TeamStore, Topic};
+use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper, WorkMerger};
+use swarm_tools::Confinement;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
-use crate::assemble::MemberSetup;
+use crate::assemble::{MemberSetup, session_limits};
 use crate::mail::MailHandler;
 use crate::peers::TeammatePeers;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
@@ -51,7 +49,7 @@ pub(crate) fn assemble(
     servers: &ProcessServers,
     lease: &Arc<Lease>,
 ) -> Result<Teammate, TeammateError> {
-    // A process that was told to stop meanwhile lacks servers because of that.
+    // A process that was asked to stop meanwhile lacks servers because of that.
     if let Some(definition) = &parts.order.definition
         && !parts.terminate.token().is_cancelled()
     {
@@ -59,21 +57,8 @@ pub(crate) fn assemble(
     }
     let reporter = Arc::new(reporter(&mut parts));
     let (order, root, home) = (parts.order, parts.root, parts.home);
-    let events = Arc::clone(&reporter);
-    let context = MemberContext::teammate(
-        parts.store,
-        parts.clock,
-        &order.agent,
-        order.spawn_id,
-        order.color,
-        move |event| events.emit(event),
-    );
-    let context = Arc::new(context);
-    context.pin_key(order.verify_key.clone());
-    context.expect_answers_within(order.limits.answer_timeout());
-    if let Some(merger) = parts.merger {
-        context.merge_with(merger);
-    }
+    let (store, clock) = (parts.store, parts.clock);
+    let context = context(store, clock, parts.merger, &order, &reporter);
     let role_mail = Arc::new(TeammateMail::default());
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let role = role(
@@ -85,9 +70,6 @@ pub(crate) fn assemble(
         &context,
         lease,
     );
-    if order.runtime.is_some() {
-        context.use_agent_program();
-    }
     let mut rules = order.rules()?;
     let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
     rules.extend(loaded.rules.clone());
@@ -95,7 +77,8 @@ pub(crate) fn assemble(
     let unreadable =
         ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
     let directories = rules.directories.clone();
-    let limits = limits(&order);
+    let (config, definition) = (&order.agent_config, order.definition.as_ref());
+    let limits = session_limits(config, &order.model, definition, order.limits.max_requests);
     let definition = report(&order, &limits, &loaded);
     let rights = Arc::new(rights(&context, &order, rules));
     role_mail.may_change(&rights, &context, &reporter);
@@ -133,12 +116,26 @@ pub(crate) fn assemble(
         host: parts.process.machine,
         version: parts.process.version,
     };
-    let mut assembled = setup.assemble(servers, Arc::new(TeammatePeers(context)))?;
-    let tools = offered(std::mem::take(&mut assembled.agent.tools), &role, &order);
-    let tool_names = tools.iter().map(|tool| tool.name().to_owned()).collect();
-    assembled.agent.tools = tools;
-    let stop = parts.terminate.token().clone();
-    let mut member = assembled.open(role, stop, parts.person)?;
+    // The same in every backend.
+    let pool = PoolRequest {
+        kind: match role.process.life_kind() {
+            LifeKind::Process => AgentKind::TeammateProcess,
+            LifeKind::Task => AgentKind::TeammateInProcess,
+        },
+        levels_left: order.agent_config.limits.max_depth,
+        mode: order.mode,
+        definition: order.definition.as_ref(),
+        above: &ToolCeiling::default(),
+    };
+    let (peers, stop) = (TeammatePeers(context), parts.terminate.token().clone());
+    let (mut member, tool_names) = setup.open(
+        servers,
+        Arc::new(peers),
+        Some(&pool),
+        role,
+        stop,
+        parts.person,
+    )?;
     // A continued conversation already had its first prompt.
     if member.session.totals().requests == 0 && !member.session.needs_turn() {
         member.initial_prompt = order
@@ -150,6 +147,33 @@ pub(crate) fn assemble(
         tool_names,
         definition,
     })
+}
+
+fn context(
+    store: Arc<dyn TeamStore>,
+    clock: Arc<dyn Clock>,
+    merger: Option<Arc<dyn WorkMerger>>,
+    order: &SpawnOrder,
+    reporter: &Arc<Reporter>,
+) -> Arc<MemberContext> {
+    let events = Arc::clone(reporter);
+    let context = Arc::new(MemberContext::teammate(
+        store,
+        clock,
+        &order.agent,
+        order.spawn_id,
+        order.color,
+        move |event| events.emit(event),
+    ));
+    context.pin_key(order.verify_key.clone());
+    context.expect_answers_within(order.limits.answer_timeout());
+    if let Some(merger) = merger {
+        context.merge_with(merger);
+    }
+    if order.runtime.is_some() {
+        context.use_agent_program();
+    }
+    context
 }
 
 /// Returns where a member in a worktree may write; `memory` is its memory directory.
@@ -229,46 +253,6 @@ fn report(
         memory: loaded.memory.clone(),
         initial_prompt: definition.initial_prompt.is_some(),
     })
-}
-
-/// Returns the tools that remain after filtering, the same in every backend.
-fn offered(
-    tools: Vec<Arc<dyn Tool>>,
-    role: &TeammateRole,
-    order: &SpawnOrder,
-) -> Vec<Arc<dyn Tool>> {
-    let request = PoolRequest {
-        kind: match role.process.life_kind() {
-            LifeKind::Process => AgentKind::TeammateProcess,
-            LifeKind::Task => AgentKind::TeammateInProcess,
-        },
-        levels_left: order.agent_config.limits.max_depth,
-        mode: order.mode,
-        definition: order.definition.as_ref(),
-        above: &ToolCeiling::default(),
-    };
-    let pool = tool_pool(&request, tools.iter().map(|tool| tool.name()));
-    tools
-        .into_iter()
-        .filter(|tool| pool.has(tool.name()))
-        .collect()
-}
-
-fn limits(order: &SpawnOrder) -> SessionLimits {
-    let definition = order.definition.as_ref();
-    SessionLimits {
-        max_turns: definition
-            .and_then(|definition| definition.max_turns)
-            .unwrap_or(order.limits.max_requests),
-        thinking: order.agent_config.requests.thinking,
-        effort: order.agent_config.requests.effort_of(definition),
-        window: order.agent_config.models.window(&order.model),
-        max_output_tokens: (order.agent_config.models.max_output(&order.model))
-            .unwrap_or(SessionLimits::USUAL_OUTPUT),
-        compact_at: order.agent_config.compaction.at,
-        clear_tool_results: order.agent_config.compaction.clear_tool_results,
-        ..SessionLimits::default()
-    }
 }
 
 /// Returns the permissions of the member, and writes them to a file for people.

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use swarm_agent::or_never;
 use swarm_os::{DirectoryWatcher, Liveness};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::{BlockOn as _, Changes, LeaseEnd, StoreError, Team, Topic, process};
+use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team, Topic, process};
 
+use crate::either_change::EitherChange;
 use crate::teammate::suspension::loss;
 
 /// Reported when a new lead takes over while a call of a suspended turn is still running.
 const LED_AGAIN: &str = "the team has a lead again; the turn continues after the running call";
 
-/// Watches the lead of one team.
 #[derive(Debug)]
 pub(crate) struct LeadWatch {
     watcher: Arc<DirectoryWatcher>,
@@ -21,7 +22,7 @@ pub(crate) struct LeadWatch {
     /// Resolves when the lead's lease is released.
     release: Option<LeaseEnd>,
     /// Watches for a new lead; set once the lead is lost.
-    change: Option<LeadChange>,
+    change: Option<EitherChange>,
     /// Result of the last check.
     lost: Option<LeadProcess>,
     /// Whether the current turn depends on the lead, and whether the last check during it found the
@@ -113,7 +114,9 @@ impl LeadWatch {
     pub(crate) fn watch_for_change(&mut self) -> bool {
         let is_new = self.change.is_none();
         if is_new {
-            let change = LeadChange::watch(&self.watcher, &*self.team);
+            // They change when a team gets a lead or a person takes it over.
+            let topics = [Topic::Roster, Topic::Lease(MemberName::lead())];
+            let change = EitherChange::watch(&*self.team, &self.watcher, topics);
             self.change = Some(change);
         }
         is_new
@@ -127,14 +130,8 @@ impl LeadWatch {
     /// Resolves when the lead may have died or, if watched, when there may be a new one. Dropping
     /// the future loses nothing.
     pub(crate) async fn changed(&mut self) {
-        let changed = async {
-            match &mut self.change {
-                Some(change) => change.changed().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            () = changed => {}
+            () = or_never(self.change.as_mut().map(EitherChange::changed)) => {}
             () = released(&mut self.release) => {}
         }
     }
@@ -149,10 +146,7 @@ impl LeadWatch {
 
     /// Resolves when a turn has a reason to check the lead.
     pub(crate) async fn changed_in_turn(&mut self) {
-        match self.in_turn {
-            Some(_) => self.changed().await,
-            None => std::future::pending().await,
-        }
+        or_never(self.in_turn.map(|_| self.changed())).await;
     }
 
     /// Checks the lead during a turn; `None` if the turn does not depend on it.
@@ -187,7 +181,6 @@ impl LeadWatch {
     }
 }
 
-/// Resolves when the lease is released.
 async fn released(release: &mut Option<LeaseEnd>) {
     match release {
         Some(receiver) => {
@@ -196,28 +189,5 @@ async fn released(release: &mut Option<LeaseEnd>) {
             *release = None;
         }
         None => std::future::pending().await,
-    }
-}
-
-/// Files that change when a team gets a lead or a person takes it over.
-#[derive(Debug)]
-struct LeadChange {
-    roster: Changes,
-    life: Changes,
-}
-
-impl LeadChange {
-    fn watch(watcher: &DirectoryWatcher, team: &dyn Team) -> Self {
-        Self {
-            roster: team.watch(watcher, &Topic::Roster),
-            life: team.watch(watcher, &Topic::Lease(MemberName::lead())),
-        }
-    }
-
-    async fn changed(&mut self) {
-        tokio::select! {
-            () = self.roster.changed() => {}
-            () = self.life.changed() => {}
-        }
     }
 }

@@ -13,7 +13,7 @@ use crate::teammate::role::TeammateRole;
 const ENDING: Duration = Duration::from_secs(10);
 
 impl MemberLoop<TeammateRole> {
-    /// Parks until the member is removed, or spawned again, or told to stop. Its conversation and
+    /// Parks until the member is removed, or spawned again, or asked to stop. Its conversation and
     /// worktree are kept for the next spawn; what it has started is stopped, because its tasks may
     /// already have other owners.
     pub(super) async fn park_without_lease(&mut self) -> Ending {

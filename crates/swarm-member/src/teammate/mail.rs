@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, UnixMs};
 use swarm_store::Team;
@@ -13,7 +12,6 @@ use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 use crate::reporter::Reporter;
 
-/// Handler of a teammate's frames.
 #[derive(Debug, Default)]
 pub(crate) struct TeammateMail {
     /// The open shutdown request, shared with the `SendMessage` tool.
@@ -34,12 +32,8 @@ impl TeammateMail {
         reporter: &Arc<Reporter>,
     ) {
         self.granted.get_or_init(|| {
-            let granted = GrantedRights {
-                rights: Arc::clone(rights),
-                spawn_id: context.spawn_id,
-                reporter: Arc::clone(reporter),
-                last_mode: Mutex::default(),
-            };
+            let (rights, reporter) = (Arc::clone(rights), Arc::clone(reporter));
+            let granted = GrantedRights::new(rights, context.spawn_id, reporter);
             (granted, Arc::clone(context))
         });
     }

@@ -1,6 +1,7 @@
 //! The teammate: a member that reports to a lead.
 
 mod assemble;
+mod ending;
 mod error;
 mod lead_watch;
 mod lost_lease;
@@ -16,7 +17,7 @@ mod turn_reporter;
 #[cfg(test)]
 mod tests;
 
+pub use ending::Ending;
 pub use error::TeammateError;
 pub use parts::{ProcessFacts, TeammateParts, Termination};
-pub use role::Ending;
 pub use run::run;

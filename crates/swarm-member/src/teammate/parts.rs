@@ -1,6 +1,5 @@
 //! Inputs for starting a teammate.
 
-use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use swarm_agent::{AgentRuntime, EventSink, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_os::LockInterrupt;
-use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport};
+use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport, partial_debug};
 use swarm_store::TeamStore;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{Linker, PaneInput, WidthSource};
@@ -88,18 +87,11 @@ pub struct TeammateParts {
     pub status: Option<Arc<dyn EventSink>>,
     /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
-    /// Set when the process is told to stop.
+    /// Set when the process is asked to stop.
     pub terminate: Termination,
 }
 
-impl fmt::Debug for TeammateParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeammateParts")
-            .field("agent", &self.order.agent)
-            .field("spawn_id", &self.order.spawn_id)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(TeammateParts: agent = order.agent, spawn_id = order.spawn_id);
 
 /// The default cause.
 const UNNAMED: &str = "its process was told to stop";
@@ -120,17 +112,17 @@ impl Termination {
         self.lock_interrupt.interrupt();
     }
 
-    /// Ends waits for locks when the teammate is told to stop.
+    /// Ends waits for locks when the teammate is asked to stop.
     pub(crate) fn lock_interrupt(&self) -> &LockInterrupt {
         &self.lock_interrupt
     }
 
-    /// Cancelled when the teammate is told to stop.
+    /// Cancelled when the teammate is asked to stop.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// Why it was told to stop.
+    /// Why it was asked to stop.
     pub(crate) fn cause(&self) -> &'static str {
         self.cause.get().copied().unwrap_or(UNNAMED)
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, TurnOutcome};
+use swarm_agent::{Injected, TurnOutcome, or_never};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{
-    Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
+    Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, approve_shutdown};
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::mail::MailHandler;
 use crate::role::{MemberLoop, Recovery, Role, Turn};
+use crate::teammate::ending::Ending;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;
 use crate::teammate::suspension::{PauseWatch, Suspension, loss};
@@ -25,7 +26,6 @@ use crate::teammate::{ProcessFacts, TeammateError};
 /// Maximum consecutive times that hooks may keep a teammate from going idle.
 const KEPT_BUSY: u32 = 8;
 
-/// The teammate's role in the member loop.
 pub(crate) struct TeammateRole {
     pub(crate) team: Arc<dyn Team>,
     pub(crate) lease: Arc<Lease>,
@@ -62,15 +62,13 @@ pub(crate) enum TurnEvent {
     Lead,
     /// The pause mark may have changed.
     Pause,
-    /// The member's own lease is lost.
     LeaseLost,
 }
 
 /// Decision of hooks about a teammate that is about to go idle.
 enum IdleVerdict {
-    /// It goes idle.
     Idle,
-    /// It was told to continue.
+    /// It was asked to continue.
     GoesOn,
     /// It stops, for this reason.
     Ends(String),
@@ -192,18 +190,11 @@ impl Role for TeammateRole {
 
     async fn turn_event(&mut self, turn: &Turn) -> TurnEvent {
         let deadline = self.shutdown_deadline.as_ref();
-        let at = deadline
-            .map(|deadline| deadline.at)
-            .filter(|_| !turn.is_cancelled());
-        let over = async {
-            match at {
-                Some(at) => {
-                    tokio::time::sleep_until(at).await;
-                    at
-                }
-                None => std::future::pending().await,
-            }
-        };
+        let at = deadline.filter(|_| !turn.is_cancelled());
+        let over = or_never(at.map(async |deadline| {
+            tokio::time::sleep_until(deadline.at).await;
+            deadline.at
+        }));
         tokio::select! {
             biased;
             at = over => TurnEvent::DeadlineOver(at),
@@ -472,7 +463,7 @@ impl MemberLoop<TeammateRole> {
     /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has
     /// finished.
     async fn may_go_idle(&mut self, outcome: &TurnOutcome) -> Result<IdleVerdict, TeammateError> {
-        if !matches!(outcome, TurnOutcome::Finished { .. }) {
+        if !outcome.is_finished() {
             return Ok(IdleVerdict::Idle);
         }
         let fields =
@@ -495,8 +486,7 @@ impl MemberLoop<TeammateRole> {
         }
         self.role.kept_busy += 1;
         let text = format!("Do not go idle yet; a user hook says: {why}");
-        let feedback = Injected::prompt(Envelope::system(&text).render());
-        self.session.deliver(vec![feedback])?;
+        self.session.deliver(vec![Injected::system(&text)])?;
         Ok(IdleVerdict::GoesOn)
     }
 }
@@ -506,32 +496,5 @@ async fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
     if let Err(error) = team.set_active(&context.name, active).await {
         // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
-    }
-}
-
-/// How a teammate stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// It agreed to a shutdown request.
-    ShutDown,
-    /// The process was told to stop.
-    Terminated,
-    /// Its spawn was cancelled before it began.
-    NotWanted,
-    /// The process that led its team is gone, and the member was configured to stop then.
-    LeadLost,
-    /// Its team or its roster entry is gone.
-    Removed,
-}
-
-impl Ending {
-    /// Returns the reason for `SessionEnd` hooks.
-    pub(super) fn reason(self) -> &'static str {
-        match self {
-            Self::ShutDown => "shutdown",
-            Self::Terminated => "terminated",
-            Self::LeadLost => "lead_lost",
-            Self::Removed | Self::NotWanted => "removed",
-        }
     }
 }

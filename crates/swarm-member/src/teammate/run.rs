@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::member_loop::END_HOOKS;
 use crate::servers::start_servers;
 use crate::teammate::assemble::{Teammate, assemble};
-use crate::teammate::role::Ending;
+use crate::teammate::ending::Ending;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// How much longer than its spawner a child waits for the commit, so that the spawner decides
@@ -103,7 +103,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     member.mail.finish_writes().await;
     member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());
-    // The process was told to stop before; that does not interrupt these hooks.
+    // The process was asked to stop before; that does not interrupt these hooks.
     let never = CancellationToken::new();
     member.end_session(reason, &never, END_HOOKS).await;
     servers.close().await;

@@ -18,7 +18,6 @@ pub(crate) enum Suspension {
 }
 
 impl Suspension {
-    /// The state that is reported for it.
     pub(crate) fn state(&self) -> MemberState {
         match self {
             Self::Parked(_) => MemberState::Parked,

@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use swarm_agent::Injected;
-use swarm_protocol::{
-    AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
-};
+use swarm_protocol::{AgentEvent, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus};
 use swarm_store::{BlockOn as _, Cursor, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
@@ -136,7 +134,7 @@ impl TaskFollowUp {
             line: format!("{} still in progress", names(open)),
             more: None,
         });
-        Some(Injected::prompt(Envelope::system(&text).render()))
+        Some(Injected::system(&text))
     }
 
     /// Returns the open tasks to report to the lead, once for each.

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::{Injected, Totals, TurnOutcome};
+use swarm_agent::{Injected, Totals, TurnOutcome, TurnStop};
 use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };
@@ -14,8 +14,7 @@ use swarm_team::MemberContext;
 
 use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
-use crate::turn_failure::failure;
-use crate::unanswered::{show_unanswered, unanswered_detail};
+use crate::turn_end::{failure, show_unanswered, unanswered_detail};
 
 /// Maximum bytes of a result in an idle notice; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;
@@ -69,11 +68,11 @@ impl TurnReporter {
     /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that
     /// the model did not finish, which is reported to the lead immediately.
     pub(crate) async fn waits(&mut self, outcome: &TurnOutcome) -> bool {
-        if !matches!(outcome, TurnOutcome::Finished { .. }) {
+        if !outcome.is_finished() {
             return false;
         }
         self.failure = None;
-        self.tasks.turn_ends(Some(outcome.text())).await;
+        self.tasks.turn_ends(Some(&outcome.text)).await;
         let result = self.notice(outcome).result;
         self.waiting.get_or_insert_default().extend(result);
         true
@@ -81,7 +80,8 @@ impl TurnReporter {
 
     /// The end of a turn that was not reported yet.
     pub(crate) fn overdue(&self) -> Option<TurnOutcome> {
-        self.waiting.is_some().then(|| TurnOutcome::Finished {
+        self.waiting.is_some().then(|| TurnOutcome {
+            end: Ok(()),
             text: String::new(),
             spent: Totals::default(),
         })
@@ -111,7 +111,7 @@ impl TurnReporter {
         outcome: &TurnOutcome,
         goes_on: bool,
     ) -> Option<Injected> {
-        if matches!(outcome, TurnOutcome::Suspended { .. }) {
+        if matches!(outcome.end, Err(TurnStop::Suspended)) {
             return None;
         }
         self.failure = failure(outcome);
@@ -120,10 +120,9 @@ impl TurnReporter {
         let mut results = self.waiting.take().unwrap_or_default();
         results.extend(notice.result.take());
         notice.result = (!results.is_empty()).then(|| cut(&results.join("\n\n")));
-        let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
-        self.tasks
-            .turn_ends(is_finished.then(|| outcome.text()))
-            .await;
+        let is_finished = outcome.is_finished();
+        let text = Some(outcome.text.as_str()).filter(|_| is_finished);
+        self.tasks.turn_ends(text).await;
         let open = self.tasks.open().await;
         let reminder = (is_finished && goes_on)
             .then(|| self.tasks.reminder(&open))
@@ -201,17 +200,16 @@ pub(crate) fn notice(
     outcome: &TurnOutcome,
     mail: &TurnMail,
 ) -> IdleNotification {
-    let (reason, result, failure) = match outcome {
-        TurnOutcome::Finished { text, .. } => {
+    let text = &outcome.text;
+    let (reason, result, failure) = match &outcome.end {
+        Ok(()) => {
             let news = !text.trim().is_empty() && !mail.reported_to_lead;
             (IdleReason::Available, news.then(|| cut(text)), None)
         }
-        TurnOutcome::Interrupted { .. } | TurnOutcome::Suspended { .. } => {
-            (IdleReason::Interrupted, None, None)
-        }
-        TurnOutcome::StoppedByHook { .. } => (IdleReason::Interrupted, None, outcome.trouble()),
-        TurnOutcome::Failed { error, .. } => (IdleReason::Failed, None, Some(error.to_string())),
-        TurnOutcome::TurnLimit { text, .. } => (IdleReason::Failed, None, Some(cut(text))),
+        Err(TurnStop::Interrupted | TurnStop::Suspended) => (IdleReason::Interrupted, None, None),
+        Err(TurnStop::Halted(_)) => (IdleReason::Interrupted, None, outcome.trouble()),
+        Err(TurnStop::Failed(error)) => (IdleReason::Failed, None, Some(error.to_string())),
+        Err(TurnStop::Limit) => (IdleReason::Failed, None, Some(cut(text))),
     };
     IdleNotification {
         from,

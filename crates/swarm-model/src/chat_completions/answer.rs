@@ -14,7 +14,6 @@ use crate::stop::StopReason;
 /// Data of the event that ends a stream.
 const DONE: &str = "[DONE]";
 
-/// A partially received answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     model: String,

@@ -181,7 +181,6 @@ fn wire_messages(request: &ModelRequest, vision: bool) -> Vec<WireMessage<'_>> {
     wire
 }
 
-/// Appends an assistant message.
 fn push_assistant<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
     let text = joined(message.blocks.iter().filter_map(text_of));
     let calls: Vec<WireCall> = message.blocks.iter().filter_map(call_of).collect();

@@ -16,7 +16,6 @@ pub(super) struct ServerCapabilities {
     pub(super) counts_tokens: bool,
     /// Highest effort to send.
     pub(super) effort: EffortLimit,
-    /// Whether to send images.
     pub(super) vision: bool,
 }
 
@@ -27,7 +26,6 @@ pub(super) enum EffortLimit {
     Highest,
     /// Up to `high`, the highest effort in the API's first version.
     High,
-    /// None.
     Omitted,
 }
 

@@ -1,20 +1,16 @@
-//! Client of the chat completions API, implemented as a dialect of a remote API.
+//! The chat completions API as a dialect of a remote API.
 
 use parking_lot::Mutex;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
-use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
 use super::body::request_body;
 use super::capabilities::{EffortLimit, ServerCapabilities, TokenLimit, mentions_context_limit};
 use super::config::ChatCompletionsConfig;
 use crate::error::ModelError;
-use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
-use crate::remote::{
-    Address, Body, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
-};
+use crate::remote::{Address, Body, Connection, Dialect, Failure, Refusal, base_address, classify};
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
@@ -26,45 +22,17 @@ const OLLAMA_PORT: u16 = 11434;
 
 const PROVIDER: Provider = Provider::OpenAi;
 
-/// A client of the chat completions API. Clones share one connection pool and the detected server
-/// capabilities; a process needs one client.
-#[derive(Debug, Clone)]
-pub struct ChatCompletions(Remote<OpenAiCompatible>);
-
 /// The dialect of one server.
 #[derive(Debug)]
-struct OpenAiCompatible {
+pub(crate) struct OpenAiCompatible {
     config: ChatCompletionsConfig,
     url: Url,
     capabilities: Mutex<ServerCapabilities>,
 }
 
-impl ChatCompletions {
-    /// Validates the settings and creates a client without connecting. With an `https` address the
-    /// system's certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR`.
-    ///
-    /// Fails with [`ModelError::NoKey`] if a required key is missing and with [`ModelError::Setup`]
-    /// if another setting is invalid.
-    pub fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
-        OpenAiCompatible::new(config)
-            .and_then(Remote::new)
-            .map(Self)
-    }
-}
-
-impl Model for ChatCompletions {
-    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
-        self.0.stream(request, cancel)
-    }
-
-    fn defers_tools(&self) -> bool {
-        true
-    }
-}
-
 impl OpenAiCompatible {
-    fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
+    /// Validates the settings. Fails with [`ModelError::NoKey`] if a required key is missing.
+    pub(crate) fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
         let openai = format!("https://{OPENAI_HOST}/v1");
         let url = completions_url(config.base_url.as_deref().unwrap_or(&openai))?;
         let is_openai = url.host_str() == Some(OPENAI_HOST);

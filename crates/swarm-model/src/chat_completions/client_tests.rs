@@ -7,12 +7,12 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{ChatCompletions, ChatCompletionsConfig};
+use super::{ChatCompletionsConfig, OpenAiCompatible};
 use crate::error::ModelError;
 use crate::message::ContentBlock;
 use crate::model::{Model, ModelEvent};
 use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
-use crate::remote::{Connection, RetryPolicy};
+use crate::remote::{Connection, Remote, RetryPolicy};
 use crate::secret::Secret;
 use crate::stop::StopReason;
 
@@ -34,7 +34,11 @@ fn config(server: &FakeServer) -> ChatCompletionsConfig {
     }
 }
 
-async fn ask(client: &ChatCompletions) -> Vec<Item> {
+fn client(config: ChatCompletionsConfig) -> Remote<OpenAiCompatible> {
+    Remote::new(OpenAiCompatible::new(config).unwrap()).unwrap()
+}
+
+async fn ask(client: &Remote<OpenAiCompatible>) -> Vec<Item> {
     client
         .stream(short_request("qwen3"), CancellationToken::new())
         .collect()
@@ -42,7 +46,7 @@ async fn ask(client: &ChatCompletions) -> Vec<Item> {
 }
 
 async fn ask_once(server: &FakeServer) -> Vec<Item> {
-    ask(&ChatCompletions::new(config(server)).unwrap()).await
+    ask(&client(config(server))).await
 }
 
 fn retries(items: &[Item]) -> usize {
@@ -127,7 +131,7 @@ async fn an_answer_without_its_last_line_is_accepted() {
     let server = FakeServer::start(vec![Reply::Stall(bytes)]).await;
     let mut config = config(&server);
     config.connection.idle_timeout = Duration::from_millis(20);
-    let items = ask(&ChatCompletions::new(config).unwrap()).await;
+    let items = ask(&client(config)).await;
     assert_eq!(completed(&items).text(), "hi", "the body stays open");
 }
 
@@ -142,7 +146,7 @@ async fn a_refused_part_is_omitted_immediately_and_in_later_requests() {
         &json!({"error": {"message": "This model's maximum context length is 4096 tokens. However, you requested 32019 tokens"}}),
     );
     let server = FakeServer::start(vec![usage, limit, answer("hi")]).await;
-    let client = ChatCompletions::new(config(&server)).unwrap();
+    let client = client(config(&server));
     let items = ask(&client).await;
     assert_eq!(completed(&items).text(), "hi");
     assert_eq!(retries(&items), 0, "there is no wait and no event");
@@ -230,7 +234,7 @@ async fn the_error_for_an_unreachable_server_names_it_and_what_to_check() {
         ..ChatCompletionsConfig::default()
     };
     config.connection.retry.attempts = 1;
-    let items = ask(&ChatCompletions::new(config).unwrap()).await;
+    let items = ask(&client(config)).await;
     let shown = failed(&items).to_string();
     assert!(shown.contains(&address.to_string()), "{shown}");
     assert!(

@@ -3,7 +3,7 @@
 use crate::remote::Connection;
 use crate::secret::Secret;
 
-/// Settings of a [`super::ChatCompletions`] client.
+/// Settings of a client of the chat completions API.
 #[derive(Debug, Clone)]
 pub struct ChatCompletionsConfig {
     /// Address of the server, with or without a trailing `/v1`. `None` means OpenAI.

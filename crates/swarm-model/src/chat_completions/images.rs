@@ -50,7 +50,6 @@ struct TextPart<'a> {
 /// Collects the images of a message and replaces them by placeholders.
 #[derive(Debug)]
 pub(super) struct Images {
-    /// Whether the model accepts images.
     pub(super) vision: bool,
     /// URLs of the images of one message, in order.
     pub(super) found: Vec<String>,

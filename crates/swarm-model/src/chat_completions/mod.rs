@@ -18,5 +18,5 @@ mod text;
 #[cfg(test)]
 mod client_tests;
 
-pub use client::ChatCompletions;
+pub(crate) use client::OpenAiCompatible;
 pub use config::ChatCompletionsConfig;

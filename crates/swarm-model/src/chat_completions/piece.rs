@@ -75,7 +75,6 @@ struct PromptDetails {
 }
 
 impl Delta {
-    /// Returns the text of this delta.
     pub(super) fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),

@@ -11,7 +11,6 @@ use crate::model::{ModelEvent, ModelResponse};
 use crate::remote::{Assembly, Refusal, Step};
 use crate::stop::StopReason;
 
-/// A partially received answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     model: String,
@@ -21,25 +20,12 @@ pub(crate) struct Answer {
     blocks: BTreeMap<usize, PartialBlock>,
 }
 
-/// A partially received content block.
 #[derive(Debug)]
-enum PartialBlock {
-    Text(String),
-    Thinking {
-        thinking: String,
-        signature: String,
-    },
-    ToolUse {
-        id: String,
-        name: String,
-        initial: Value,
-        json: String,
-    },
-    Other {
-        block: Value,
-        json: String,
-    },
-    Done(ContentBlock),
+struct PartialBlock {
+    content: ContentBlock,
+    /// The input received so far, of a call or a block of another type.
+    json: String,
+    is_closed: bool,
 }
 
 impl Assembly for Answer {
@@ -89,9 +75,7 @@ impl Answer {
             StreamEvent::ContentBlockStop { index } => self.close(index)?,
             StreamEvent::MessageDelta { delta, usage } => {
                 usage.unwrap_or_default().merge_into(&mut self.usage);
-                if let Some(word) = delta.stop_reason {
-                    self.stop_reason = Some(StopReason::from(word.as_str()));
-                }
+                self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
             }
             StreamEvent::MessageStop => return self.finish().map(Step::Complete),
             StreamEvent::Error { error, request_id } => {
@@ -134,8 +118,7 @@ impl Answer {
             .blocks
             .get_mut(&index)
             .ok_or_else(|| format!("content block {index} stops without a start"))?;
-        let open = std::mem::replace(block, PartialBlock::Text(String::new()));
-        *block = PartialBlock::Done(open.close());
+        block.close();
         Ok(())
     }
 
@@ -145,10 +128,12 @@ impl Answer {
         if !self.started {
             return Err("the stream has no start event".to_owned());
         }
-        let content: Vec<ContentBlock> = std::mem::take(&mut self.blocks)
-            .into_values()
-            .map(PartialBlock::close)
-            .collect();
+        let blocks = std::mem::take(&mut self.blocks).into_values();
+        let closed = blocks.map(|mut block| {
+            block.close();
+            block.content
+        });
+        let content: Vec<_> = closed.collect();
         let stop_reason = self
             .stop_reason
             .take()
@@ -174,123 +159,98 @@ fn implied_stop(content: &[ContentBlock]) -> StopReason {
 impl PartialBlock {
     /// Creates a block from the `content_block` of its start event.
     fn open(block: Value) -> Result<(Self, Step), String> {
-        let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
-        match kind {
+        let field = |name| text_field(&block, name);
+        let mut step = Step::quiet();
+        let content = match block.get("type").and_then(Value::as_str).unwrap_or("") {
             "text" => {
-                let text = text_field(&block, "text");
-                let step = shown(text.clone(), ModelEvent::TextDelta);
-                Ok((Self::Text(text), step))
+                let text = field("text");
+                step = shown(text.clone(), ModelEvent::TextDelta);
+                ContentBlock::Text { text }
             }
             "thinking" => {
-                let thinking = text_field(&block, "thinking");
-                let signature = text_field(&block, "signature");
-                let step = shown(thinking.clone(), ModelEvent::ThinkingDelta);
-                Ok((
-                    Self::Thinking {
-                        thinking,
-                        signature,
-                    },
-                    step,
-                ))
+                let (thinking, signature) = (field("thinking"), field("signature"));
+                step = shown(thinking.clone(), ModelEvent::ThinkingDelta);
+                ContentBlock::Thinking {
+                    thinking,
+                    signature,
+                }
             }
-            "redacted_thinking" => {
-                let data = text_field(&block, "data");
-                let whole = ContentBlock::RedactedThinking { data };
-                Ok((Self::Done(whole), Step::quiet()))
-            }
-            "tool_use" => Self::open_call(&block),
-            "" => Err("a content block without a type".to_owned()),
-            _ => Ok((
-                Self::Other {
-                    block,
-                    json: String::new(),
-                },
-                Step::quiet(),
-            )),
-        }
-    }
-
-    fn open_call(block: &Value) -> Result<(Self, Step), String> {
-        let (id, name) = (text_field(block, "id"), text_field(block, "name"));
-        if id.is_empty() || name.is_empty() {
-            return Err("a tool call without id or name".to_owned());
-        }
-        let step = Step::Show(vec![ModelEvent::ToolUseStarted {
-            id: id.clone(),
-            name: name.clone(),
-        }]);
-        let initial = block.get("input").cloned().unwrap_or_default();
-        let json = String::new();
-        Ok((
-            Self::ToolUse {
-                id,
-                name,
-                initial,
-                json,
+            "redacted_thinking" => ContentBlock::RedactedThinking {
+                data: field("data"),
             },
-            step,
-        ))
+            "tool_use" => {
+                let (id, name) = (field("id"), field("name"));
+                if id.is_empty() || name.is_empty() {
+                    return Err("a tool call without id or name".to_owned());
+                }
+                step = Step::Show(vec![ModelEvent::ToolUseStarted {
+                    id: id.clone(),
+                    name: name.clone(),
+                }]);
+                let input = block.get("input").cloned().unwrap_or_default();
+                ContentBlock::ToolUse { id, name, input }
+            }
+            "" => return Err("a content block without a type".to_owned()),
+            _ => ContentBlock::Other(block),
+        };
+        let partial = Self {
+            content,
+            json: String::new(),
+            is_closed: false,
+        };
+        Ok((partial, step))
     }
 
     /// Adds a delta. Returns `None` if the delta does not match the type of the block.
     fn grow(&mut self, delta: Delta) -> Option<Step> {
-        match (self, delta) {
-            (Self::Text(text), Delta::TextDelta { text: more }) => {
+        match (&mut self.content, delta) {
+            (_, Delta::Unknown) => Some(Step::quiet()),
+            _ if self.is_closed => None,
+            (ContentBlock::Text { text }, Delta::TextDelta { text: more }) => {
                 text.push_str(&more);
                 Some(shown(more, ModelEvent::TextDelta))
             }
-            (Self::Thinking { thinking, .. }, Delta::ThinkingDelta { thinking: more }) => {
+            (ContentBlock::Thinking { thinking, .. }, Delta::ThinkingDelta { thinking: more }) => {
                 thinking.push_str(&more);
                 Some(shown(more, ModelEvent::ThinkingDelta))
             }
-            (Self::Thinking { signature, .. }, Delta::SignatureDelta { signature: more }) => {
+            (
+                ContentBlock::Thinking { signature, .. },
+                Delta::SignatureDelta { signature: more },
+            ) => {
                 signature.push_str(&more);
                 Some(Step::quiet())
             }
             (
-                Self::ToolUse { json, .. } | Self::Other { json, .. },
+                ContentBlock::ToolUse { .. } | ContentBlock::Other(_),
                 Delta::InputJsonDelta { partial_json },
             ) => {
-                json.push_str(&partial_json);
+                self.json.push_str(&partial_json);
                 Some(Step::quiet())
             }
-            (Self::Other { .. }, _) | (_, Delta::Unknown) => Some(Step::quiet()),
+            (ContentBlock::Other(_), _) => Some(Step::quiet()),
             _ => None,
         }
     }
 
-    fn close(self) -> ContentBlock {
-        match self {
-            Self::Text(text) => ContentBlock::Text { text },
-            Self::Thinking {
-                thinking,
-                signature,
-            } => ContentBlock::Thinking {
-                thinking,
-                signature,
-            },
-            Self::ToolUse {
-                id,
-                name,
-                initial,
-                json,
-            } => ContentBlock::ToolUse {
-                id,
-                name,
-                input: match initial {
-                    Value::Object(_) if json.trim().is_empty() => initial,
-                    _ => call_input(json),
-                },
-            },
-            Self::Other { mut block, json } => {
-                if let (Some(fields), Ok(input)) =
-                    (block.as_object_mut(), serde_json::from_str(&json))
-                {
+    /// Adds the received input to the block.
+    fn close(&mut self) {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return;
+        }
+        let json = std::mem::take(&mut self.json);
+        match &mut self.content {
+            ContentBlock::ToolUse { input, .. }
+                if !input.is_object() || !json.trim().is_empty() =>
+            {
+                *input = call_input(json);
+            }
+            ContentBlock::Other(Value::Object(fields)) => {
+                if let Ok(input) = serde_json::from_str(&json) {
                     fields.insert("input".to_owned(), input);
                 }
-                ContentBlock::Other(block)
             }
-            Self::Done(block) => block,
+            _ => {}
         }
     }
 }

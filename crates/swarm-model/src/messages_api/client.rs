@@ -1,18 +1,14 @@
-//! Client of the Messages API, implemented as a dialect of a remote API.
+//! The Messages API as a dialect of a remote API.
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
 use super::body::request_body;
 use super::config::MessagesApiConfig;
 use crate::error::ModelError;
-use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
-use crate::remote::{
-    Address, Body, Connection, Dialect, Failure, Refusal, Remote, base_address, classify,
-};
+use crate::remote::{Address, Body, Connection, Dialect, Failure, Refusal, base_address, classify};
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
@@ -20,36 +16,6 @@ use crate::secret::Secret;
 const API_VERSION: &str = "2023-06-01";
 
 const PROVIDER: Provider = Provider::Anthropic;
-
-/// A client of the Messages API. Clones share one connection pool; a process needs one client.
-#[derive(Debug, Clone)]
-pub struct MessagesApi(Remote<MessagesApiConfig>);
-
-impl MessagesApi {
-    /// Validates the settings and creates a client without connecting. With an `https` address the
-    /// system's certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR`.
-    ///
-    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and
-    /// with [`ModelError::Setup`] if another setting is invalid.
-    pub fn new(config: MessagesApiConfig) -> Result<Self, ModelError> {
-        Remote::new(config).map(Self)
-    }
-}
-
-impl Model for MessagesApi {
-    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
-        self.0.stream(request, cancel)
-    }
-
-    fn defers_tools(&self) -> bool {
-        true
-    }
-
-    fn takes_documents(&self) -> bool {
-        true
-    }
-}
 
 impl Dialect for MessagesApiConfig {
     type Answer = Answer;
@@ -88,6 +54,10 @@ impl Dialect for MessagesApiConfig {
 
     fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    fn takes_documents(&self) -> bool {
+        true
     }
 
     fn secrets(&self) -> Vec<&Secret> {

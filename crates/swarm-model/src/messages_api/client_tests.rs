@@ -8,15 +8,17 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::MessagesApiConfig;
 use super::played::{collect_response, event, prose_answer, refusal};
-use super::{MessagesApi, MessagesApiConfig};
 use crate::error::ModelError;
 use crate::message::ContentBlock;
 use crate::model::{Model, ModelEvent};
 use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
-use crate::remote::{Connection, RetryPolicy, Throttle};
+use crate::remote::{Connection, Remote, RetryPolicy, Throttle};
 use crate::secret::Secret;
 use crate::stop::StopReason;
+
+type MessagesApi = Remote<MessagesApiConfig>;
 
 const KEY: &str = "sk-ant-secret-key";
 

@@ -5,7 +5,7 @@ use swarm_protocol::CacheLifetime;
 use crate::remote::Connection;
 use crate::secret::Secret;
 
-/// Settings of a [`super::MessagesApi`] client.
+/// Settings of a client of the Messages API.
 #[derive(Debug, Clone)]
 pub struct MessagesApiConfig {
     /// Address of the server, without `/v1/messages`.

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::Usage;
 
+use crate::stop::StopReason;
+
 /// One event. Unknown types become [`StreamEvent::Unknown`] and are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -30,7 +32,6 @@ pub(super) enum StreamEvent {
     Ping,
     Error {
         error: Value,
-        #[serde(default)]
         request_id: Option<String>,
     },
     #[serde(other)]
@@ -71,7 +72,7 @@ pub(super) enum Delta {
 /// Changes of message-level fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct MessageChange {
-    pub(super) stop_reason: Option<String>,
+    pub(super) stop_reason: Option<StopReason>,
 }
 
 /// Token counts so far; absent and null mean unchanged.

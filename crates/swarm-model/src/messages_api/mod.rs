@@ -17,5 +17,4 @@ mod client_tests;
 #[cfg(test)]
 pub(crate) mod played;
 
-pub use client::MessagesApi;
 pub use config::MessagesApiConfig;

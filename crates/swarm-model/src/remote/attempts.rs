@@ -20,21 +20,13 @@ use super::stream::{Broken, MAX_ANSWER_BYTES, read_answer};
 use super::throttle::staggered;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
-use crate::model::{ModelEvent, ModelEvents, ModelResponse};
+use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
 use crate::request::ModelRequest;
 
-/// A client of one API. Clones share one connection pool.
+/// A client of one API with its connection pool.
 #[derive(Debug)]
 pub(crate) struct Remote<D> {
     inner: Arc<Inner<D>>,
-}
-
-impl<D> Clone for Remote<D> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: Arc::clone(&self.inner),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -50,7 +42,6 @@ const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// seconds; if it is not reachable by then, it is not running, and the user needs to know.
 const LOCAL_CONNECT_ATTEMPTS: u32 = 4;
 
-/// A failed attempt.
 struct Failed {
     failure: Failure,
     /// Usage of the attempt, as far as the server reported it.
@@ -82,13 +73,23 @@ impl<D: Dialect> Remote<D> {
             inner: Arc::new(Inner { dialect, endpoint }),
         })
     }
+}
 
-    /// Sends a request; see [`crate::Model::stream`].
-    pub(crate) fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
+impl<D: Dialect> Model for Remote<D> {
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let inner = Arc::clone(&self.inner);
         drive(cancel, move |emit| async move {
             inner.answer(&request, &emit).await
         })
+    }
+
+    /// Where the server cannot do it, the client does.
+    fn defers_tools(&self) -> bool {
+        true
+    }
+
+    fn takes_documents(&self) -> bool {
+        self.inner.dialect.takes_documents()
     }
 }
 

@@ -19,7 +19,6 @@ const CHUNK: usize = 8 * 1024;
 
 /// Parts of a body that are serialized while it is sent.
 pub(crate) trait Parts: Debug + Send + Sync {
-    /// Returns the number of parts.
     fn count(&self) -> usize;
 
     /// Passes the bytes of one part to `sink`, in order.
@@ -29,7 +28,6 @@ pub(crate) trait Parts: Debug + Send + Sync {
 /// A request body. Clones share the content.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// The complete body.
     Whole(Bytes),
     /// Parts, with the length of each in bytes.
     Parts(Arc<dyn Parts>, Arc<[usize]>),
@@ -59,7 +57,6 @@ impl Body {
         Self::Parts(Arc::new(parts), lengths)
     }
 
-    /// Returns the length in bytes.
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Whole(whole) => whole.len(),
@@ -67,7 +64,6 @@ impl Body {
         }
     }
 
-    /// Returns the complete body.
     pub(crate) fn joined(&self) -> Bytes {
         match self {
             Self::Whole(whole) => whole.clone(),

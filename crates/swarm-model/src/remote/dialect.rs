@@ -17,17 +17,18 @@ use crate::secret::Secret;
 
 /// Request format, answer format and error codes of one API.
 pub(crate) trait Dialect: Debug + Send + Sync + 'static {
-    /// A partially received answer.
     type Answer: Assembly;
 
-    /// Returns the provider of the API.
     fn provider(&self) -> Provider;
 
-    /// Returns the URL and headers of requests.
     fn address(&self) -> Result<Address, ModelError>;
 
-    /// Returns proxy, timeouts and retries.
     fn connection(&self) -> &Connection;
+
+    /// See [`crate::Model::takes_documents`].
+    fn takes_documents(&self) -> bool {
+        false
+    }
 
     /// Returns the secrets to redact from messages.
     fn secrets(&self) -> Vec<&Secret>;
@@ -70,14 +71,11 @@ pub(crate) trait Assembly: Debug + Send {
 pub(crate) enum Step {
     /// Events to emit; may be empty.
     Show(Vec<ModelEvent>),
-    /// The server reported an error.
     Refused(Refusal),
-    /// The answer is complete.
     Complete(ModelResponse),
 }
 
 impl Step {
-    /// Returns a step without events.
     pub(crate) fn quiet() -> Self {
         Self::Show(Vec::new())
     }

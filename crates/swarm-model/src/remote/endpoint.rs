@@ -1,6 +1,5 @@
 //! HTTP endpoint: a reqwest client with its TLS configuration, the address and the headers.
 
-use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
+use swarm_protocol::with_causes;
 
 use super::body::Body;
 use super::connection::Connection;
@@ -18,7 +18,6 @@ use crate::error::ModelError;
 use crate::name::Provider;
 use crate::secret::Secret;
 
-/// `User-Agent` header of all requests.
 pub(crate) const USER_AGENT: &str = concat!("swarm/", env!("CARGO_PKG_VERSION"));
 
 /// Hosts that are never reached through the proxy.
@@ -39,7 +38,6 @@ impl Address {
         Self { url, headers }
     }
 
-    /// Adds a header.
     pub(crate) fn header(&mut self, name: HeaderName, value: HeaderValue) {
         self.headers.insert(name, value);
     }
@@ -77,7 +75,6 @@ pub(super) struct Endpoint {
     address: Address,
     /// Scheme, host and port, for display.
     pub(super) server: String,
-    /// Whether the server runs on this machine.
     pub(super) is_local: bool,
 }
 
@@ -140,19 +137,6 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
             text.strip_prefix(layer).unwrap_or(text)
         })
         .to_owned()
-}
-
-fn with_causes(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 fn setup(message: impl Into<String>) -> ModelError {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::error::ModelError;
 use crate::name::Provider;
 
-/// Failure of one attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Failure {
     /// The same request would fail again.
@@ -24,7 +23,6 @@ pub(crate) struct Transient {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// Cause of a transient failure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cause {
     RateLimit,
@@ -58,7 +56,7 @@ impl From<ModelError> for Failure {
 
 impl Transient {
     /// Converts to the error that is reported after the last attempt.
-    pub(super) fn give_up(self, provider: Provider, server: &str, attempts: u32) -> ModelError {
+    pub(crate) fn give_up(self, provider: Provider, server: &str, attempts: u32) -> ModelError {
         let Self {
             cause,
             message,

@@ -23,9 +23,7 @@ pub(crate) use body::{Body, Parts};
 pub use connection::Connection;
 pub(crate) use dialect::{Assembly, Dialect, Step};
 pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
-#[cfg(test)]
-pub(crate) use failure::Cause;
-pub(crate) use failure::Failure;
+pub(crate) use failure::{Cause, Failure, Transient};
 pub(crate) use refusal::{Refusal, classify};
 pub use replay::{ReplayedApi, replay_answer};
 pub use retry::RetryPolicy;

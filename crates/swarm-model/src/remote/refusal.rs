@@ -5,6 +5,7 @@
 //! with status 200.
 
 use serde_json::Value;
+use swarm_protocol::shortened;
 
 use super::failure::{Cause, Failure};
 use crate::error::ModelError;
@@ -20,7 +21,6 @@ pub(crate) struct Refusal {
     /// Error code, more specific than `kind`, for example `model_not_found`; empty if the server
     /// sends none.
     pub(crate) code: String,
-    /// Message for display.
     pub(crate) message: String,
     /// Request id for the provider's support; empty if the server sends none.
     pub(crate) request_id: String,
@@ -94,10 +94,7 @@ impl Refusal {
                 kind => kind.to_owned(),
             };
         }
-        match line.char_indices().nth(MAX_MESSAGE_CHARS) {
-            Some((cut, _)) => format!("{}…", &line[..cut]),
-            None => line.to_owned(),
-        }
+        shortened(line, MAX_MESSAGE_CHARS)
     }
 
     /// Whether the message contains one of the needles, ignoring case.
@@ -185,7 +182,6 @@ pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -
     }
 }
 
-/// Appends the status to a message.
 fn with_status(status: u16, message: &str) -> String {
     format!("{message} (status {status})")
 }

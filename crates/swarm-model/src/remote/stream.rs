@@ -30,7 +30,6 @@ const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) enum Broken {
     /// The transport or the format failed.
     Failed(Failure),
-    /// The server sent an error.
     Refused(Refusal),
 }
 

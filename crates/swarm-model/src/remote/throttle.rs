@@ -29,7 +29,6 @@ pub trait Throttle: Debug + Send + Sync {
 /// Maximum jitter as a fraction of the wait.
 const JITTER: f64 = 0.2;
 
-/// Upper limit of the jitter.
 const MAX_JITTER: Duration = Duration::from_secs(5);
 
 /// Adds jitter to a wait, so that not all clients continue at the same moment.

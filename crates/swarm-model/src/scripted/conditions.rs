@@ -12,7 +12,6 @@ pub(super) type Captured = BTreeMap<String, String>;
 /// Conditions of a turn; an absent condition is always true.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
-    /// Name of the agent.
     pub(super) agent: Option<String>,
     /// Number of the prompt in the conversation, from 1.
     pub(super) nth: Option<usize>,

@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioFile {
@@ -59,7 +58,6 @@ pub(super) struct StepFile {
     pub(super) stop: Option<StopKind>,
 }
 
-/// A tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallFile {

@@ -11,9 +11,7 @@ use toml::Spanned;
 
 use super::conditions::Conditions;
 use super::error::ScenarioError;
-use super::file::{
-    CallFile, FailFile, FailKind, InterruptFile, ScenarioFile, StepFile, StopKind, TurnFile,
-};
+use super::file::{CallFile, FailFile, InterruptFile, ScenarioFile, StepFile, StopKind, TurnFile};
 use super::scenario::{Call, Fail, Interrupt, Scenario, Step, Turn};
 use super::template::{BUILT_IN, Template, TemplateValue};
 use crate::stop::StopReason;
@@ -233,13 +231,7 @@ impl Loader<'_> {
     fn fail(&self, fail: Spanned<FailFile>) -> Result<Fail, ScenarioError> {
         let start = fail.span().start;
         let fail = fail.into_inner();
-        if fail.times.is_some() && !fail.kind.is_transient() {
-            return Err(self.invalid(
-                start,
-                "fail: `times` is for failures that are retried: rate_limited, overloaded, server, network, idle_timeout, bad_stream",
-            ));
-        }
-        Ok(Fail {
+        let fail = Fail {
             kind: fail.kind,
             message: fail
                 .message
@@ -247,7 +239,14 @@ impl Loader<'_> {
             times: fail.times,
             wait: Duration::from_millis(fail.wait_ms),
             after_text: fail.after_text,
-        })
+        };
+        if fail.times.is_some() && !fail.error("").is_transient() {
+            return Err(self.invalid(
+                start,
+                "fail: `times` is for failures that are retried: rate_limited, overloaded, server, network, idle_timeout, bad_stream",
+            ));
+        }
+        Ok(fail)
     }
 
     fn optional_template(
@@ -304,20 +303,6 @@ impl Step {
 
     fn always_fails(&self) -> bool {
         self.fail.as_ref().is_some_and(|fail| fail.times.is_none())
-    }
-}
-
-impl FailKind {
-    fn is_transient(self) -> bool {
-        matches!(
-            self,
-            Self::RateLimited
-                | Self::Overloaded
-                | Self::Server
-                | Self::Network
-                | Self::IdleTimeout
-                | Self::BadStream
-        )
     }
 }
 

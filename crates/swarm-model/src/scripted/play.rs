@@ -23,6 +23,7 @@ use crate::error::ModelError;
 use crate::message::{ContentBlock, Message};
 use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};
 use crate::name::Provider;
+use crate::remote::{Cause, Transient};
 use crate::request::ModelRequest;
 use crate::stored::StoredMessage;
 
@@ -280,41 +281,30 @@ async fn pause(delay: Duration) {
 }
 
 impl Fail {
-    fn error(&self, model: &str) -> ModelError {
+    pub(super) fn error(&self, model: &str) -> ModelError {
         let message = self.message.clone();
-        let server = "the scenario".to_owned();
-        let attempts = 1;
-        match self.kind {
-            FailKind::Auth => ModelError::Auth {
-                provider: Provider::Scripted,
-                message,
-            },
-            FailKind::Billing => ModelError::Billing { message },
-            FailKind::UnknownModel => ModelError::UnknownModel {
-                model: model.to_owned(),
-                message,
-            },
-            FailKind::InvalidRequest => ModelError::InvalidRequest { message },
-            FailKind::ContextTooLong => ModelError::ContextTooLong { message },
-            FailKind::RateLimited => ModelError::RateLimited {
-                message,
-                retry_after: None,
-                attempts,
-            },
-            FailKind::Overloaded => ModelError::Overloaded { message, attempts },
-            FailKind::Server => ModelError::Server { message, attempts },
-            FailKind::Network => ModelError::Network {
-                provider: Provider::Scripted,
-                server,
-                message,
-                attempts,
-            },
-            FailKind::IdleTimeout => ModelError::IdleTimeout {
-                server,
-                idle: self.wait,
-                attempts,
-            },
-            FailKind::BadStream => ModelError::BadStream { message, attempts },
-        }
+        let (provider, attempts) = (Provider::Scripted, 1);
+        let cause = match self.kind {
+            FailKind::Auth => return ModelError::Auth { provider, message },
+            FailKind::Billing => return ModelError::Billing { message },
+            FailKind::UnknownModel => {
+                let model = model.to_owned();
+                return ModelError::UnknownModel { model, message };
+            }
+            FailKind::InvalidRequest => return ModelError::InvalidRequest { message },
+            FailKind::ContextTooLong => return ModelError::ContextTooLong { message },
+            FailKind::BadStream => return ModelError::BadStream { message, attempts },
+            FailKind::RateLimited => Cause::RateLimit,
+            FailKind::Overloaded => Cause::Overload,
+            FailKind::Server => Cause::Server,
+            FailKind::Network => Cause::Connection,
+            FailKind::IdleTimeout => Cause::Silence(self.wait),
+        };
+        let failure = Transient {
+            cause,
+            message,
+            retry_after: None,
+        };
+        failure.give_up(provider, "the scenario", attempts)
     }
 }

@@ -54,7 +54,6 @@ pub(super) struct Step {
     pub(super) stop: StopReason,
 }
 
-/// A tool call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) tool: String,

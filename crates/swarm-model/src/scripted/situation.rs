@@ -8,7 +8,6 @@ use crate::message::{ContentBlock, Message, Role};
 /// current turn. Text next to tool results arrived between calls and does not start a turn.
 #[derive(Debug)]
 pub(super) struct Situation<'a> {
-    /// Text of the prompt.
     pub(super) prompt: String,
     /// Number of prompts, including this one.
     pub(super) nth: usize,
@@ -61,12 +60,8 @@ fn is_prompt(message: &Message) -> bool {
         && results(message).next().is_none()
 }
 
-/// Returns the texts of a message.
 pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
-    message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    })
+    message.content.iter().filter_map(ContentBlock::as_text)
 }
 
 /// Returns the tool results of a message as text.

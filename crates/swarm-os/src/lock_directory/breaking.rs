@@ -12,10 +12,11 @@ use std::time::{Instant, SystemTime};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::entry::{Protocol, TOO_YOUNG_TO_BE_BROKEN, metadata_at, remove, state_of};
+use super::entry::{Protocol, TOO_YOUNG_TO_BE_BROKEN, remove, state_of};
 use super::stale::{LockState, StaleWatch};
 use crate::OsError;
-use crate::contained::{identity, not_ours, retrying};
+use crate::contained::{identity, metadata_at, not_ours, retrying};
+use crate::error::OnPath as _;
 
 /// Name of the old lock directory inside the directory of the turn.
 const MOVED: &str = "broken";
@@ -51,19 +52,13 @@ impl<'a> Breaking<'a> {
 
     fn take_turn(&mut self, protocol: Protocol) -> Result<Option<Turn<'_>>, OsError> {
         let began = Instant::now();
-        match retrying(|| rustix::fs::mkdir(&self.turn, Mode::RWXU)) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => {
+        let created = retrying(|| rustix::fs::mkdir(&self.turn, Mode::RWXU));
+        match created.or_gone(&self.turn, "create the directory") {
+            Err(OsError::Exists { .. }) => {
                 self.remove_stale_turn(protocol)?;
                 return Ok(None);
             }
-            Err(error) => {
-                return Err(OsError::gone_or_io(
-                    &self.turn,
-                    "create the directory",
-                    error,
-                ));
-            }
+            created => created?,
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let inside = match retrying(|| rustix::fs::open(&self.turn, flags, Mode::empty())) {
@@ -150,9 +145,7 @@ impl Turn<'_> {
         let opened =
             retrying(|| rustix::fs::openat(&self.inside, MOVED, flags, Mode::empty())).ok();
         let metadata = opened.map(|descriptor| File::from(descriptor).metadata());
-        let metadata = metadata
-            .transpose()
-            .map_err(|error| OsError::io(self.path, "inspect", error))?;
+        let metadata = metadata.transpose().or_io(self.path, "inspect")?;
         Ok(metadata.as_ref().map(identity))
     }
 

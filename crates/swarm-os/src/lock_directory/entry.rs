@@ -1,15 +1,15 @@
 //! Inspects, refreshes and removes lock directories.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
-use rustix::io::Errno;
 
 use super::stale::LockState;
 use crate::OsError;
 use crate::contained::{identity, retrying};
+use crate::error::OnPath as _;
 
 /// A directory younger than this is never broken, so the one found at the path is the one that was
 /// created.
@@ -28,14 +28,6 @@ pub(crate) enum Protocol {
     DirectoryOnly,
 }
 
-pub(crate) fn metadata_at(path: &Path) -> Result<Option<Metadata>, OsError> {
-    match fs::symlink_metadata(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(OsError::io(path, "inspect", error)),
-    }
-}
-
 pub(crate) fn state_of(found: &Metadata) -> LockState {
     LockState {
         identity: identity(found),
@@ -45,10 +37,8 @@ pub(crate) fn state_of(found: &Metadata) -> LockState {
 
 /// Removes a lock directory. Succeeds if it does not exist.
 pub(crate) fn remove(path: &Path) -> Result<(), OsError> {
-    match retrying(|| rustix::fs::rmdir(path)) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(OsError::io(path, "remove the lock directory", error)),
-    }
+    let removed = retrying(|| rustix::fs::rmdir(path));
+    removed.or_none(path, "remove the lock directory").map(drop)
 }
 
 /// Updates the modification time, by which other processes determine the age of the lock.

@@ -14,13 +14,12 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::breaking::Breaking;
-use super::entry::{
-    JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, metadata_at, refresh, remove, state_of,
-};
+use super::entry::{JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, refresh, remove, state_of};
 use super::refresher::Refresher;
 use super::stale::StaleWatch;
 use crate::OsError;
-use crate::contained::{hold, identity, own_user, retrying};
+use crate::contained::{hold, identity, metadata_at, own_user, retrying};
+use crate::error::OnPath as _;
 use crate::replace::sweep_attempts_on;
 use crate::waiting::{Deadline, back_off};
 
@@ -95,16 +94,10 @@ impl LockDir {
             Protocol::DirectoryOnly => Mode::RWXU,
         };
         let began = Instant::now();
-        match retrying(|| rustix::fs::mkdir(path, permissions)) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(None),
-            Err(error) => {
-                return Err(OsError::gone_or_io(
-                    path,
-                    "create the lock directory",
-                    error,
-                ));
-            }
+        let created = retrying(|| rustix::fs::mkdir(path, permissions));
+        match created.or_gone(path, "create the lock directory") {
+            Err(OsError::Exists { .. }) => return Ok(None),
+            created => created?,
         }
         let looked = match metadata_at(path) {
             Ok(looked) => looked,
@@ -166,8 +159,7 @@ impl LockDir {
             return Ok(());
         }
         let opened = open_made(&self.path, self.made)?.ok_or_else(|| self.lost())?;
-        refresh(&opened)
-            .map_err(|error| OsError::io(&self.path, "refresh the lock directory", error))?;
+        refresh(&opened).or_io(&self.path, "refresh the lock directory")?;
         self.metadata().map(drop)
     }
 
@@ -226,9 +218,7 @@ impl LockDir {
         // Kept open during the removal: the file system then frees it later, without locking the
         // parent directory.
         let there = hold(&self.path)?.ok_or_else(|| self.lost())?;
-        let found = there
-            .metadata()
-            .map_err(|error| OsError::io(&self.path, "inspect", error))?;
+        let found = there.metadata().or_io(&self.path, "inspect")?;
         if !self.is_ours(&found) {
             return Err(self.lost());
         }
@@ -246,8 +236,7 @@ impl Drop for LockDir {
 /// Removes marked lock directories in `directory` except those in `held`. Requires the lock on the
 /// sidecar of the whole directory: their creators are then dead.
 pub(crate) fn sweep_marks(directory: &Path, held: &[LockDir]) -> Result<usize, OsError> {
-    let entries =
-        fs::read_dir(directory).map_err(|error| OsError::gone_or_io(directory, "list", error))?;
+    let entries = fs::read_dir(directory).or_gone(directory, "list")?;
     let mut removed = 0;
     for entry in entries.flatten() {
         let path = entry.path();

@@ -78,7 +78,6 @@ impl FixedEntry {
         })
     }
 
-    /// Whether its cover is in place.
     pub(super) fn is_covered(&self) -> bool {
         is_same(
             self.path.symlink_metadata(),

@@ -19,7 +19,6 @@ const OPTIONS: [(&str, MountFlags); 7] = [
     ("nosymfollow", MountFlags::NOSYMFOLLOW),
 ];
 
-/// One mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mounted {
     pub(super) path: PathBuf,

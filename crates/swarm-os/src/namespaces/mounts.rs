@@ -58,8 +58,8 @@ pub struct Replacement {
 
 impl MountView {
     /// Changes the mounts of this process accordingly, with new `/proc` and `/dev`, but without the
-    /// fixed entries. Call it as the
-    /// first process of new namespaces ([`super::enter_new_namespaces`]).
+    /// fixed entries. Call it as the first process of new namespaces
+    /// ([`super::enter_new_namespaces`]).
     ///
     /// # Errors
     /// [`MountError`]; some mounts may have been changed.

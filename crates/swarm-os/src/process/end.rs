@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_send_signal};
 use tokio::process::Child;
 
 use super::lookup::arguments;
@@ -20,6 +19,7 @@ use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
 use super::surroundings::{Surroundings, is_in_inner_namespace};
 use super::table;
+use crate::contained::identity;
 
 /// Default time between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -71,10 +71,7 @@ impl Identity {
 
     /// Returns whether the variable in an environment names another existing directory.
     fn differs(&self, environ: &[u8]) -> bool {
-        let inode = |path: &Path| {
-            let found = std::fs::metadata(path).ok()?;
-            Some((found.dev(), found.ino()))
-        };
+        let inode = |path: &Path| std::fs::metadata(path).ok().as_ref().map(identity);
         let theirs = variables_of(environ)
             .remove(&self.variable)
             .map(PathBuf::from);
@@ -297,7 +294,10 @@ fn select(
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
         .filter(|stat| !is_closing_namespace(stat))
-        .filter_map(|stat| Some((stat.process, open(stat.process)?)))
+        .filter_map(|stat| {
+            let pidfd = stat.process.pidfd(PidfdFlags::empty()).ok()??;
+            Some((stat.process, pidfd))
+        })
         .collect()
 }
 
@@ -322,13 +322,6 @@ fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
         .filter(|(pid, environ)| is_ours(**pid) && !is_other(environ))
         .map(|(pid, _)| *pid)
         .collect()
-}
-
-fn open(process: Process) -> Option<OwnedFd> {
-    let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
-    // The pid may have been reused between the scan and opening the pidfd.
-    let same = process.is_running();
-    same.then_some(pidfd)
 }
 
 fn signal(target: &Target, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {

@@ -30,7 +30,7 @@ impl Snapshot {
         }
     }
 
-    /// Restate the readable environments by pid. Each entry ends with a zero byte. Processes that
+    /// Returns the readable environments by pid. Each entry ends with a zero byte. Processes that
     /// are not dumpable are missing.
     pub(super) fn environs(&self) -> &BTreeMap<i32, Vec<u8>> {
         self.environs.get_or_init(|| {
@@ -83,7 +83,7 @@ fn settled_environ(
     }
 }
 
-/// Restate a scan of `/proc` that starts after this call. Concurrent callers share one scan, so
+/// Returns a scan of `/proc` that starts after this call. Concurrent callers share one scan, so
 /// that terminating many members needs as many scans as terminating one.
 pub(super) fn snapshot() -> Arc<Snapshot> {
     static SCANNER: Scanner<Snapshot> = Scanner::new();

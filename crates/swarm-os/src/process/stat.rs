@@ -2,8 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
@@ -127,22 +129,26 @@ impl Process {
         Duration::try_from_secs_f64(uptime).ok()?.checked_sub(began)
     }
 
+    /// Returns a pidfd of the process, or `None` if it is not running. The descriptor refers to the
+    /// process that is checked after it was opened, even if the pid is reused.
+    pub(super) fn pidfd(self, flags: PidfdFlags) -> io::Result<Option<OwnedFd>> {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Ok(None);
+        };
+        match pidfd_open(pid, flags) {
+            Err(Errno::SRCH) => Ok(None),
+            opened => Ok(Some(opened?).filter(|_| self.is_running())),
+        }
+    }
+
     /// Resolves when the process has exited. Does not poll.
     ///
     /// # Errors
     /// If pidfds are not supported or no descriptor is free.
     pub async fn ended(self) -> io::Result<()> {
-        let Some(pid) = Pid::from_raw(self.pid) else {
+        let Some(descriptor) = self.pidfd(PidfdFlags::NONBLOCK)? else {
             return Ok(());
         };
-        let descriptor = match pidfd_open(pid, PidfdFlags::NONBLOCK) {
-            Ok(descriptor) => descriptor,
-            Err(rustix::io::Errno::SRCH) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        if !self.is_running() {
-            return Ok(());
-        }
         #[expect(
             deprecated,
             reason = "the replacement is unsafe; its requirement is met, because the OwnedFd stays open"
@@ -156,20 +162,11 @@ impl Process {
     /// # Errors
     /// If the process belongs to another user, or pidfds are not supported.
     pub fn signal(self, signal: Signal) -> io::Result<bool> {
-        let Some(pid) = Pid::from_raw(self.pid) else {
+        let Some(descriptor) = self.pidfd(PidfdFlags::empty())? else {
             return Ok(false);
         };
-        let descriptor = match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(descriptor) => descriptor,
-            Err(rustix::io::Errno::SRCH) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        // The descriptor refers to the process that is checked now, even if its pid is reused.
-        if !self.is_running() {
-            return Ok(false);
-        }
         match pidfd_send_signal(&descriptor, signal) {
-            Err(rustix::io::Errno::SRCH) => Ok(false),
+            Err(Errno::SRCH) => Ok(false),
             sent => Ok(sent.map(|()| true)?),
         }
     }

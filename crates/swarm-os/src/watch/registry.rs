@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::backend::{Executor, Listener};
 #[cfg(test)]
 use super::inotify::FileEvent;
-use super::signal::{Signal, StopFlag};
+use super::signal::Signal;
 use super::subscribers::{NameFilter, Subscribers};
 
 /// Lock order: `kernel` before `subscribers`. The reader of events only takes `subscribers`.
@@ -23,7 +23,8 @@ use super::subscribers::{NameFilter, Subscribers};
 pub(crate) struct Watched {
     kernel: Mutex<Kernel>,
     subscribers: Arc<Subscribers>,
-    stop: Arc<StopFlag>,
+    /// Raised when the registry is dropped, for its sweeper.
+    stop: Arc<Signal>,
 }
 
 /// The listener, and the watched directory at each path.
@@ -66,7 +67,7 @@ impl Watched {
         }
     }
 
-    pub(crate) fn stop_flag(&self) -> Arc<StopFlag> {
+    pub(crate) fn stop(&self) -> Arc<Signal> {
         Arc::clone(&self.stop)
     }
 
@@ -124,7 +125,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.stop.set();
+        self.stop.raise();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Flags that threads and tasks wait on.
+//! A flag that threads and tasks wait on.
 
 use std::time::Duration;
 
@@ -34,27 +34,5 @@ impl Signal {
         self.for_thread
             .wait_while_for(&mut state, |is_raised| !*is_raised, timeout);
         std::mem::take(&mut *state)
-    }
-}
-
-/// Tells a thread to stop. Cannot be reset.
-#[derive(Debug, Default)]
-pub(crate) struct StopFlag {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl StopFlag {
-    pub(crate) fn set(&self) {
-        *self.is_set.lock() = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits until the flag is set or the timeout expires. Returns whether the flag is set.
-    pub(crate) fn wait(&self, timeout: Duration) -> bool {
-        let mut state = self.is_set.lock();
-        self.changed
-            .wait_while_for(&mut state, |is_set| !*is_set, timeout);
-        *state
     }
 }

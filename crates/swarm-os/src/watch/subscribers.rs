@@ -33,7 +33,6 @@ impl NameFilter {
     }
 }
 
-/// The subscribers by directory.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribers {
     by_directory: Mutex<HashMap<PathBuf, Vec<Subscriber>>>,

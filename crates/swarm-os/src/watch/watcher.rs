@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use super::backend::Executor;
 use super::registry::Watched;
-use super::signal::{Signal, StopFlag};
+use super::signal::Signal;
 use super::subscribers::NameFilter;
 
 /// Interval between sweeps, randomized so that processes do not sweep at the same time.
@@ -114,7 +114,7 @@ impl Drop for Subscription {
 /// The thread or task of the sweeps. Holds only a weak reference to the registry.
 struct Sweeper {
     watched: Weak<Watched>,
-    stop: Arc<StopFlag>,
+    stop: Arc<Signal>,
     gap: Range<Duration>,
 }
 
@@ -122,7 +122,7 @@ impl Sweeper {
     fn of(watched: &Arc<Watched>, gap: Range<Duration>) -> Self {
         Self {
             watched: Arc::downgrade(watched),
-            stop: watched.stop_flag(),
+            stop: watched.stop(),
             gap,
         }
     }

@@ -173,7 +173,7 @@ fn gaps_between_sweeps_differ_and_stay_in_range() {
     let watched = Arc::new(Watched::sweep_only());
     let sweeper = Sweeper {
         watched: Arc::downgrade(&watched),
-        stop: watched.stop_flag(),
+        stop: watched.stop(),
         gap: SWEEP_GAP,
     };
     let gaps: Vec<_> = (0..100).map(|_| sweeper.draw_gap()).collect();
@@ -264,13 +264,20 @@ fn threads_stop_with_the_last_subscription() {
     drop(first);
     replace(directory.path(), "1.json");
     assert!(second.changed_blocking(PATIENCE));
-    let stop = watcher.watched.stop_flag();
+    let weak = Arc::downgrade(&watcher.watched);
+    let stop = watcher.watched.stop();
     drop(watcher);
-    assert!(!stop.wait(Duration::ZERO), "a subscription keeps it alive");
+    assert!(weak.upgrade().is_some(), "a subscription keeps it alive");
     replace(directory.path(), "1.json");
     assert!(second.changed_blocking(PATIENCE));
     drop(second);
-    assert!(stop.wait(Duration::ZERO));
+    assert!(weak.upgrade().is_none());
+    // The thread of the sweeps has the other reference.
+    let began = std::time::Instant::now();
+    while Arc::strong_count(&stop) > 1 {
+        assert!(began.elapsed() < PATIENCE, "the thread still runs");
+        thread::yield_now();
+    }
 }
 
 /// Adds and removes watches while many events arrive.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::AgentDefinition;
+use crate::nearest::folded;
 
 /// The definitions of every source, strongest first; if several share a name, the first wins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,13 +49,6 @@ impl AgentCatalog {
 /// Returns whether two spellings name the same type, ignoring case and separators.
 pub fn same_agent_type(one: &str, other: &str) -> bool {
     folded(one) == folded(other)
-}
-
-fn folded(name: &str) -> String {
-    name.chars()
-        .filter(|c| !matches!(c, '-' | '_' | ' '))
-        .flat_map(char::to_lowercase)
-        .collect()
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{Color, PermissionMode};
+use swarm_protocol::{Color, PermissionMode, named_enum};
 
 use super::{HookSettings, McpUse};
 
 /// The definition of an agent type, from a file, a flag or the program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentDefinition {
     /// The type name, used by models.
@@ -67,33 +67,17 @@ impl AgentDefinition {
             name: name.into(),
             description: description.into(),
             prompt: prompt.into(),
-            tools: ToolAllowance::All,
-            disallowed_tools: Vec::new(),
-            model: None,
-            effort: None,
-            permission_mode: None,
-            max_turns: None,
-            skills: Vec::new(),
-            mcp_servers: Vec::new(),
-            hooks: HookSettings::default(),
-            memory: None,
-            background: false,
-            isolation: None,
-            omit_claude_md: false,
-            color: None,
-            initial_prompt: None,
-            required_mcp_servers: Vec::new(),
-            source: AgentSource::BuiltIn,
-            path: None,
+            ..Self::default()
         }
     }
 }
 
 /// The tools that a definition allows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolAllowance {
     /// All tools that the other filters allow.
+    #[default]
     All,
     /// Only these entries, as written: a name, `mcp__server`, `Agent(type, type)` or `Bash(git:*)`.
     /// An empty list allows none.
@@ -101,7 +85,9 @@ pub enum ToolAllowance {
 }
 
 /// The source of a definition, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentSource {
     /// Managed policy.
@@ -115,27 +101,28 @@ pub enum AgentSource {
     /// A plugin.
     Plugin,
     /// Built in.
+    #[default]
     BuiltIn,
 }
 
-/// Where an agent stores its memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryScope {
-    /// Below the config directory.
-    User,
-    /// In the repository.
-    Project,
-    /// In the repository, not committed.
-    Local,
+named_enum! {
+    /// Where an agent stores its memory.
+    pub enum MemoryScope {
+        /// Below the config directory.
+        User = "user",
+        /// In the repository.
+        Project = "project",
+        /// In the repository, not committed.
+        Local = "local",
+    }
 }
 
-/// How an agent's files are isolated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// In a separate git worktree.
-    Worktree,
-    /// On a node of the team's hub.
-    Remote,
+named_enum! {
+    /// How an agent's files are isolated.
+    pub enum Isolation {
+        /// In a separate git worktree.
+        Worktree = "worktree",
+        /// On a node of the team's hub.
+        Remote = "remote",
+    }
 }

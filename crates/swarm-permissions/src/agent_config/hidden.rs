@@ -1,5 +1,6 @@
 //! Definitions that are not offered to models.
 
+use crate::pool::mcp_name;
 use crate::rule::Content;
 use crate::{AgentDefinition, McpSettings, McpUse, RuleSet, same_agent_type};
 
@@ -79,11 +80,7 @@ pub fn servers_without_tools<'d, 't>(
 
 /// Normalizes a server's name to its form in tool names, in lower case.
 fn folded(name: &str) -> String {
-    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name = name.to_lowercase();
-    name.chars()
-        .map(|c| if kept(c) { c } else { '_' })
-        .collect()
+    mcp_name(&name.to_lowercase())
 }
 
 #[cfg(test)]

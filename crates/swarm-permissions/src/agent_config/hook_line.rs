@@ -2,17 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Programs that run the script which is their first argument.
-const INTERPRETERS: [&str; 24] = [
+use crate::shell::SHELLS;
+
+/// Programs besides [`SHELLS`] that run the script which is their first argument.
+const INTERPRETERS: [&str; 17] = [
     ".",
     "source",
-    "sh",
-    "bash",
-    "dash",
-    "ash",
-    "ksh",
-    "zsh",
-    "fish",
     "csh",
     "tcsh",
     "pwsh",
@@ -120,7 +115,7 @@ impl ProjectPaths {
             (words.iter().enumerate()).any(|(at, word)| {
                 self.may_contain(word)
                     || is_one_of(&RUNNERS, word)
-                    || is_one_of(&INTERPRETERS, word)
+                    || (is_one_of(&SHELLS, word) || is_one_of(&INTERPRETERS, word))
                         && (words.get(at + 1)).is_none_or(|script| !is_anchored(script))
             })
         })

@@ -18,7 +18,6 @@ pub(super) fn matches(matcher: &str, subject: &str) -> bool {
     Regex::new(matcher).is_ok_and(|expression| names.any(|name| expression.is_match(name)))
 }
 
-/// Returns the error of an invalid matcher.
 pub(super) fn matcher_error(matcher: &str) -> Option<String> {
     if is_plain(matcher) || matcher == "*" {
         return None;

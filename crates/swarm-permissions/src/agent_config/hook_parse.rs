@@ -20,7 +20,7 @@ impl HookSettings {
             _ => return (read, vec!["`hooks` must be an object".to_owned()]),
         };
         for (name, groups) in events {
-            let Some(event) = HookEvent::parse(name) else {
+            let Some(event) = HookEvent::named(name) else {
                 let names = HookEvent::ALL.map(HookEvent::name);
                 let meant = nearest(name, names)
                     .map(|meant| format!("; did you mean `{meant}`?"))
@@ -36,8 +36,8 @@ impl HookSettings {
                 continue;
             };
             for one in groups {
-                remarks.extend(typo_warnings(one, &["matcher", "hooks"], name));
-                match group(one, name, origin, &mut remarks) {
+                remarks.extend(typo_warnings(one, &["matcher", "hooks"], event));
+                match group(one, event, origin, &mut remarks) {
                     Ok(group) if group.hooks.is_empty() => {}
                     Ok(group) => read.events.entry(event).or_default().push(group),
                     Err(remark) => remarks.push(remark),
@@ -82,7 +82,7 @@ const PROMPT_EVENTS: [HookEvent; 11] = [
 
 /// Returns warnings about misspelled fields, which would change when a hook runs. Fields of other
 /// Claude Code versions are ignored.
-fn typo_warnings(object: &Value, known: &[&str], event: &str) -> Vec<String> {
+fn typo_warnings(object: &Value, known: &[&str], event: HookEvent) -> Vec<String> {
     let fields = object.as_object().into_iter().flat_map(|it| it.keys());
     let meant = |field: &String| {
         let is_known = known.contains(&field.as_str());
@@ -97,7 +97,7 @@ fn typo_warnings(object: &Value, known: &[&str], event: &str) -> Vec<String> {
 
 fn group(
     group: &Value,
-    event: &str,
+    event: HookEvent,
     origin: &str,
     remarks: &mut Vec<String>,
 ) -> Result<HookGroup, String> {
@@ -118,7 +118,7 @@ fn group(
         ));
     }
     let names_nothing = matcher.as_deref().is_none_or(|it| matches!(it, "" | "*"));
-    if event == HookEvent::FileChanged.name() && names_nothing {
+    if event == HookEvent::FileChanged && names_nothing {
         return Err(format!(
             "a group of `hooks.{event}` needs a `matcher` with file names separated by `|`"
         ));
@@ -145,7 +145,7 @@ fn group(
     })
 }
 
-fn command(hook: &Value, event: &str) -> Result<HookCommand, String> {
+fn command(hook: &Value, event: HookEvent) -> Result<HookCommand, String> {
     Ok(HookCommand {
         action: action(hook, event)?,
         timeout: timeout(&hook["timeout"], event)?,
@@ -154,7 +154,7 @@ fn command(hook: &Value, event: &str) -> Result<HookCommand, String> {
     })
 }
 
-fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
+fn action(hook: &Value, event: HookEvent) -> Result<HookAction, String> {
     let text = |field: &str| {
         let text = hook[field].as_str().map(str::trim).unwrap_or_default();
         match text {
@@ -173,7 +173,7 @@ fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
             allowed_env_vars: list(&hook["allowedEnvVars"], "allowedEnvVars", event)?,
         }),
         Some("prompt") => {
-            if HookEvent::parse(event).is_none_or(|event| !PROMPT_EVENTS.contains(&event)) {
+            if !PROMPT_EVENTS.contains(&event) {
                 return Err(format!(
                     "a hook of `hooks.{event}` has the type `prompt`, which this event does not support"
                 ));
@@ -191,7 +191,7 @@ fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
     }
 }
 
-fn checked_url(url: String, event: &str) -> Result<String, String> {
+fn checked_url(url: String, event: HookEvent) -> Result<String, String> {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     match scheme.map(str::to_ascii_lowercase).as_deref() {
         Some("http" | "https") => Ok(url),
@@ -205,7 +205,7 @@ fn checked_url(url: String, event: &str) -> Result<String, String> {
 fn list<T: Default + DeserializeOwned>(
     value: &Value,
     field: &str,
-    event: &str,
+    event: HookEvent,
 ) -> Result<T, String> {
     if value.is_null() {
         return Ok(T::default());
@@ -216,26 +216,25 @@ fn list<T: Default + DeserializeOwned>(
 
 /// Parses `onFailure`, a field of newer Claude Code versions. The end of a turn or task is blocked
 /// only by a hook's decision.
-fn failure_blocks(value: &Value, event: &str) -> Result<bool, String> {
+fn failure_blocks(value: &Value, event: HookEvent) -> Result<bool, String> {
     const NEVER: [HookEvent; 4] = [
         HookEvent::Stop,
         HookEvent::SubagentStop,
         HookEvent::TaskCompleted,
         HookEvent::TeammateIdle,
     ];
-    let wrong = || format!("`onFailure` of `hooks.{event}` must be `continue` or `block`");
     match value {
         Value::Null => Ok(false),
         Value::String(word) if word == "continue" => Ok(false),
-        Value::String(word) if word == "block" => {
-            Ok(HookEvent::parse(event).is_none_or(|event| !NEVER.contains(&event)))
-        }
-        _ => Err(wrong()),
+        Value::String(word) if word == "block" => Ok(!NEVER.contains(&event)),
+        _ => Err(format!(
+            "`onFailure` of `hooks.{event}` must be `continue` or `block`"
+        )),
     }
 }
 
 /// Parses a timeout in seconds, rounded up.
-fn timeout(value: &Value, event: &str) -> Result<Option<u64>, String> {
+fn timeout(value: &Value, event: HookEvent) -> Result<Option<u64>, String> {
     if value.is_null() {
         return Ok(None);
     }

@@ -3,7 +3,6 @@
 //! configuration.
 
 mod catalog;
-mod compaction;
 mod config;
 mod definition;
 mod hidden;
@@ -12,21 +11,16 @@ mod hook_line;
 mod hook_matcher;
 mod hook_parse;
 mod hooks;
-mod limits;
 mod mcp;
 mod mcp_entry;
 mod model_names;
-mod requests;
 
 pub use catalog::{AgentCatalog, same_agent_type};
-pub use compaction::CompactionSettings;
-pub use config::AgentConfig;
+pub use config::{AgentConfig, AgentLimits, CompactionSettings, RequestSettings};
 pub use definition::{AgentDefinition, AgentSource, Isolation, MemoryScope, ToolAllowance};
 pub use hidden::{denied_type, hidden_type, missing_servers, servers_without_tools};
 pub use hook_event::HookEvent;
 pub use hook_line::ProjectPaths;
 pub use hooks::{HookAction, HookCommand, HookGroup, HookSettings};
-pub use limits::AgentLimits;
 pub use mcp::{McpBounds, McpServer, McpServerConfig, McpSettings, McpToolSpec, McpUse};
 pub use model_names::ModelNames;
-pub use requests::RequestSettings;

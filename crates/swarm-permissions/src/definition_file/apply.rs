@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode};
 
-use super::notes::{Effect, Notes, ValueError};
+use super::problem::{Effect, Notes, ValueError};
 use super::servers::servers;
 use super::values::{choice, count, disallowed_tools, is_true, shown, text, tools, words};
 use crate::nearest;
@@ -42,7 +42,6 @@ const UNSUPPORTED: [&str; 4] = [
     "observerMessage",
 ];
 
-/// A problem with a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FieldProblem {
     pub(super) field: String,
@@ -171,17 +170,20 @@ fn set(
         "tools" | "allowed-tools" => definition.tools = tools(value, notes),
         "disallowedTools" => definition.disallowed_tools = disallowed_tools(value, notes),
         "model" => definition.model = notes.value(text(value)),
-        "effort" => definition.effort = notes.value(effort(value)),
+        "effort" => {
+            let effort = notes.value(choice(value, &Effort::NAMES));
+            definition.effort = effort.map(|effort| effort.name().to_owned());
+        }
         "permissionMode" => definition.permission_mode = mode(value, notes),
         "maxTurns" => definition.max_turns = notes.value(count(value)),
         "skills" => definition.skills = notes.value(words(value)).unwrap_or_default(),
         "mcpServers" => definition.mcp_servers = servers(value, notes),
         "hooks" => definition.hooks = hooks(value, origin, notes),
-        "memory" => definition.memory = notes.value(choice(value, &MEMORIES)),
+        "memory" => definition.memory = notes.value(choice(value, &MemoryScope::NAMES)),
         "background" => definition.background = is_true(value),
         "omitClaudeMd" => definition.omit_claude_md = is_true(value),
         "isolation" => definition.isolation = Some(isolation(value, notes)),
-        "color" => definition.color = notes.value(color(value)),
+        "color" => definition.color = notes.value(choice(value, &Color::NAMES)),
         "initialPrompt" => definition.initial_prompt = notes.value(text(value)),
         "requiredMcpServers" => {
             definition.required_mcp_servers = notes.value(words(value)).unwrap_or_default();
@@ -189,14 +191,6 @@ fn set(
         _ => {}
     }
 }
-
-const MEMORIES: [(&str, MemoryScope); 3] = [
-    ("user", MemoryScope::User),
-    ("project", MemoryScope::Project),
-    ("local", MemoryScope::Local),
-];
-
-const ISOLATIONS: [(&str, Isolation); 1] = [("worktree", Isolation::Worktree)];
 
 /// Names become directory names, so path separators and `..` are not allowed.
 fn name(value: &Value) -> Result<String, ValueError> {
@@ -223,10 +217,9 @@ fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
         Some("bubble") => return None,
         _ => {}
     }
-    let modes = PermissionMode::ALL.iter().map(|mode| (mode.name(), *mode));
     // Claude Code's other name for the default mode.
-    let modes: Vec<_> = modes.chain([("manual", PermissionMode::Default)]).collect();
-    match choice(value, &modes) {
+    let manual = [("manual", PermissionMode::Default)];
+    match choice(value, &[&PermissionMode::NAMES[..], &manual].concat()) {
         Ok(mode) => Some(mode),
         Err(wrong) => {
             notes.instead(wrong, "the parent's mode applies");
@@ -237,23 +230,10 @@ fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
 
 /// Parses the isolation; an unknown value is treated as `worktree`.
 fn isolation(value: &Value, notes: &mut Notes) -> Isolation {
-    choice(value, &ISOLATIONS).unwrap_or_else(|wrong| {
+    choice(value, &Isolation::NAMES).unwrap_or_else(|wrong| {
         notes.instead(wrong, "it gets a worktree");
         Isolation::Worktree
     })
-}
-
-fn color(value: &Value) -> Result<Color, ValueError> {
-    let colors: Vec<_> = Color::ALL
-        .iter()
-        .map(|color| (color.name(), *color))
-        .collect();
-    choice(value, &colors)
-}
-
-fn effort(value: &Value) -> Result<String, ValueError> {
-    let words = Effort::ALL.map(|effort| (effort.name(), effort));
-    choice(value, &words).map(|effort| effort.name().to_owned())
 }
 
 /// Parses hooks in the format of `settings.json`.

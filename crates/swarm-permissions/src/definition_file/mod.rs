@@ -5,7 +5,6 @@ mod apply;
 mod frontmatter;
 mod json;
 mod loose;
-mod notes;
 mod problem;
 mod read;
 mod servers;

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::apply::{FIELDS, definition};
-use super::frontmatter::{LINES_BEFORE, split, unclosed};
-use super::notes::Effect;
-use super::problem::DefinitionProblem;
+use super::frontmatter::{LINES_BEFORE, split_frontmatter, unclosed};
+use super::problem::{DefinitionProblem, Effect};
 use super::yaml::YamlError;
 use super::{loose, yaml};
 use crate::AgentDefinition;
@@ -34,7 +33,7 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         agent: None,
     };
     let mut read = ReadDefinition::default();
-    let Some(parts) = split(text) else {
+    let Some((yaml, body)) = split_frontmatter(text) else {
         // Fields are in the first lines; further down `name:` may be ordinary text.
         let has_name = |yaml: &String| {
             let head = yaml.split("\n\n").next().unwrap_or_default();
@@ -47,7 +46,7 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         }));
         return read;
     };
-    let fields = match fields(&parts.yaml) {
+    let fields = match fields(&yaml) {
         Ok((fields, remarks)) => {
             let remarks = remarks.into_iter();
             read.problems
@@ -56,7 +55,7 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         }
         Err(error) => {
             // Without a name this may be the frontmatter of any other kind of page.
-            if loose::line_of(&parts.yaml, "name").is_some() {
+            if loose::line_of(&yaml, "name").is_some() {
                 let what = format!("invalid YAML in the frontmatter: {}", error.why);
                 read.problems.push(problem(error.line, what, true));
             }
@@ -67,14 +66,14 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         return ReadDefinition {
             definition: None,
             problems: nameless(&fields)
-                .map(|(field, what)| problem(loose::line_of(&parts.yaml, field), what, true))
+                .map(|(field, what)| problem(loose::line_of(&yaml, field), what, true))
                 .into_iter()
                 .collect(),
         };
     }
-    let (definition, problems) = definition(&fields, &parts.body, origin);
+    let (definition, problems) = definition(&fields, &body, origin);
     read.problems.extend(problems.into_iter().map(|found| {
-        let line = loose::line_of(&parts.yaml, &found.field);
+        let line = loose::line_of(&yaml, &found.field);
         let what = match found.effect {
             Effect::Instead(instead) => format!("{}; {instead}", found.what),
             Effect::Refused | Effect::None => found.what,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::notes::Notes;
+use super::problem::Notes;
 use super::values::text;
 use crate::{McpServerConfig, McpUse};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::notes::{Notes, ValueError};
+use super::problem::{Notes, ValueError};
 use crate::pool::split;
 use crate::{ToolAllowance, ToolSelector};
 

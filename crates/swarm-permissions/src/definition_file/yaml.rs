@@ -14,7 +14,6 @@ const DEPTH: usize = 32;
 /// Maximum number of aliases in a file.
 const ALIASES: usize = 100;
 
-/// A YAML parse error.
 #[derive(Debug)]
 pub(super) struct YamlError {
     /// Line, counted from 1.
@@ -23,7 +22,6 @@ pub(super) struct YamlError {
     pub(super) why: String,
 }
 
-/// Parses a mapping.
 pub(super) fn mapping(text: &str) -> Result<Map<String, Value>, YamlError> {
     // The parser does not accept an empty document as a mapping.
     if text.lines().all(|line| {
@@ -33,28 +31,20 @@ pub(super) fn mapping(text: &str) -> Result<Map<String, Value>, YamlError> {
         return Ok(Map::new());
     }
     let mut mapping: Map<String, Value> = read(text)?;
-    for (key, text) in texts(text) {
-        mapping.insert(key.to_owned(), text.into());
-    }
-    Ok(mapping)
-}
-
-/// Returns the strings of a mapping as written, so that a name such as `007` or `no` remains a
-/// string.
-fn texts(text: &str) -> impl Iterator<Item = (&'static str, String)> {
     // If one of them is a list, for example, the mapping contains it and it is rejected later.
     let texts: Texts = read(text).unwrap_or_default();
-    let texts = [
+    for (key, text) in [
         ("name", texts.name),
         ("description", texts.description),
         ("model", texts.model),
         ("initialPrompt", texts.initial_prompt),
-    ];
-    texts
-        .into_iter()
-        .filter_map(|(key, text)| text.map(|text| (key, text)))
+    ] {
+        mapping.extend(text.map(|text| (key.to_owned(), Value::from(text))));
+    }
+    Ok(mapping)
 }
 
+/// Strings as written, so that a name such as `007` or `no` remains a string.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Texts {

@@ -1,6 +1,5 @@
 //! Parsing of the options of a git command.
 
-/// A given option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParsedOption<'a> {
     Short(char, Option<&'a str>),

@@ -5,6 +5,7 @@ use std::path::Path;
 use ignore::gitignore::GitignoreBuilder;
 
 use crate::definition_file::split_frontmatter;
+use crate::split::split_outside;
 
 /// The parsed parts of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +33,9 @@ impl RuleFile {
             .find_map(|line| line.strip_prefix("paths:"))
             .unwrap_or_default();
         let items = lines.map_while(|line| line.trim_start().strip_prefix('-'));
-        let paths = separated(first.trim().trim_start_matches('[').trim_end_matches(']'))
-            .into_iter()
-            .chain(items.map(str::to_owned))
+        let first = first.trim().trim_start_matches('[').trim_end_matches(']');
+        let paths = split_outside(['{', '}'], first, |c| c == ',')
+            .chain(items)
             .map(|item| item.trim().trim_matches(['"', '\'']).to_owned())
             .filter(|item| !item.is_empty())
             .collect();
@@ -56,27 +57,6 @@ impl RuleFile {
                     .is_ignore()
             })
     }
-}
-
-/// Splits a text at commas outside of braces.
-fn separated(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut depth = 0_u32;
-    for c in text.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(part) = parts.last_mut() {
-            part.push(c);
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Restrictions of single calls in a definition.
 
 use super::ToolSelector;
+use super::ceiling::selectors;
 use crate::{AgentDefinition, Behavior, CallLimit, Rule, RuleSet, ToolAllowance};
 
 impl AgentDefinition {
@@ -17,12 +18,8 @@ impl AgentDefinition {
             return rules;
         };
         let is_whole = |tool: &str| {
-            entries
-                .iter()
-                .any(|entry| match ToolSelector::parse(entry) {
-                    Ok(ToolSelector::Calls(_)) | Err(_) => false,
-                    Ok(selector) => selector.names(tool),
-                })
+            let mut selectors = selectors(entries);
+            selectors.any(|one| !matches!(one, ToolSelector::Calls(_)) && one.names(tool))
         };
         for rule in calls(entries) {
             let tool = rule.tool();
@@ -43,10 +40,8 @@ impl AgentDefinition {
 }
 
 fn calls(entries: &[String]) -> impl Iterator<Item = Rule> {
-    entries
-        .iter()
-        .filter_map(|entry| match ToolSelector::parse(entry) {
-            Ok(ToolSelector::Calls(rule)) => Some(rule),
-            _ => None,
-        })
+    selectors(entries).filter_map(|selector| match selector {
+        ToolSelector::Calls(rule) => Some(rule),
+        _ => None,
+    })
 }

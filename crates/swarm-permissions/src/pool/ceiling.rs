@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ToolSelector;
+use super::names::mcp_name;
 use super::tables::MEMORY;
 use crate::{AgentDefinition, McpUse, ToolAllowance};
 
@@ -14,7 +15,6 @@ pub struct ToolCeiling {
     above: Vec<DefinitionLimits>,
 }
 
-/// The restrictions of one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DefinitionLimits {
@@ -37,31 +37,25 @@ impl ToolCeiling {
 
     /// Returns why a tool is not allowed; `None` if it is allowed.
     pub fn denial(&self, tool: &str) -> Option<String> {
-        self.above.iter().find_map(|one| {
-            let denied = one.denies(tool);
-            (denied || !one.allows(tool))
-                .then(|| format!("the parent agent `{}` does not have the tool", one.agent))
-        })
+        let lacks = |one: &&DefinitionLimits| one.denies(tool) || !one.allows(tool);
+        let agent = &self.above.iter().find(lacks)?.agent;
+        Some(format!("the parent agent `{agent}` does not have the tool"))
     }
 
     /// Returns why an agent type is not allowed; `None` if it is allowed.
     pub fn type_denial(&self, agent_type: &str) -> Option<String> {
-        self.above.iter().find_map(|one| {
-            let denied_tool = !one.allows_type(agent_type);
-            denied_tool.then(|| {
-                format!(
-                    "the definition `{}` does not allow it to start `{agent_type}`",
-                    one.agent
-                )
-            })
-        })
+        let denies = |one: &&DefinitionLimits| !one.allows_type(agent_type);
+        let agent = &self.above.iter().find(denies)?.agent;
+        Some(format!(
+            "the definition `{agent}` does not allow it to start `{agent_type}`"
+        ))
     }
 }
 
 impl DefinitionLimits {
     pub(super) fn of(definition: &AgentDefinition) -> Self {
         let servers = definition.mcp_servers.iter().map(|server| match server {
-            McpUse::Shared(name) | McpUse::Own(name, _) => mcp_tools(name),
+            McpUse::Shared(name) | McpUse::Own(name, _) => format!("mcp__{}__", mcp_name(name)),
         });
         Self {
             agent: definition.name.clone(),
@@ -90,19 +84,14 @@ impl DefinitionLimits {
     }
 
     fn allows_type(&self, agent_type: &str) -> bool {
-        let lists = |entries: &[String]| -> Vec<Vec<String>> {
-            let types = selectors(entries).filter_map(|selector| match selector {
-                ToolSelector::AgentTypes(types) => Some(types),
-                _ => None,
-            });
-            types.collect()
+        let is_it = |one: &String| crate::same_agent_type(one, agent_type);
+        let lists = |entries: &[String]| {
+            selectors(entries).any(|selector| match selector {
+                ToolSelector::AgentTypes(types) => types.iter().any(is_it),
+                _ => false,
+            })
         };
-        let speaks = |types: &Vec<String>| {
-            types
-                .iter()
-                .any(|one| crate::same_agent_type(one, agent_type))
-        };
-        if lists(&self.disallowed).iter().any(speaks) {
+        if lists(&self.disallowed) {
             return false;
         }
         let ToolAllowance::Only(entries) = &self.tools else {
@@ -110,7 +99,7 @@ impl DefinitionLimits {
         };
         let whole =
             selectors(entries).any(|selector| selector == ToolSelector::Tool("Agent".to_owned()));
-        whole || lists(entries).iter().any(speaks)
+        whole || lists(entries)
     }
 }
 
@@ -133,18 +122,9 @@ pub(super) fn denied_by<'a>(entries: &'a [String], tool: &str) -> Option<&'a Str
         })
 }
 
-fn selectors(entries: &[String]) -> impl Iterator<Item = ToolSelector> {
+/// Returns what the valid entries select.
+pub(super) fn selectors(entries: &[String]) -> impl Iterator<Item = ToolSelector> {
     entries
         .iter()
         .filter_map(|entry| ToolSelector::parse(entry).ok())
-}
-
-/// Returns the common prefix of a server's tool names.
-fn mcp_tools(server: &str) -> String {
-    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let plain: String = server
-        .chars()
-        .map(|c| if kept(c) { c } else { '_' })
-        .collect();
-    format!("mcp__{plain}__")
 }

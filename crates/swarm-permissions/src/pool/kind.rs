@@ -1,54 +1,29 @@
 //! The kinds of agents and the filter layers of each.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use swarm_protocol::named_enum;
 
-/// The role of an agent relative to the agent or person that started it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgentKind {
-    /// The lead of a team.
-    Lead,
-    /// A lead that only delegates work.
-    Coordinator,
-    /// A teammate in its own process.
-    TeammateProcess,
-    /// A teammate in its lead's process.
-    TeammateInProcess,
-    /// A sub-agent whose caller waits for it.
-    SubAgent,
-    /// A sub-agent that runs while its caller continues.
-    Background,
-    /// A sub-agent that continues its caller's conversation.
-    Fork,
+named_enum! {
+    /// The role of an agent relative to the agent or person that started it.
+    pub enum AgentKind {
+        /// The lead of a team.
+        Lead = "lead",
+        /// A lead that only delegates work.
+        Coordinator = "coordinator",
+        /// A teammate in its own process.
+        TeammateProcess = "teammate",
+        /// A teammate in its lead's process.
+        TeammateInProcess = "in-process teammate",
+        /// A sub-agent whose caller waits for it.
+        SubAgent = "sub-agent",
+        /// A sub-agent that runs while its caller continues.
+        Background = "background agent",
+        /// A sub-agent that continues its caller's conversation.
+        Fork = "fork",
+    }
 }
 
 impl AgentKind {
-    /// All kinds.
-    pub const ALL: [AgentKind; 7] = [
-        AgentKind::Lead,
-        AgentKind::Coordinator,
-        AgentKind::TeammateProcess,
-        AgentKind::TeammateInProcess,
-        AgentKind::SubAgent,
-        AgentKind::Background,
-        AgentKind::Fork,
-    ];
-
-    /// Returns the name for display.
-    pub fn name(self) -> &'static str {
-        match self {
-            AgentKind::Lead => "lead",
-            AgentKind::Coordinator => "coordinator",
-            AgentKind::TeammateProcess => "teammate",
-            AgentKind::TeammateInProcess => "in-process teammate",
-            AgentKind::SubAgent => "sub-agent",
-            AgentKind::Background => "background agent",
-            AgentKind::Fork => "fork",
-        }
-    }
-
     /// Returns whether the agent is a team member other than the lead.
     pub fn is_teammate(self) -> bool {
         matches!(self, Self::TeammateProcess | Self::TeammateInProcess)
@@ -106,17 +81,6 @@ pub enum FilterLayer {
 }
 
 impl FilterLayer {
-    /// All layers, in order.
-    pub const ALL: [FilterLayer; 7] = [
-        FilterLayer::AllAgents,
-        FilterLayer::CustomAgents,
-        FilterLayer::Background,
-        FilterLayer::DefinitionDeny,
-        FilterLayer::DefinitionAllow,
-        FilterLayer::ParentCeiling,
-        FilterLayer::Coordinator,
-    ];
-
     /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
@@ -128,11 +92,5 @@ impl FilterLayer {
             FilterLayer::ParentCeiling => "parent's ceiling",
             FilterLayer::Coordinator => "coordinator",
         }
-    }
-}
-
-impl fmt::Display for FilterLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

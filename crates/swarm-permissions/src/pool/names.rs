@@ -34,6 +34,12 @@ pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
     std::iter::once(present).chain(former.map(|(former, _)| *former))
 }
 
+/// Returns the name of an MCP server as it is written in the names of its tools.
+pub(crate) fn mcp_name(server: &str) -> String {
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
+    server.replace(is_other, "_")
+}
+
 /// Returns whether an MCP rule matches a tool: `mcp__server` and `mcp__server__*` match every tool
 /// of a server, `mcp__*` every MCP tool.
 pub(crate) fn names_mcp(rule: &str, tool: &str) -> bool {

@@ -3,12 +3,9 @@
 use serde::Serialize;
 use swarm_protocol::PermissionMode;
 
-use super::tables::{
-    ALL_AGENTS, BACKGROUND, COORDINATOR, CUSTOM_AGENTS, DeniedTool, TEAMMATE_EXTRA,
-    TEAMMATE_REQUIRED,
-};
+use super::tables::{ALL_AGENTS, BACKGROUND, COORDINATOR, TEAMMATE_EXTRA, TEAMMATE_REQUIRED};
 use super::{AgentKind, FilterLayer, ToolCeiling, ToolSelector, ceiling};
-use crate::{AgentDefinition, AgentSource, ToolAllowance};
+use crate::{AgentDefinition, ToolAllowance};
 
 /// The agent whose tools are selected.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +16,7 @@ pub struct PoolRequest<'a> {
     pub levels_left: u32,
     /// Its effective permission mode.
     pub mode: PermissionMode,
-    /// Its definition; `None` restricts nothing and counts as built in.
+    /// Its definition; `None` restricts nothing.
     pub definition: Option<&'a AgentDefinition>,
     /// The restrictions of its parent agents.
     pub above: &'a ToolCeiling,
@@ -85,19 +82,24 @@ pub fn tool_pool<'n>(
 /// Returns why a layer removes a tool; `None` if it does not.
 fn removal(request: &PoolRequest<'_>, layer: FilterLayer, tool: &str) -> Option<String> {
     let is_mcp = tool.starts_with("mcp__");
+    let is_required = request.kind.is_teammate() && TEAMMATE_REQUIRED.contains(&tool);
     let leaves_plan = tool == "ExitPlanMode" && request.mode == PermissionMode::Plan;
     match layer {
         FilterLayer::Coordinator => {
             (!COORDINATOR.contains(&tool)).then(|| "a coordinator only delegates work".to_owned())
         }
-        FilterLayer::AllAgents => (!is_mcp)
-            .then(|| denied_tool(request, ALL_AGENTS, tool))
-            .flatten(),
-        FilterLayer::CustomAgents if is_mcp || is_built_in(request) => None,
-        FilterLayer::CustomAgents => denied_tool(request, CUSTOM_AGENTS, tool),
+        FilterLayer::AllAgents if is_mcp => None,
+        FilterLayer::AllAgents => {
+            let (_, exception, why) = ALL_AGENTS.iter().find(|(name, ..)| *name == tool)?;
+            let holds = exception.holds(request.kind, request.levels_left, request.mode);
+            (!holds).then(|| (*why).to_owned())
+        }
+        // Its table equals that of all agents, which has removed them.
+        FilterLayer::CustomAgents => None,
         FilterLayer::Background => {
-            let teammate = request.kind.is_teammate() && TEAMMATE_EXTRA.contains(&tool);
-            let kept = is_mcp || leaves_plan || teammate || BACKGROUND.contains(&tool);
+            let extra = request.kind.is_teammate() && TEAMMATE_EXTRA.contains(&tool);
+            let kept = is_mcp || leaves_plan || is_required || extra;
+            let kept = kept || BACKGROUND.contains(&tool);
             (!kept).then(|| format!("not available to a {}", request.kind.name()))
         }
         FilterLayer::DefinitionDeny => {
@@ -105,8 +107,7 @@ fn removal(request: &PoolRequest<'_>, layer: FilterLayer, tool: &str) -> Option<
             ceiling::denied_by(denied, tool).map(|entry| format!("`{entry}` is disallowed"))
         }
         FilterLayer::DefinitionAllow => {
-            let member = request.kind.is_teammate() && TEAMMATE_REQUIRED.contains(&tool);
-            let kept = leaves_plan || member || ceiling::allows(request.definition?, tool);
+            let kept = leaves_plan || is_required || ceiling::allows(request.definition?, tool);
             (!kept).then(|| "`tools` does not list it".to_owned())
         }
         FilterLayer::ParentCeiling if leaves_plan => None,
@@ -114,42 +115,14 @@ fn removal(request: &PoolRequest<'_>, layer: FilterLayer, tool: &str) -> Option<
     }
 }
 
-fn denied_tool(request: &PoolRequest<'_>, table: &[DeniedTool], tool: &str) -> Option<String> {
-    table
-        .iter()
-        .find(|row| row.tool == tool)
-        .filter(|row| {
-            !row.exception
-                .holds(request.kind, request.levels_left, request.mode)
-        })
-        .map(|row| row.why.to_owned())
-}
-
-fn is_built_in(request: &PoolRequest<'_>) -> bool {
-    request
-        .definition
-        .is_none_or(|definition| definition.source == AgentSource::BuiltIn)
-}
-
 fn missing(request: &PoolRequest<'_>, names: &[&str]) -> Vec<String> {
-    let filters = request
-        .kind
-        .layers()
-        .contains(&FilterLayer::DefinitionAllow);
-    let tools = request
-        .definition
-        .filter(|_| filters)
-        .map(|definition| &definition.tools);
-    let Some(ToolAllowance::Only(entries)) = tools else {
+    let layers = request.kind.layers();
+    let filters = layers.contains(&FilterLayer::DefinitionAllow);
+    let definition = request.definition.filter(|_| filters);
+    let Some(ToolAllowance::Only(entries)) = definition.map(|definition| &definition.tools) else {
         return Vec::new();
     };
-    let speaks = |entry: &String| {
-        ToolSelector::parse(entry)
-            .is_ok_and(|selector| names.iter().any(|name| selector.names(name)))
-    };
-    entries
-        .iter()
-        .filter(|entry| !speaks(entry))
-        .cloned()
-        .collect()
+    let speaks = |selector: ToolSelector| names.iter().any(|name| selector.names(name));
+    let is_missing = |entry: &&String| !ToolSelector::parse(entry).is_ok_and(speaks);
+    entries.iter().filter(is_missing).cloned().collect()
 }

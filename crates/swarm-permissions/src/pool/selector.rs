@@ -3,6 +3,8 @@
 use super::known_tools;
 use super::names::{FORMER_NAMES, OTHER_NAMES, names_mcp};
 use crate::Rule;
+use crate::rule::tool_and_content;
+use crate::split::split_outside;
 
 /// The tools selected by one entry of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,14 +39,9 @@ impl ToolSelector {
             entry: entry.to_owned(),
             why,
         };
-        let trimmed = entry.trim();
-        let (name, content) = match trimmed.split_once('(') {
-            None => (trimmed, None),
-            Some((name, rest)) => match rest.strip_suffix(')') {
-                Some(content) => (name.trim(), Some(content.trim())),
-                None => return Err(error("missing `)`".into())),
-            },
-        };
+        let (name, content) =
+            tool_and_content(entry.trim()).ok_or_else(|| error("missing `)`".into()))?;
+        let (name, content) = (name.trim(), content.map(str::trim));
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let is_mcp = name.starts_with("mcp__");
         let bare = name.strip_suffix('*').filter(|_| is_mcp).unwrap_or(name);
@@ -97,20 +94,8 @@ fn present_name(name: &str) -> String {
 
 /// Splits a list at commas outside of parentheses.
 pub(crate) fn split(list: &str) -> impl Iterator<Item = String> {
-    let mut depth = 0_u32;
-    let parts: Vec<String> = list
-        .split(|c: char| {
-            match c {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            c == ',' && depth == 0
-        })
-        .map(|part| part.trim().to_owned())
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.into_iter()
+    let parts = split_outside(['(', ')'], list, |c| c == ',').map(str::trim);
+    parts.filter(|part| !part.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

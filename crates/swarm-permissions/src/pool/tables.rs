@@ -44,14 +44,6 @@ pub fn known_tools() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().copied()
 }
 
-/// A tool that a layer removes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DeniedTool {
-    pub(super) tool: &'static str,
-    pub(super) exception: Exception,
-    pub(super) why: &'static str,
-}
-
 /// The exceptions for a removed tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Exception {
@@ -77,14 +69,6 @@ impl Exception {
     }
 }
 
-const fn denied_tool(tool: &'static str, exception: Exception, why: &'static str) -> DeniedTool {
-    DeniedTool {
-        tool,
-        exception,
-        why,
-    }
-}
-
 const NO_MEMBER: &str = "a sub-agent is not a member of the team";
 
 /// The tools that act on behalf of a member. A fork is shown its parent's tools but cannot call
@@ -97,62 +81,59 @@ pub const MEMBER_TOOLS: [&str; 5] = [
     "TeamDelete",
 ];
 
-/// Tools denied to all agents below a lead: they control the lead or ask an absent person.
-pub(super) const ALL_AGENTS: &[DeniedTool] = &[
-    denied_tool(
+/// Tools denied to all agents below a lead, with exceptions and the reason: they control the lead or
+/// ask an absent person.
+pub(super) const ALL_AGENTS: &[(&str, Exception, &str)] = &[
+    (
         "Agent",
         Exception::LevelsLeft,
         "the maximum depth of agents is reached",
     ),
-    denied_tool(
+    (
         "TaskOutput",
         Exception::Teammate,
         "only the main conversation reads background work",
     ),
-    denied_tool(
+    (
         "TaskStop",
         Exception::Teammate,
         "only the main conversation stops background work",
     ),
-    denied_tool("ListAgents", Exception::Teammate, NO_MEMBER),
-    denied_tool(
+    ("ListAgents", Exception::Teammate, NO_MEMBER),
+    (
         "AskUserQuestion",
         Exception::Teammate,
         "no person attends an agent; it asks the agent that started it",
     ),
-    denied_tool(
+    (
         "EnterPlanMode",
         Exception::Teammate,
         "an agent's mode is chosen by its caller",
     ),
-    denied_tool(
+    (
         "ExitPlanMode",
         Exception::PlanMode,
         "the agent is not in plan mode",
     ),
-    denied_tool(
+    (
         "Workflow",
         Exception::Never,
         "only the lead starts workflows",
     ),
-    denied_tool("SendMessage", Exception::Teammate, NO_MEMBER),
-    denied_tool("TaskCreate", Exception::Teammate, NO_MEMBER),
-    denied_tool("TaskUpdate", Exception::Teammate, NO_MEMBER),
-    denied_tool(
+    ("SendMessage", Exception::Teammate, NO_MEMBER),
+    ("TaskCreate", Exception::Teammate, NO_MEMBER),
+    ("TaskUpdate", Exception::Teammate, NO_MEMBER),
+    (
         "TeamCreate",
         Exception::Never,
         "only the lead creates teams",
     ),
-    denied_tool(
+    (
         "TeamDelete",
         Exception::Never,
         "only the lead deletes teams",
     ),
 ];
-
-/// Tools denied to agents whose definition is not built in. Currently equal to [`ALL_AGENTS`]; a
-/// separate table, so that custom definitions can be restricted further.
-pub(super) const CUSTOM_AGENTS: &[DeniedTool] = ALL_AGENTS;
 
 /// The only tools of a background agent.
 pub(super) const BACKGROUND: &[&str] = &[
@@ -179,19 +160,13 @@ pub(super) const BACKGROUND: &[&str] = &[
     "Agent",
 ];
 
-/// Additional tools of a teammate, in any process.
+/// Additional tools of a teammate, in any process, besides [`TEAMMATE_REQUIRED`].
 pub(super) const TEAMMATE_EXTRA: &[&str] = &[
-    "SendMessage",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
     "TaskStop",
     "TaskOutput",
     "ListAgents",
     "AskUserQuestion",
     "EnterPlanMode",
-    "ExitPlanMode",
     "CronCreate",
     "CronDelete",
     "CronList",

@@ -1,15 +1,15 @@
 //! What a rule does with the calls that it matches.
 
-use serde::{Deserialize, Serialize};
+use swarm_protocol::named_enum;
 
-/// The list of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Behavior {
-    /// Matching calls run.
-    Allow,
-    /// Matching calls are denied.
-    Deny,
-    /// Matching calls require approval.
-    Ask,
+named_enum! {
+    /// The list of a rule.
+    pub enum Behavior {
+        /// Matching calls run.
+        Allow = "allow",
+        /// Matching calls are denied.
+        Deny = "deny",
+        /// Matching calls require approval.
+        Ask = "ask",
+    }
 }

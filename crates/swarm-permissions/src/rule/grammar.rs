@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::str::FromStr;
 
 use swarm_protocol::ToolKind;
 
@@ -63,14 +62,8 @@ impl Rule {
             text: given.to_owned(),
             why,
         };
-        let trimmed = given.trim();
-        let (tool, text) = match trimmed.split_once('(') {
-            None => (trimmed, None),
-            Some((tool, rest)) => match rest.strip_suffix(')') {
-                Some(content) => (tool, Some(content)),
-                None => return Err(error("it must end with `)`".into())),
-            },
-        };
+        let (tool, text) =
+            tool_and_content(given.trim()).ok_or_else(|| error("it must end with `)`".into()))?;
         check_tool_name(tool).map_err(error)?;
         let text = text.filter(|text| *text != "*");
         let content = match text {
@@ -119,6 +112,14 @@ impl Rule {
             "Write" => edits && restricts && self.text.is_some(),
             name => names_of(tool).any(|other| other == name) || names_mcp(name, tool),
         }
+    }
+}
+
+/// Splits `Tool` or `Tool(content)` into its parts. `None` if the closing parenthesis is missing.
+pub(crate) fn tool_and_content(text: &str) -> Option<(&str, Option<&str>)> {
+    match text.split_once('(') {
+        None => Some((text, None)),
+        Some((tool, rest)) => Some((tool, Some(rest.strip_suffix(')')?))),
     }
 }
 
@@ -192,13 +193,6 @@ impl fmt::Display for Rule {
             None => f.write_str(&self.tool),
             Some(text) => write!(f, "{}({text})", self.tool),
         }
-    }
-}
-
-impl FromStr for Rule {
-    type Err = RuleError;
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        Self::parse(text)
     }
 }
 

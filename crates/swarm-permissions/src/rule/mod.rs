@@ -8,6 +8,6 @@ mod wildcard;
 
 pub use behavior::Behavior;
 pub(crate) use command_pattern::CommandPattern;
-pub(crate) use grammar::Content;
+pub(crate) use grammar::{Content, tool_and_content};
 pub use grammar::{Rule, RuleError};
 pub(crate) use path_pattern::{Bases, PathPattern};

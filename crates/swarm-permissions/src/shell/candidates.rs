@@ -7,7 +7,7 @@ use super::quoting::substitutions;
 use super::reach::path_texts;
 use super::read_only::{runs_git, takes_files};
 use super::script::{Part, Script, Word, join_raw, join_text};
-use super::wrappers::{KEYWORDS, RUN_OTHERS, SHELLS, unwrap_harmless};
+use super::wrappers::{KEYWORDS, RUN_OTHERS, SHELLS, skip, unwrap_harmless};
 
 /// Maximum depth of nested commands.
 const MAX_DEPTH: usize = 8;
@@ -65,11 +65,9 @@ impl CommandAnalysis {
         for part in &script.parts {
             self.part(part, depth);
         }
-        let feeds_shell = script.parts.iter().any(|part| {
-            part.words
-                .iter()
-                .any(|word| SHELLS.contains(&base_name(&word.text)))
-        });
+        let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
+        let mut parts = script.parts.iter();
+        let feeds_shell = parts.any(|part| part.words.iter().any(is_shell));
         for document in &script.here_documents {
             for inside in substitutions(document) {
                 self.text(&inside, depth + 1);
@@ -82,21 +80,15 @@ impl CommandAnalysis {
 
     fn part(&mut self, part: &Part, depth: usize) {
         self.command(&part.words, depth);
-        let takes_files = part
-            .words
-            .iter()
-            .any(|word| takes_files(base_name(&word.text)));
+        let takes_files = |word: &Word| takes_files(base_name(&word.text));
+        let takes_files = part.words.iter().any(takes_files);
         let git = runs_git(part);
         for word in &part.words {
             let named = path_texts(word).filter(|text| takes_files || text.contains(['/', '.']));
             let in_commit = in_commit(&word.text).filter(|_| git);
             self.reads.extend(named.chain(in_commit).map(str::to_owned));
         }
-        for redirect in part
-            .redirects
-            .iter()
-            .filter(|redirect| !redirect.descriptor)
-        {
+        for redirect in part.files() {
             let list = if redirect.writes {
                 &mut self.writes
             } else {
@@ -161,11 +153,8 @@ impl CommandAnalysis {
         let takes_text = arguments.iter().any(|word| {
             word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
         });
-        let operands = || {
-            arguments
-                .iter()
-                .filter(|word| !word.text.starts_with(['-', '+']))
-        };
+        let is_operand = |word: &&Word| !word.text.starts_with(['-', '+']);
+        let operands = || arguments.iter().filter(is_operand);
         self.unreadable |= operands().next().is_none_or(|script| !script.is_literal());
         for word in operands().filter(|_| takes_text) {
             self.unreadable |= !word.is_literal();
@@ -224,17 +213,7 @@ fn without_git_options(arguments: &[Word]) -> &[Word] {
         "--exec-path",
         "--config-env",
     ];
-    let mut rest = arguments;
-    while let Some((first, next)) = rest.split_first() {
-        if WITH_VALUE.contains(&first.text.as_str()) {
-            rest = next.get(1..).unwrap_or_default();
-        } else if first.text.starts_with('-') {
-            rest = next;
-        } else {
-            break;
-        }
-    }
-    rest
+    skip(arguments, |option| option.starts_with('-'), &WITH_VALUE)
 }
 
 /// Returns where the commands of `find … -exec COMMAND` begin.

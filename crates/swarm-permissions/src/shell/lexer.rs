@@ -111,30 +111,19 @@ impl Lexer {
                     word.computed = true;
                 }
                 ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
-                '\'' => {
-                    cursor.at += 1;
-                    quoting::single(cursor, &mut word)?;
-                }
-                '"' => {
-                    cursor.at += 1;
-                    quoting::double(cursor, &mut word, nested)?;
-                }
-                '\\' => {
-                    cursor.at += 1;
-                    word.text.push(cursor.next().ok_or(Unterminated)?);
-                }
-                '$' => {
-                    cursor.at += 1;
-                    quoting::dollar(cursor, &mut word, nested, false)?;
-                }
-                '`' => {
-                    cursor.at += 1;
-                    quoting::backticks(cursor, &mut word, nested)?;
-                }
                 _ => {
                     cursor.at += 1;
-                    word.pattern |= matches!(c, '*' | '?' | '[' | '{');
-                    word.text.push(c);
+                    match c {
+                        '\'' => quoting::single(cursor, &mut word)?,
+                        '"' => quoting::double(cursor, &mut word, nested)?,
+                        '\\' => word.text.push(cursor.next().ok_or(Unterminated)?),
+                        '$' => quoting::dollar(cursor, &mut word, nested, false)?,
+                        '`' => quoting::backticks(cursor, &mut word, nested)?,
+                        _ => {
+                            word.pattern |= matches!(c, '*' | '?' | '[' | '{');
+                            word.text.push(c);
+                        }
+                    }
                 }
             }
             raw.push_str(&cursor.slice(from));

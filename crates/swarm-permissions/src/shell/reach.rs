@@ -95,11 +95,7 @@ impl<'a> Reach<'a> {
     /// also applies to the content of the directories and of the command's own directory.
     pub(crate) fn is_harmless(&self, part: &Part, descends: bool) -> bool {
         let arguments = part.words.iter().skip(1);
-        let targets = part
-            .redirects
-            .iter()
-            .filter(|redirect| !redirect.descriptor)
-            .map(|redirect| &redirect.target);
+        let targets = part.files().map(|redirect| &redirect.target);
         let mut words = arguments.chain(targets);
         (!descends || self.is_own_directory_harmless())
             && words.all(|word| {

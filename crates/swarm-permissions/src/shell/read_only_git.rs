@@ -2,34 +2,38 @@
 
 use super::script::{Word, is_option};
 
-/// Subcommands that only read, except with the options in [`NEVER`].
-const READING: [&str; 26] = [
+/// Subcommands that only read, except with the options in [`NEVER`], and show content of files.
+const READING_CONTENT: [&str; 12] = [
     "blame",
     "cat-file",
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
     "diff",
     "diff-files",
     "diff-index",
     "diff-tree",
-    "for-each-ref",
     "grep",
     "log",
+    "range-diff",
+    "show",
+    "status",
+    "whatchanged",
+];
+
+/// The same for subcommands that show no content of files.
+const READING_NAMES: [&str; 14] = [
+    "check-ignore",
+    "cherry",
+    "count-objects",
+    "describe",
+    "for-each-ref",
     "ls-files",
     "ls-tree",
     "merge-base",
     "name-rev",
-    "range-diff",
     "rev-list",
     "rev-parse",
     "shortlog",
-    "show",
     "show-ref",
-    "status",
     "version",
-    "whatchanged",
 ];
 
 /// Options that write a file or run a program.
@@ -64,30 +68,6 @@ const SEARCHES: [&str; 6] = [
     "--merged",
     "--no-merged",
     "--points-at",
-];
-
-/// Subcommands that show no file content.
-const WITHOUT_CONTENT: [&str; 20] = [
-    "branch",
-    "check-ignore",
-    "cherry",
-    "config",
-    "count-objects",
-    "describe",
-    "for-each-ref",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "remote",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show-ref",
-    "submodule",
-    "tag",
-    "version",
-    "worktree",
 ];
 
 /// Options that make a log show changes.
@@ -176,7 +156,8 @@ pub(super) fn shows_no_content(words: &[Word]) -> bool {
     match arguments.next() {
         Some(&("log" | "reflog")) => !arguments.any(|text| is_option(text, &PATCHES)),
         Some(&"status") => !arguments.any(|text| is_option(text, &["-v", "--verbose"])),
-        Some(subcommand) => WITHOUT_CONTENT.contains(subcommand),
+        Some(&("branch" | "config" | "remote" | "submodule" | "tag" | "worktree")) => true,
+        Some(subcommand) => READING_NAMES.contains(subcommand),
         None => false,
     }
 }
@@ -204,7 +185,7 @@ pub(super) fn reads(arguments: &[&str]) -> bool {
         "submodule" => matches!(rest, ["status"]),
         "worktree" => matches!(rest, ["list", ..]),
         "config" => config_reads(rest),
-        name => READING.contains(&name) && plain(),
+        name => (READING_CONTENT.contains(&name) || READING_NAMES.contains(&name)) && plain(),
     }
 }
 

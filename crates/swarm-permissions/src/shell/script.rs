@@ -18,20 +18,17 @@ pub(crate) struct Script {
 pub(crate) struct Part {
     /// The words, including assignments, without redirections.
     pub(crate) words: Vec<Word>,
-    /// Its redirections.
     pub(crate) redirects: Vec<Redirect>,
     /// The contents of command and process substitutions in words and redirections.
     pub(crate) nested: Vec<String>,
 }
 
-/// One word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The word as written.
     pub(crate) raw: String,
     /// The word with quotes and backslashes removed. Expansions remain as written.
     pub(crate) text: String,
-    /// Whether it contains a variable.
     pub(crate) variable: bool,
     /// Whether it contains an unquoted file name pattern or braces, which the shell expands.
     pub(crate) pattern: bool,
@@ -39,10 +36,8 @@ pub(crate) struct Word {
     pub(crate) computed: bool,
 }
 
-/// One redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect {
-    /// Whether it may write.
     pub(crate) writes: bool,
     /// Whether it is a here-document or here-string.
     pub(crate) here: bool,
@@ -97,6 +92,12 @@ impl Part {
             && self.redirects.iter().all(Redirect::is_harmless)
     }
 
+    /// Returns the redirections to and from files.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Redirect> {
+        let redirects = self.redirects.iter();
+        redirects.filter(|redirect| !redirect.descriptor)
+    }
+
     /// Returns the words as written, joined by single spaces.
     pub(crate) fn raw(&self) -> String {
         join_raw(&self.words)
@@ -105,20 +106,14 @@ impl Part {
 
 /// Joins words as written with single spaces.
 pub(crate) fn join_raw(words: &[Word]) -> String {
-    words
-        .iter()
-        .map(|word| word.raw.as_str())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words: Vec<&str> = words.iter().map(|word| word.raw.as_str()).collect();
+    words.join(" ")
 }
 
 /// Joins words as the program receives them with single spaces.
 pub(crate) fn join_text(words: &[Word]) -> String {
-    words
-        .iter()
-        .map(|word| word.text.as_str())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
 }
 
 /// Returns whether an argument is one of these options, possibly abbreviated, combined with others

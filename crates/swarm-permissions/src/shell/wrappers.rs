@@ -10,7 +10,7 @@ pub(super) const RUN_OTHERS: [&str; 29] = [
 ];
 
 /// Programs that read a script from `-c` or from standard input.
-pub(super) const SHELLS: [&str; 7] = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+pub(crate) const SHELLS: [&str; 7] = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 
 /// Words that precede a command.
 pub(super) const KEYWORDS: [&str; 11] = [
@@ -73,7 +73,7 @@ pub(super) fn unwrap_harmless(words: &[Word]) -> Option<&[Word]> {
 
 /// Skips leading options: those that are `known`, and those in `with_value` together with the next
 /// word.
-fn skip<'a>(
+pub(super) fn skip<'a>(
     mut words: &'a [Word],
     known: impl Fn(&str) -> bool,
     with_value: &[&str],

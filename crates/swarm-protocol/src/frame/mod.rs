@@ -4,26 +4,18 @@
 //! marked `kind: control`; an entry of another program must have a matching type and sender, so
 //! that a report that quotes a frame is delivered as text.
 
-mod compact;
+mod approval;
 mod control;
-mod idle;
-mod interrupt;
-mod permission;
-mod plan;
-mod rights;
-mod sandbox;
+mod notice;
 mod shutdown;
-mod task;
 
-pub use compact::CompactRequest;
-pub use control::ControlFrame;
-pub use idle::{IdleNotification, IdleReason};
-pub use interrupt::InterruptRequest;
-pub use permission::{
-    ApprovedRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,
+pub use approval::{
+    ApprovedRequest, HostPattern, PermissionRequestFrame, PermissionResponse, PermissionResult,
+    PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
 };
-pub use plan::{PlanApprovalRequest, PlanApprovalResponse};
-pub use rights::{ModeSetRequest, TeamPermissionUpdate};
-pub use sandbox::{HostPattern, SandboxPermissionRequest, SandboxPermissionResponse};
+pub use control::ControlFrame;
+pub use notice::{
+    CompactRequest, IdleNotification, IdleReason, InterruptRequest, ModeSetRequest, TaskAssignment,
+    TeamPermissionUpdate,
+};
 pub use shutdown::{ShutdownApproved, ShutdownRejected, ShutdownRequest};
-pub use task::TaskAssignment;

@@ -1,6 +1,5 @@
 //! Background commands of an agent.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,7 +21,6 @@ use crate::one_line::one_line;
 /// Maximum number of running commands per agent.
 const MAX_RUNNING: usize = 16;
 
-/// Prefix of each id.
 const ID_PREFIX: &str = "bash-";
 
 /// The background commands of one agent. They are terminated when the agent ends.
@@ -52,16 +50,12 @@ impl Inner {
     }
 
     fn running_summary(&self) -> String {
-        let mut text = String::new();
-        for command in self.running() {
-            let between = if text.is_empty() { "Running: " } else { ", " };
-            // Writing into a String cannot fail.
-            let _infallible = write!(text, "{between}{} ({})", command.id, command.one_line());
-        }
-        if text.is_empty() {
-            "No commands are running in the background.".to_owned()
-        } else {
-            text + "."
+        let running = self.running();
+        let running = running.iter();
+        let named = running.map(|command| format!("{} ({})", command.id, command.one_line()));
+        match named.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "No commands are running in the background.".to_owned(),
+            named => format!("Running: {named}."),
         }
     }
 }

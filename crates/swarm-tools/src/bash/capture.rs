@@ -14,7 +14,6 @@ pub(super) struct Capture {
     half: usize,
     /// Total number of bytes.
     total: u64,
-    /// Total number of line ends.
     line_ends: usize,
     ends_with_line: bool,
 }
@@ -52,7 +51,6 @@ impl Capture {
         self.total + more as u64 <= self.half as u64 / 2
     }
 
-    /// Returns the buffered bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.head.iter().chain(&self.tail).copied().collect()
     }
@@ -66,8 +64,7 @@ impl Capture {
     pub(super) fn text(&self, chars: usize) -> String {
         let kept = (self.head.len() + self.tail.len()) as u64;
         if kept == self.total {
-            let mut bytes = self.head.clone();
-            bytes.extend(&self.tail);
+            let bytes = self.bytes();
             let text = String::from_utf8_lossy(&bytes);
             let count = text.chars().count();
             if count <= chars {

@@ -4,7 +4,7 @@ use swarm_protocol::{SandboxKind, SandboxNetwork, ShellGuards};
 
 use crate::sandbox::{DeniedHost, HostDenial};
 
-/// Error messages of denied actions, and what the model is told.
+/// Error messages of denied actions, and the text for the model.
 const FILES: (&[&str], &str) = (
     &["ermission denied", "Read-only file system"],
     "commands can write only in your worktree or working directory and in temporary directories, and \

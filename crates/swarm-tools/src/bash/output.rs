@@ -22,7 +22,6 @@ pub(super) struct Output {
     closed: watch::Receiver<bool>,
 }
 
-/// Buffered output.
 #[derive(Debug)]
 struct BufferedOutput {
     capture: Capture,
@@ -93,7 +92,6 @@ impl Output {
         Ok(Self { kept, file, closed })
     }
 
-    /// Returns the output file.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }

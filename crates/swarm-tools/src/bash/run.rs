@@ -25,13 +25,11 @@ use crate::sandbox::DeniedHost;
 const REPORT_DIRECTORY_SCRIPT: &str =
     r#"exec 97>&0 0</dev/null; trap 'builtin pwd -P >&97 2>/dev/null' EXIT; eval "shift; $1""#;
 
-/// Result of a command.
 #[derive(Debug)]
 pub(super) struct CommandResult {
     pub(super) outcome: Outcome,
     /// Interleaved standard output and standard error.
     pub(super) output: String,
-    /// Total number of output lines.
     pub(super) lines: usize,
     /// File with the complete output if it was too long.
     pub(super) whole: Option<PathBuf>,

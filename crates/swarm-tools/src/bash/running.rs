@@ -20,7 +20,6 @@ pub(super) const CALL_ID_VARIABLE: &str = "SWARM_CALL_ID";
 /// How a command ended.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// The command exited.
     Exited(ExitStatus),
     /// The command timed out and was terminated.
     TimedOut(Ended),

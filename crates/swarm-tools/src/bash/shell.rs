@@ -108,7 +108,6 @@ impl AgentShell {
         }
     }
 
-    /// Takes the notice for the result.
     pub(super) fn take_notice(&self) -> Option<String> {
         self.lock().notice.take()
     }

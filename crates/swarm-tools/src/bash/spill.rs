@@ -27,7 +27,6 @@ impl Spill {
         &self.path
     }
 
-    /// Whether the file has been created.
     pub(super) fn is_begun(&self) -> bool {
         self.file.is_some()
     }

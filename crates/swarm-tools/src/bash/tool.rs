@@ -14,9 +14,8 @@ use super::denial::denial;
 use super::run::{CommandResult, run, run_in_background};
 use super::running::{Outcome, sentence};
 use crate::detail::output_lines;
-use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
+use crate::one_line::counted;
+use crate::{ToolContext, ToolLimits, ToolOutput, TypedTool, prompt};
 use swarm_os::process::Ended;
 
 /// Runs shell commands.
@@ -25,7 +24,7 @@ pub struct Bash;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The command to execute
     command: String,
     /// Time limit in milliseconds
@@ -46,51 +45,28 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for Bash {
-    fn name(&self) -> &'static str {
-        "Bash"
-    }
+impl TypedTool for Bash {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Bash";
+    const PROMPT: &'static str = prompt!("tools/Bash");
+    const KIND: ToolKind = ToolKind::Execute;
+    const SUBJECT: &'static str = "command";
 
-    fn description(&self) -> String {
-        prompt!("tools/Bash").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        let command = input["command"].as_str().unwrap_or_default();
-        one_line(&format!("Bash {command}"))
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match bash(input, ctx).await {
-            Ok(output) => output,
-            Err(why) => ToolOutput::error(why),
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let command = input.command.as_str();
+        if command.trim().is_empty() {
+            return Err("The command is empty.".into());
         }
+        if command.contains('\0') {
+            return Err("A command cannot contain a NUL character.".into());
+        }
+        if input.run_in_background == Some(true) {
+            return start(command, ctx).await;
+        }
+        let timeout = time_limit(input.timeout, &ctx.limits)?;
+        let result = run(command, timeout, ctx).await?;
+        Ok(report(&result, timeout, &ctx.guards))
     }
-}
-
-async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("Bash", input)?;
-    let command = input.command.as_str();
-    if command.trim().is_empty() {
-        return Err("The command is empty.".into());
-    }
-    if command.contains('\0') {
-        return Err("A command cannot contain a NUL character.".into());
-    }
-    if input.run_in_background == Some(true) {
-        return start(command, ctx).await;
-    }
-    let timeout = time_limit(input.timeout, &ctx.limits)?;
-    let result = run(command, timeout, ctx).await?;
-    Ok(report(&result, timeout, &ctx.guards))
 }
 
 /// Starts a background command.
@@ -181,12 +157,10 @@ fn report(result: &CommandResult, timeout: Duration, guards: &ShellGuards) -> To
     parts.extend(result.reset.clone());
     let interrupted = matches!(result.outcome, Outcome::Interrupted(_));
     ToolOutput {
-        content: parts.join("\n"),
         is_error,
-        one_line: format!("{short}, {lines}"),
-        attachments: Vec::new(),
         detail: output_lines(output),
         response: Some(response(output, interrupted)),
+        ..ToolOutput::ok(parts.join("\n"), format!("{short}, {lines}"))
     }
 }
 

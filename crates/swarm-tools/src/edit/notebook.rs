@@ -1,19 +1,14 @@
 //! The `NotebookEdit` tool.
 
-use std::path::{Path, PathBuf};
-
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use crate::files::{self, Target, touched};
+use crate::files::{self, Target};
 use crate::notebook::{Change, changed};
-use crate::one_line::with_path;
-use crate::parameters::{parse, schema};
 use crate::write::refuse_unseen;
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Changes one cell of a notebook.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +16,7 @@ pub struct NotebookEdit;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// Absolute path of the notebook
     notebook_path: String,
     /// The id of the cell, as shown by Read. With `insert`, the new cell is inserted after this
@@ -52,43 +47,20 @@ enum EditMode {
 }
 
 #[async_trait]
-impl Tool for NotebookEdit {
-    fn name(&self) -> &'static str {
-        "NotebookEdit"
-    }
+impl TypedTool for NotebookEdit {
+    type Parameters = Parameters;
+    const NAME: &'static str = "NotebookEdit";
+    const PROMPT: &'static str = prompt!("tools/NotebookEdit");
+    const KIND: ToolKind = ToolKind::Edit;
+    const PATH: Option<&'static str> = Some("notebook_path");
 
-    fn description(&self) -> String {
-        prompt!("tools/NotebookEdit").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        let path = input["notebook_path"].as_str().unwrap_or_default();
-        with_path("NotebookEdit", path)
-    }
-
-    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
-        touched(input, "notebook_path", cwd)
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            edit(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| edit(&input, ctx)).await
     }
 }
 
-fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("NotebookEdit", input)?;
-    let (change, done) = change(&input)?;
+fn edit(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let (change, done) = change(input)?;
     let target = Target::to_write(&input.notebook_path, ctx)?;
     let given = target.given.display();
     // Locked during the whole call, so that concurrent calls on one file are serialized.

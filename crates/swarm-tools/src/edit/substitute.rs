@@ -2,7 +2,6 @@
 
 use crate::line_ends::line_ends;
 
-/// A requested replacement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Substitution<'a> {
     pub(super) old: &'a str,
@@ -73,28 +72,12 @@ fn with_crlf(text: &str) -> String {
 fn find_all(haystack: &[u8], needle: &[u8]) -> Vec<usize> {
     let mut places = Vec::new();
     let mut from = 0;
-    while let Some(at) = find(&haystack[from..], needle) {
+    let find = |rest: &[u8]| rest.windows(needle.len()).position(|part| part == needle);
+    while let Some(at) = find(&haystack[from..]) {
         places.push(from + at);
         from += at + needle.len();
     }
     places
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    if needle.is_empty() || haystack.len() < needle.len() {
-        return None;
-    }
-    let first = needle[0];
-    let last = haystack.len() - needle.len();
-    let mut at = 0;
-    while at <= last {
-        at += haystack[at..=last].iter().position(|byte| *byte == first)?;
-        if haystack[at..].starts_with(needle) {
-            return Some(at);
-        }
-        at += 1;
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,20 +1,17 @@
 //! The Edit tool: parameters and results.
 
-use std::path::{Path, PathBuf};
-
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use swarm_protocol::ToolKind;
 
 use super::substitute::{Refusal, Substituted, Substitution, substitute};
 use crate::detail::line_diff;
-use crate::files::{self, FileState, Target, touched};
-use crate::one_line::{counted, with_path};
-use crate::parameters::{parse, schema};
+use crate::files::{self, FileState, Target};
+use crate::one_line::counted;
 use crate::write::refuse_unseen;
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Replaces text in a file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +19,7 @@ pub struct Edit;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// Absolute path of the file
     file_path: String,
     /// The text to replace
@@ -35,41 +32,19 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for Edit {
-    fn name(&self) -> &'static str {
-        "Edit"
-    }
+impl TypedTool for Edit {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Edit";
+    const PROMPT: &'static str = prompt!("tools/Edit");
+    const KIND: ToolKind = ToolKind::Edit;
+    const PATH: Option<&'static str> = Some("file_path");
 
-    fn description(&self) -> String {
-        prompt!("tools/Edit").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        with_path("Edit", input["file_path"].as_str().unwrap_or_default())
-    }
-
-    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
-        touched(input, "file_path", cwd)
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            edit(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| edit(&input, ctx)).await
     }
 }
 
-fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("Edit", input)?;
+fn edit(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let what = Substitution {
         old: &input.old_string,
         new: &input.new_string,

@@ -147,7 +147,6 @@ fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<V
     true
 }
 
-/// Resolves the path of an include.
 fn included(path: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(rest) => Some(home?.join(rest)),

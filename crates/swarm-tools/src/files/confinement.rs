@@ -65,7 +65,6 @@ impl Confinement {
         self.git.as_ref()
     }
 
-    /// Returns the main checkout of the worktree.
     pub(crate) fn main_checkout(&self) -> Option<&Path> {
         self.git()?.main_checkout()
     }

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use swarm_os::{OsError, append_durable, ensure_private_dir, read_optional, replace_alone};
 use swarm_protocol::content_digest;
 
-/// Name of the journal.
 const JOURNAL: &str = "changes.jsonl";
 
 /// Earlier contents of the files that an agent and its sub-agents changed with file tools.
@@ -38,19 +37,12 @@ pub(super) struct FileChange {
 }
 
 impl FileHistory {
-    /// The history in `directory`, which is created when it is needed, of the agent with this
-    /// transcript.
-    pub fn new(directory: PathBuf, transcript: PathBuf) -> Self {
-        Self {
-            directory,
-            transcript,
-        }
-    }
-
-    /// The history next to the transcript of a session.
+    /// The history next to the transcript of a session. Its directory is created when it is needed.
     pub fn of_transcript(transcript: &Path) -> Self {
-        let directory = transcript.with_extension("").join("file-history");
-        Self::new(directory, transcript.to_owned())
+        Self {
+            directory: transcript.with_extension("").join("file-history"),
+            transcript: transcript.to_owned(),
+        }
     }
 
     /// Records a change before it is made. Returns once it is on disk.

@@ -19,7 +19,7 @@ pub use checkout::Checkout;
 pub use confinement::Confinement;
 pub(crate) use git_directory::{is_git_directory, part_of_git_directory};
 pub use history::FileHistory;
-pub(crate) use load::load;
+pub(crate) use load::{load, open, refuse_special};
 pub use protected::ProtectedPaths;
 use replace::{create, replace};
 pub use resolve::leads_to;

@@ -88,7 +88,6 @@ impl ProtectedPaths {
         self
     }
 
-    /// The state directory, as given and with links resolved.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }

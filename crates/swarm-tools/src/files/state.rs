@@ -29,7 +29,6 @@ pub(crate) struct Stamp {
 pub(crate) enum Freshness {
     /// The file is unchanged since it was read.
     Known,
-    /// The file was never read.
     NeverRead,
     /// Another process changed the file after it was read.
     Changed {
@@ -97,11 +96,6 @@ impl ContentHasher {
 }
 
 impl FileState {
-    /// Creates an empty state.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Records the stamp of a file that was read or written.
     pub(crate) fn record(&mut self, real: &Path, stamp: Stamp) {
         self.stamps.insert(real.to_owned(), stamp);

@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use super::file::NotebookFile;
 
-/// The requested change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'a> {
     /// Replaces the source of a cell and optionally its type.
@@ -23,8 +22,9 @@ pub(crate) enum Change<'a> {
         source: &'a str,
         kind: &'a str,
     },
-    /// Deletes a cell.
-    Delete { cell: &'a str },
+    Delete {
+        cell: &'a str,
+    },
 }
 
 /// A notebook after a change.
@@ -161,7 +161,6 @@ fn without_cell(text: &str, notebook: &NotebookFile<'_>, index: usize) -> String
     [&text[..from], &text[to..]].concat()
 }
 
-/// Indentation of a cell.
 #[derive(Debug, Clone, Copy)]
 enum Indent {
     /// The cell is indented by `base` spaces, which are two levels.
@@ -190,7 +189,6 @@ impl Indent {
     }
 }
 
-/// Serializes a cell.
 fn serialized(cell: &Value, indent: Indent) -> String {
     let Indent::Lines { base } = indent else {
         return cell.to_string();

@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 pub(super) struct NotebookFile<'a> {
     /// The JSON array of cells.
     pub(super) array: &'a RawValue,
-    /// The cells in order.
     pub(super) cells: Vec<&'a RawValue>,
     /// Programming language of the code cells, such as `python`.
     pub(super) language: String,
@@ -54,7 +53,6 @@ impl<'a> NotebookFile<'a> {
         })
     }
 
-    /// Parses a cell.
     pub(super) fn cell(&self, index: usize) -> Value {
         let parsed = self
             .cells

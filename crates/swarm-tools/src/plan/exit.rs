@@ -7,8 +7,8 @@ use serde_json::Value;
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::one_line::one_line;
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, prompt};
+use crate::parameters::parse;
+use crate::{ToolContext, ToolOutput, TypedTool, prompt};
 
 /// Presents a plan to a person and leaves plan mode when it is approved.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,7 +16,7 @@ pub struct ExitPlanMode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The complete plan in Markdown
     plan: String,
     /// Feedback given with the approval. Set by the program.
@@ -30,22 +30,11 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for ExitPlanMode {
-    fn name(&self) -> &'static str {
-        "ExitPlanMode"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/ExitPlanMode").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Person
-    }
+impl TypedTool for ExitPlanMode {
+    type Parameters = Parameters;
+    const NAME: &'static str = "ExitPlanMode";
+    const PROMPT: &'static str = prompt!("tools/ExitPlanMode");
+    const KIND: ToolKind = ToolKind::Person;
 
     fn one_line(&self, input: &Value) -> String {
         let plan = input["plan"].as_str().unwrap_or_default();
@@ -57,7 +46,7 @@ impl Tool for ExitPlanMode {
     }
 
     fn check(&self, input: &Value, ctx: &ToolContext) -> Result<(), String> {
-        let input: Parameters = parse("ExitPlanMode", input.clone())?;
+        let input: Parameters = parse(Self::NAME, input.clone())?;
         if input.plan.trim().is_empty() {
             return Err(
                 "`plan` of ExitPlanMode is empty: it is the only text that the person sees.".into(),
@@ -78,11 +67,7 @@ impl Tool for ExitPlanMode {
     }
 
     /// Runs only after approval.
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input: Parameters = match parse("ExitPlanMode", input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
         // The approval or a concurrent change may already have set another mode.
         let mode = ctx.modes.as_ref().and_then(|modes| match modes.mode() {
             PermissionMode::Plan => modes.leave_plan(),
@@ -101,14 +86,12 @@ impl Tool for ExitPlanMode {
         } else {
             String::new()
         };
-        match mode {
-            Some(mode) => ToolOutput::ok(
-                format!(
-                    "The plan is approved. You have left plan mode and are now in mode {mode}. Carry out the plan.{feedback}{edited}"
-                ),
-                format!("approved, mode {mode}"),
+        let mode = mode.ok_or("The plan is approved, but you may not leave plan mode.")?;
+        Ok(ToolOutput::ok(
+            format!(
+                "The plan is approved. You have left plan mode and are now in mode {mode}. Carry out the plan.{feedback}{edited}"
             ),
-            None => ToolOutput::error("The plan is approved, but you may not leave plan mode."),
-        }
+            format!("approved, mode {mode}"),
+        ))
     }
 }

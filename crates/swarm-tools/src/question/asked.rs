@@ -12,7 +12,6 @@ const ANSWERS: &str = "answers";
 /// Maximum number of questions per call, as in the tool's schema.
 const MAX_QUESTIONS: usize = 4;
 
-/// The input of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {

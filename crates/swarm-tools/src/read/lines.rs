@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use crate::files::ContentHasher;
-use crate::files::Stamp;
 
 /// The requested range of lines and its limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     /// First line, from 1.
     pub(super) first: usize,
-    /// Number of lines.
     pub(super) count: usize,
     /// Maximum characters of one line.
     pub(super) line_chars: usize,
@@ -43,7 +41,6 @@ const MAX_HASHED_BYTES: u64 = 16 << 20;
 /// Number of bytes examined to detect binary files, as in git.
 const BINARY_CHECK_BYTES: usize = 8_000;
 
-/// Whether content with this start is binary.
 fn looks_binary(beginning: &[u8]) -> bool {
     beginning
         .iter()
@@ -91,11 +88,6 @@ pub(super) fn show(mut file: impl Read, len: u64, window: Window) -> io::Result<
             return Ok(shown);
         }
     }
-}
-
-/// Returns the stamp for a file that was read.
-pub(super) fn stamp(metadata: &std::fs::Metadata, shown: &Shown) -> Stamp {
-    Stamp::with_hash(metadata, shown.hash)
 }
 
 /// The line being read. Keeps only the part that can be shown.

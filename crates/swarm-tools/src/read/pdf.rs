@@ -1,6 +1,5 @@
 //! PDF files: as documents for models that accept them, as text for others.
 
-use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use base64::Engine as _;
@@ -25,7 +24,6 @@ const MAX_PAGES: u32 = 20;
 /// Maximum decompressed size in bytes of one stream. A small file can contain a huge stream.
 const MAX_DECOMPRESSED: usize = 64 * 1024 * 1024;
 
-/// Whether content with this start is a PDF file.
 pub(super) fn is_pdf(beginning: &[u8]) -> bool {
     beginning.starts_with(b"%PDF-")
 }
@@ -33,7 +31,6 @@ pub(super) fn is_pdf(beginning: &[u8]) -> bool {
 /// Capabilities of the model that reads a PDF file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    /// Whether the model accepts documents.
     pub(super) documents: bool,
     /// Maximum characters of text.
     pub(super) chars: usize,
@@ -145,16 +142,15 @@ fn extract_pages(
 
 /// Extracts the text of pages with page headings.
 fn text_of(document: &Document, range: RangeInclusive<u32>, chars: usize) -> String {
-    let mut all = String::new();
-    for page in range {
+    let pages = range.map(|page| {
         let text = match document.extract_text_with_limit(&[page], MAX_DECOMPRESSED) {
             Ok(text) if text.trim().is_empty() => "[no text on this page]".to_owned(),
             Ok(text) => text.trim().to_owned(),
             Err(error) => format!("[cannot extract the text of this page: {error}]"),
         };
-        // Writing to a String cannot fail.
-        let _ok = writeln!(all, "--- page {page} ---\n{text}");
-    }
+        format!("--- page {page} ---\n{text}\n")
+    });
+    let all = pages.collect::<Vec<_>>().concat();
     match all.char_indices().nth(chars) {
         None => all,
         Some((at, _)) => format!(

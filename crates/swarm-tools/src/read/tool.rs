@@ -1,12 +1,10 @@
 //! The Read tool: parameters and results.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use async_trait::async_trait;
-use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,12 +12,11 @@ use swarm_protocol::ToolKind;
 
 use super::lines::{self, Shown, Window};
 use super::pdf;
-use crate::files::{Stamp, Target, touched};
+use crate::files::{self, Stamp, Target, refuse_special};
 use crate::notebook;
-use crate::one_line::{counted, with_path};
-use crate::parameters::{parse, schema};
+use crate::one_line::counted;
 use crate::picture::{MAX_FILE_BYTES, Picture, is_picture, shown};
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Number of bytes examined to detect the file type.
 const TYPE_BYTES: u64 = 32;
@@ -30,7 +27,7 @@ pub struct Read;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// Absolute path of the file
     file_path: String,
     /// The line to start from (1-based)
@@ -44,45 +41,20 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for Read {
-    fn name(&self) -> &'static str {
-        "Read"
-    }
+impl TypedTool for Read {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Read";
+    const PROMPT: &'static str = prompt!("tools/Read");
+    const KIND: ToolKind = ToolKind::Read;
+    const READ_ONLY: bool = true;
+    const PATH: Option<&'static str> = Some("file_path");
 
-    fn description(&self) -> String {
-        prompt!("tools/Read").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        with_path("Read", input["file_path"].as_str().unwrap_or_default())
-    }
-
-    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
-        touched(input, "file_path", cwd)
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            read(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| read(&input, ctx)).await
     }
 }
 
-fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("Read", input)?;
+fn read(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let target = Target::to_read(&input.file_path, ctx)?;
     let given = target.given.display();
     let file = open(&target)?;
@@ -93,12 +65,8 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             "{given} is a directory. List it with Glob or `ls`."
         ));
     }
-    if !metadata.is_file() {
-        return Err(format!(
-            "{given} is not a regular file but a device, pipe or socket."
-        ));
-    }
-    let content = Content::of(&file, &target, &input).map_err(failed)?;
+    refuse_special(&metadata, &target)?;
+    let content = Content::of(&file, &target, input).map_err(failed)?;
     let is_pdf = matches!(content, Content::Pdf);
     if is_pdf && (input.offset.is_some() || input.limit.is_some()) {
         return Err(format!(
@@ -131,7 +99,7 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             ctx.files.lock().record(&target.real, stamp);
             return Ok(shown);
         }
-        Content::Other => return read_lines(file, &metadata, &target, &input, ctx),
+        Content::Other => return read_lines(file, &metadata, &target, input, ctx),
     };
     let stamp = Stamp::with_hash(&metadata, None);
     ctx.files.lock().record(&target.real, stamp);
@@ -157,7 +125,6 @@ pub fn read_picture(path: &str, ctx: &ToolContext) -> Result<Picture, String> {
     Picture::of(&bytes).map_err(not_shown)
 }
 
-/// Type of a file's content.
 enum Content {
     Picture,
     Pdf,
@@ -221,7 +188,7 @@ fn read_lines(
         ));
     }
     let mut files = ctx.files.lock();
-    files.record(&target.real, lines::stamp(metadata, &shown));
+    files.record(&target.real, Stamp::with_hash(metadata, shown.hash));
     drop(files);
     let response = response(&target.given, &shown, window);
     Ok(output(&shown, window).with_response(response))
@@ -266,22 +233,13 @@ fn show_picture(bytes: &[u8]) -> Result<ToolOutput, String> {
 }
 
 fn open(target: &Target) -> Result<File, String> {
-    // Opening a pipe without a writer would block; links are already resolved.
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(&target.real)
-        .map_err(|error| {
-            let given = target.given.display();
-            match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    format!("{given} does not exist.{}", suggestion(target))
-                }
-                _ => format!("cannot read {given}: {error}."),
-            }
-        })
+    files::open(target).map_err(|error| {
+        let given = target.given.display();
+        match error.kind() {
+            io::ErrorKind::NotFound => format!("{given} does not exist.{}", suggestion(target)),
+            _ => format!("cannot read {given}: {error}."),
+        }
+    })
 }
 
 /// Suggests a file in the same directory whose name differs only in case or extension.

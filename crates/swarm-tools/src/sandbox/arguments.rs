@@ -12,7 +12,6 @@ use super::words::{
     REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
 };
 
-/// What the helper does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum HelperTask {
     /// Starts a session and executes the command.
@@ -100,48 +99,28 @@ impl HelperArguments {
                 .next()
                 .ok_or_else(|| SandboxError::Arguments(OsString::new()))?;
             let view = &mut parsed.view;
-            let paths = match word.to_str() {
+            match word.to_str() {
                 Some(COMMAND) => return Ok(parsed),
-                Some(LANDLOCK) => {
-                    parsed.task = HelperTask::Landlock;
-                    continue;
-                }
-                Some(HOST) => {
-                    parsed.task = HelperTask::Host;
-                    continue;
-                }
-                Some(INIT) => {
-                    parsed.task = HelperTask::Init;
-                    continue;
-                }
+                Some(LANDLOCK) => parsed.task = HelperTask::Landlock,
+                Some(HOST) => parsed.task = HelperTask::Host,
+                Some(INIT) => parsed.task = HelperTask::Init,
                 Some(JOIN) => {
                     let member = member(arguments);
                     let member = member.ok_or(SandboxError::Arguments(word))?;
                     parsed.task = HelperTask::Join(member);
-                    continue;
                 }
-                Some(UNIX_SOCKETS) => {
-                    parsed.unix_sockets = true;
-                    continue;
-                }
-                Some(NO_NETWORK) => {
-                    parsed.network = SandboxNetwork::None;
-                    continue;
-                }
-                Some(PROXY) => {
-                    parsed.network = SandboxNetwork::Proxy;
-                    continue;
-                }
+                Some(UNIX_SOCKETS) => parsed.unix_sockets = true,
+                Some(NO_NETWORK) => parsed.network = SandboxNetwork::None,
+                Some(PROXY) => parsed.network = SandboxNetwork::Proxy,
                 Some(PROXY_PORT) => {
                     let port = arguments
                         .next()
                         .and_then(|port| port.to_str()?.parse().ok());
                     parsed.proxy_port = Some(port.ok_or(SandboxError::Arguments(word))?);
-                    continue;
                 }
-                Some(WRITE) => &mut view.writable,
-                Some(HIDE) => &mut view.hidden,
-                Some(SHOW) => &mut view.shown,
+                Some(WRITE) => view.writable.push(next_path(arguments, word)?),
+                Some(HIDE) => view.hidden.push(next_path(arguments, word)?),
+                Some(SHOW) => view.shown.push(next_path(arguments, word)?),
                 Some(replace @ (REPLACE | REPLACE_WRITABLE)) => {
                     let writable = replace == REPLACE_WRITABLE;
                     view.replaced.push(Replacement {
@@ -149,17 +128,14 @@ impl HelperArguments {
                         source: next_path(arguments, word)?,
                         writable,
                     });
-                    continue;
                 }
                 other => {
                     let kind = other.and_then(fixed_kind);
                     let kind = kind.ok_or_else(|| SandboxError::Arguments(word.clone()))?;
                     let path = next_path(arguments, word)?;
                     view.fixed.push(FixedEntry { path, kind });
-                    continue;
                 }
-            };
-            paths.push(next_path(arguments, word)?);
+            }
         }
     }
 }

@@ -13,24 +13,8 @@ use super::landlock::{LandlockLevel, landlock_level, limits_ports};
 /// A program that shows that commands start.
 const NOTHING: &str = "true";
 
-/// One way to confine commands.
-pub trait SandboxBackend: Sync {
-    /// Which one it is.
-    fn kind(&self) -> SandboxKind;
-
-    /// Confines a command that does nothing, to find out whether this works here. `helper` is the
-    /// program and its first arguments. Returns what the kernel lacks, if anything.
-    ///
-    /// # Errors
-    /// Returns the reason why it does not work.
-    fn probe(&self, helper: &[String]) -> Result<Option<String>, String>;
-
-    /// Whether its commands can reach a proxy and nothing else.
-    fn has_proxy(&self) -> bool;
-}
-
 /// Every backend, the strongest first.
-const BACKENDS: [&dyn SandboxBackend; 2] = [&Namespaces, &Landlock];
+const BACKENDS: [SandboxKind; 2] = [SandboxKind::Namespaces, SandboxKind::Landlock];
 
 /// Which backend works on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,14 +34,18 @@ pub struct SandboxProbe {
 pub fn probe_sandbox(helper: &[String]) -> SandboxProbe {
     let mut found = SandboxProbe::default();
     for backend in BACKENDS {
-        match backend.probe(helper) {
-            Ok(lacks) => {
-                found.backend = Some(backend.kind());
+        let tried = match backend {
+            SandboxKind::Namespaces => try_namespaces(helper).map(|()| (None, true)),
+            SandboxKind::Landlock => try_landlock(helper).map(|lacks| (lacks, limits_ports())),
+        };
+        match tried {
+            Ok((lacks, has_proxy)) => {
+                found.backend = Some(backend);
                 found.lacks = lacks;
-                found.has_proxy = backend.has_proxy();
+                found.has_proxy = has_proxy;
                 break;
             }
-            Err(reason) => found.missing.push((backend.kind(), reason)),
+            Err(reason) => found.missing.push((backend, reason)),
         }
     }
     found
@@ -68,54 +56,30 @@ pub fn landlock_works() -> bool {
     landlock_level() != LandlockLevel::Absent
 }
 
-/// Namespaces of the agent, which its commands join.
-struct Namespaces;
-
-impl SandboxBackend for Namespaces {
-    fn kind(&self) -> SandboxKind {
-        SandboxKind::Namespaces
-    }
-
-    fn probe(&self, helper: &[String]) -> Result<Option<String>, String> {
-        let arguments = HelperArguments::default();
-        let host = SandboxHost::start(helper, arguments, &Arc::default())?;
-        run_nothing(helper, host.join(false))?;
-        Ok(None)
-    }
-
-    fn has_proxy(&self) -> bool {
-        true
-    }
+/// Confines a command that does nothing, with namespaces of the agent, which its commands join.
+fn try_namespaces(helper: &[String]) -> Result<(), String> {
+    let arguments = HelperArguments::default();
+    let host = SandboxHost::start(helper, arguments, &Arc::default())?;
+    run_nothing(helper, host.join(false))
 }
 
-/// Landlock rules, set by each command.
-struct Landlock;
-
-impl SandboxBackend for Landlock {
-    fn kind(&self) -> SandboxKind {
-        SandboxKind::Landlock
-    }
-
-    fn probe(&self, helper: &[String]) -> Result<Option<String>, String> {
-        let lacks = match landlock_level() {
-            LandlockLevel::Full => None,
-            LandlockLevel::Partial => Some(
-                "this kernel is too old for some rules, such as truncating files and signals to other processes"
-                    .to_owned(),
-            ),
-            LandlockLevel::Absent => return Err("this kernel has no landlock".to_owned()),
-        };
-        let arguments = HelperArguments {
-            task: HelperTask::Landlock,
-            ..HelperArguments::default()
-        };
-        run_nothing(helper, arguments.words())?;
-        Ok(lacks)
-    }
-
-    fn has_proxy(&self) -> bool {
-        limits_ports()
-    }
+/// Confines a command that does nothing, with Landlock rules, set by each command. Returns what the
+/// kernel lacks, if anything.
+fn try_landlock(helper: &[String]) -> Result<Option<String>, String> {
+    let lacks = match landlock_level() {
+        LandlockLevel::Full => None,
+        LandlockLevel::Partial => Some(
+            "this kernel is too old for some rules, such as truncating files and signals to other processes"
+                .to_owned(),
+        ),
+        LandlockLevel::Absent => return Err("this kernel has no landlock".to_owned()),
+    };
+    let arguments = HelperArguments {
+        task: HelperTask::Landlock,
+        ..HelperArguments::default()
+    };
+    run_nothing(helper, arguments.words())?;
+    Ok(lacks)
 }
 
 fn run_nothing(helper: &[String], arguments: Vec<OsString>) -> Result<(), String> {

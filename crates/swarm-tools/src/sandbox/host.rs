@@ -141,12 +141,7 @@ impl SandboxHost {
     fn fix(&mut self, fixed: &[FixedEntry]) -> Result<(), String> {
         let sent = send_request(&mut self.channel, fixed.to_vec());
         sent.map_err(|error| error.to_string())?;
-        let mut line = String::new();
-        if !is_readable(&self.answers)?
-            || self.answers.read_line(&mut line).unwrap_or_default() == 0
-        {
-            return Err(self.reason());
-        }
+        let line = self.answer()?;
         if let Some(why) = line.strip_prefix(FAILED) {
             let why = why.trim_end();
             return Err(format!(
@@ -178,12 +173,18 @@ impl SandboxHost {
         }
     }
 
-    fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
+    /// Returns the next line of the helper, or why there is none.
+    fn answer(&mut self) -> Result<String, String> {
         let mut line = String::new();
         let output = &mut self.answers;
         if !is_readable(output)? || output.read_line(&mut line).unwrap_or_default() == 0 {
             return Err(self.reason());
         }
+        Ok(line)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
+        let line = self.answer()?;
         let pid = line.strip_prefix(READY).map(str::trim);
         let pid = pid.and_then(|pid| pid.parse().ok());
         let pid = pid.ok_or("the first process was not reported")?;

@@ -37,7 +37,7 @@ pub(super) const FAILED: &str = "failed ";
 const MAX_REQUEST: u32 = 1 << 20;
 
 /// Creates namespaces, starts their first process, and mounts more entries on request, until the
-/// agent ends or this process is told to end. Every process inside ends with the first one.
+/// agent ends or this process gets a signal to end. Every process inside ends with the first one.
 pub(super) fn host_namespaces(arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
     let error = SandboxError::Namespaces;
     let runtime = runtime().map_err(error)?;

@@ -23,7 +23,6 @@ const KNOWN_SCOPES: ABI = ABI::V6;
 /// How far the kernel enforces Landlock rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LandlockLevel {
-    /// Completely.
     Full,
     /// Partially, because the kernel is old: some ways out of the sandbox remain.
     Partial,

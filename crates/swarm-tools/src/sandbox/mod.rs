@@ -2,7 +2,7 @@
 //!
 //! A process can only restrict itself, permanently, and only it can start its own session. So a
 //! command is started through a helper, normally the swarm program, which does both and then runs
-//! the command. How it restricts itself is decided by a [`SandboxBackend`].
+//! the command. How it restricts itself depends on what works on the machine ([`probe_sandbox`]).
 
 mod arguments;
 mod backend;
@@ -22,7 +22,7 @@ mod seatbelt;
 mod system_calls;
 mod words;
 
-pub use backend::{SandboxBackend, SandboxProbe, landlock_works, probe_sandbox};
+pub use backend::{SandboxProbe, landlock_works, probe_sandbox};
 pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;

@@ -42,7 +42,6 @@ const OWN_TEMPORARY: &str = "swarm-tmp";
 pub(crate) struct Plan {
     /// Arguments before the command.
     pub(crate) words: Vec<OsString>,
-    /// Whether the command runs in the sandbox.
     pub(crate) sandboxed: bool,
     /// Directory for temporary files, if the default one is not writable.
     pub(crate) temporary: Option<PathBuf>,

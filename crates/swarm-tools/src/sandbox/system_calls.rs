@@ -25,7 +25,6 @@ const REFUSED: [i64; 5] = [
     libc::SYS_open_by_handle_at,
 ];
 
-/// Families of IP.
 const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
 /// Which IP sockets are permitted.

@@ -3,7 +3,6 @@
 /// Collects entries of a search: skips those before the offset and stops at the limit.
 #[derive(Debug)]
 pub(super) struct SearchResults {
-    /// Entries to show.
     pub(super) entries: Vec<String>,
     /// Remaining entries to skip.
     skip: usize,

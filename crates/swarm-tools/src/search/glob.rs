@@ -9,11 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
-use super::walk::{Selection, newest_first, walk};
+use super::walk::{Selection, newest_first, search_line, walk};
 use crate::files::Target;
-use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::one_line::counted;
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Finds files by name.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +20,7 @@ pub struct Glob;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The pattern that paths must match
     pattern: String,
     /// The directory to search [default: the working directory]
@@ -29,33 +28,15 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for Glob {
-    fn name(&self) -> &'static str {
-        "Glob"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/Glob").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
+impl TypedTool for Glob {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Glob";
+    const PROMPT: &'static str = prompt!("tools/Glob");
+    const KIND: ToolKind = ToolKind::Read;
+    const READ_ONLY: bool = true;
 
     fn one_line(&self, input: &Value) -> String {
-        let pattern = input["pattern"].as_str().unwrap_or_default();
-        match input["path"].as_str() {
-            Some(path) => one_line(&format!("Glob {pattern} in {path}")),
-            None => one_line(&format!("Glob {pattern}")),
-        }
+        search_line(Self::NAME, input)
     }
 
     fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
@@ -67,16 +48,12 @@ impl Tool for Glob {
             .collect()
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            glob(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| glob(&input, ctx)).await
     }
 }
 
-fn glob(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let input: Parameters = parse("Glob", input)?;
+fn glob(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let (base, pattern) = split(&input.pattern, input.path.as_deref());
     let target = Target::to_read(&base, ctx)?;
     if !target.real.is_dir() {

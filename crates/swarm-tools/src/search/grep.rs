@@ -1,77 +1,52 @@
 //! The Grep tool.
 
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink};
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::found::SearchResults;
-use super::grep_input::{GrepQuery, Mode, Parameters};
+use super::grep_input::{Mode, Parameters};
 use super::sink::{Count, Lines};
-use super::walk::{Selection, newest_first, shown, walk};
-use crate::files::{Target, touched};
-use crate::one_line::{counted, one_line};
-use crate::parameters::schema;
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use super::walk::{Selection, newest_first, search_line, shown, walk};
+use crate::files::Target;
+use crate::one_line::counted;
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Finds files by content.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Grep;
 
 #[async_trait]
-impl Tool for Grep {
-    fn name(&self) -> &'static str {
-        "Grep"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/Grep").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
+impl TypedTool for Grep {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Grep";
+    const PROMPT: &'static str = prompt!("tools/Grep");
+    const KIND: ToolKind = ToolKind::Read;
+    const READ_ONLY: bool = true;
+    const PATH: Option<&'static str> = Some("path");
 
     fn one_line(&self, input: &Value) -> String {
-        let pattern = input["pattern"].as_str().unwrap_or_default();
-        match input["path"].as_str() {
-            Some(path) => one_line(&format!("Grep {pattern} in {path}")),
-            None => one_line(&format!("Grep {pattern}")),
-        }
+        search_line(Self::NAME, input)
     }
 
-    fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
-        touched(input, "path", cwd)
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        blocking::run(ctx, move |ctx| {
-            grep(input, ctx).unwrap_or_else(ToolOutput::error)
-        })
-        .await
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        blocking::run(ctx, move |ctx| grep(&input, ctx)).await
     }
 }
 
-fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let query = GrepQuery::new(input, ctx.limits.grep_entries)?;
-    let target = Target::to_read(query.path.as_deref().unwrap_or("."), ctx)?;
+fn grep(input: &Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    let target = Target::to_read(input.path.as_deref().unwrap_or("."), ctx)?;
     if !target.real.exists() {
         return Err(format!("{} does not exist.", target.given.display()));
     }
     let mut selection = Selection::default();
-    if let Some(globs) = &query.glob {
+    if let Some(globs) = &input.glob {
         let base = if target.real.is_dir() {
             &target.real
         } else {
@@ -79,21 +54,20 @@ fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         };
         selection = selection.with_globs(globs, base)?;
     }
-    if let Some(name) = &query.file_type {
+    if let Some(name) = &input.file_type {
         selection = selection.with_type(name)?;
     }
     let search = Search {
-        matcher: matcher(&query)?,
-        searcher: searcher(&query),
+        input,
+        matcher: matcher(input)?,
         target,
         selection,
         ctx,
-        counts: SearchCounts::default(),
     };
-    let output = match query.mode {
-        Mode::Files => search.files(&query),
-        Mode::Content => search.content(&query),
-        Mode::Count => search.count(&query),
+    let output = match input.mode() {
+        Mode::Files => search.files(),
+        Mode::Content => search.content(),
+        Mode::Count => search.count(),
     };
     if ctx.cancel.is_cancelled() {
         return Err("The search was interrupted.".into());
@@ -101,41 +75,43 @@ fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     Ok(output)
 }
 
-fn matcher(query: &GrepQuery) -> Result<RegexMatcher, String> {
+fn matcher(input: &Parameters) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(query.ignore_case).multi_line(true);
-    if query.multiline {
+    builder.case_insensitive(input.ignore_case).multi_line(true);
+    if input.multiline {
         builder.dot_matches_new_line(true);
     } else {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(&query.pattern).map_err(|error| {
+    builder.build(&input.pattern).map_err(|error| {
         format!(
             "`{}` is not a valid regular expression: {error}",
-            query.pattern.escape_debug()
+            input.pattern.escape_debug()
         )
     })
 }
 
-fn searcher(query: &GrepQuery) -> Searcher {
-    let content = query.mode == Mode::Content;
+fn searcher(input: &Parameters) -> Searcher {
+    let (before, after) = match input.mode() {
+        Mode::Content => input.surroundings(),
+        Mode::Files | Mode::Count => (0, 0),
+    };
     SearcherBuilder::new()
-        .multi_line(query.multiline)
+        .multi_line(input.multiline)
         .line_number(true)
-        .before_context(if content { query.before } else { 0 })
-        .after_context(if content { query.after } else { 0 })
+        .before_context(before)
+        .after_context(after)
         .binary_detection(BinaryDetection::quit(0))
         .build()
 }
 
 #[derive(Debug)]
 struct Search<'a> {
+    input: &'a Parameters,
     matcher: RegexMatcher,
-    searcher: Searcher,
     target: Target,
     selection: Selection,
     ctx: &'a ToolContext,
-    counts: SearchCounts,
 }
 
 /// Counts of searched and skipped files.
@@ -182,129 +158,121 @@ impl SearchCounts {
 }
 
 impl Search<'_> {
-    fn files(mut self, query: &GrepQuery) -> ToolOutput {
+    fn files(&self) -> ToolOutput {
         let mut paths = Vec::new();
-        self.each_file(1, |path, _| {
-            paths.push(path.to_owned());
-            true
-        });
+        let counts = self.count_lines(1, |path, _| paths.push(path.to_owned()));
         let total = paths.len();
-        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
+        let mut found = self.results();
         for path in newest_first(paths) {
-            if !found.add(self.shown(&path)) {
+            if !found.add(self.name(&path)) {
                 break;
             }
         }
-        self.output(total, &found, query, counted(total, "file"))
+        self.output(&counts, total, &found, counted(total, "file"))
     }
 
-    fn count(mut self, query: &GrepQuery) -> ToolOutput {
-        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
+    fn count(&self) -> ToolOutput {
+        let mut found = self.results();
         let (mut files, mut lines) = (0, 0);
-        let (given, real, cwd) = (
-            self.target.given.clone(),
-            self.target.real.clone(),
-            self.ctx.cwd.clone(),
-        );
-        self.each_file(usize::MAX, |path, count| {
+        let counts = self.count_lines(usize::MAX, |path, count| {
             files += 1;
             lines += count;
-            found.add(format!(
-                "{}:{count}",
-                shown(&as_given(path, &real, &given), &cwd)
-            ));
-            true
+            found.add(format!("{}:{count}", self.name(path)));
         });
         let summary = format!("{} in {}", counted(lines, "line"), counted(files, "file"));
-        let mut output = self.output(files, &found, query, summary.clone());
+        let mut output = self.output(&counts, files, &found, summary.clone());
         if files > 0 {
             output.content = format!("{}\n{summary}", output.content);
         }
         output
     }
 
-    fn content(mut self, query: &GrepQuery) -> ToolOutput {
-        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
+    fn content(&self) -> ToolOutput {
+        let mut found = self.results();
         let (mut files, mut matches) = (0, 0);
-        let context = query.before + query.after > 0;
-        let (given, real) = (self.target.given.clone(), self.target.real.clone());
-        walk(&self.target.real, &self.selection, self.ctx, |path| {
-            if !self.counts.should_search(path, &self.target, self.ctx) {
-                return true;
-            }
-            let name = shown(&as_given(path, &real, &given), &self.ctx.cwd);
+        let has_context = self.input.surroundings() != (0, 0);
+        let counts = self.each_file(|path, searcher| {
             let mut lines = Lines {
                 found: &mut found,
-                path: &name,
-                numbers: query.numbers,
+                path: &self.name(path),
+                numbers: self.input.numbers.unwrap_or(true),
                 line_chars: self.ctx.limits.grep_line_chars,
                 matches: 0,
-                separate: context && files > 0,
+                separate: has_context && files > 0,
             };
-            if let Err(error) = self.searcher.search_path(&self.matcher, path, &mut lines) {
-                tracing::debug!(path = %path.display(), %error, "cannot search the file");
-            }
+            self.search(searcher, path, &mut lines);
             matches += lines.matches;
             files += usize::from(lines.matches > 0);
             !found.is_truncated
         });
         let summary = format!("{} in {}", counted(matches, "line"), counted(files, "file"));
-        self.output(files, &found, query, summary)
+        self.output(&counts, files, &found, summary)
+    }
+
+    fn results(&self) -> SearchResults {
+        let limits = &self.ctx.limits;
+        let limit = self.input.limit(limits.grep_entries);
+        SearchResults::new(self.input.offset, limit, limits.grep_chars)
     }
 
     /// Calls `visit` with each file that has a match and its number of matching lines, counted up
     /// to `enough`.
-    fn each_file(&mut self, enough: usize, mut visit: impl FnMut(&Path, usize) -> bool) {
-        let Self {
-            matcher,
-            searcher,
-            target,
-            selection,
-            ctx,
-            counts,
-        } = self;
-        walk(&target.real, selection, ctx, |path| {
-            if !counts.should_search(path, target, ctx) {
-                return true;
-            }
+    fn count_lines(&self, enough: usize, mut visit: impl FnMut(&Path, usize)) -> SearchCounts {
+        self.each_file(|path, searcher| {
             let mut count = Count { lines: 0, enough };
-            if let Err(error) = searcher.search_path(&*matcher, path, &mut count) {
-                tracing::debug!(path = %path.display(), %error, "cannot search the file");
+            self.search(searcher, path, &mut count);
+            if count.lines > 0 {
+                visit(path, count.lines);
             }
-            count.lines == 0 || visit(path, count.lines)
+            true
+        })
+    }
+
+    /// Calls `visit` with each file to search until it returns false.
+    fn each_file(&self, mut visit: impl FnMut(&Path, &mut Searcher) -> bool) -> SearchCounts {
+        let mut searcher = searcher(self.input);
+        let mut counts = SearchCounts::default();
+        walk(&self.target.real, &self.selection, self.ctx, |path| {
+            !counts.should_search(path, &self.target, self.ctx) || visit(path, &mut searcher)
         });
+        counts
+    }
+
+    fn search(&self, searcher: &mut Searcher, path: &Path, sink: impl Sink<Error = io::Error>) {
+        if let Err(error) = searcher.search_path(&self.matcher, path, sink) {
+            tracing::debug!(path = %path.display(), %error, "cannot search the file");
+        }
     }
 
     fn output(
         &self,
+        counts: &SearchCounts,
         files: usize,
         found: &SearchResults,
-        query: &GrepQuery,
         summary: String,
     ) -> ToolOutput {
-        let note = self.counts.note();
+        let (note, offset) = (counts.note(), self.input.offset);
         if files == 0 {
             let text = match note {
-                Some(note) if self.counts.searched == 0 => note,
+                Some(note) if counts.searched == 0 => note,
                 Some(note) => format!("No matches.\n{note}"),
                 None => "No matches.".to_owned(),
             };
             return ToolOutput::ok(text, "0 files");
         }
         let text = if found.entries.is_empty() {
-            format!("There are no results after offset {}.", query.offset)
+            format!("There are no results after offset {offset}.")
         } else {
-            found.text(query.offset)
+            found.text(offset)
         };
         let lines: Vec<String> = std::iter::once(text).chain(note).collect();
         ToolOutput::ok(lines.join("\n"), summary)
     }
 
-    fn shown(&self, path: &Path) -> String {
-        shown(
-            &as_given(path, &self.target.real, &self.target.given),
-            &self.ctx.cwd,
-        )
+    /// Returns a found path for display.
+    fn name(&self, path: &Path) -> String {
+        let path = as_given(path, &self.target.real, &self.target.given);
+        shown(&path, &self.ctx.cwd)
     }
 }
 

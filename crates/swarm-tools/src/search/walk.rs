@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ignore::{DirEntry, WalkBuilder};
+use serde_json::Value;
 
-use crate::ToolContext;
+use crate::{ToolContext, one_line};
 
 /// Files that a search includes.
 #[derive(Debug, Default)]
@@ -105,6 +106,15 @@ pub(super) fn walk(
 
 fn is_git_directory(entry: &DirEntry) -> bool {
     entry.depth() > 0 && entry.file_name() == ".git"
+}
+
+/// Formats the call of a search tool on one line.
+pub(super) fn search_line(tool: &str, input: &Value) -> String {
+    let pattern = input["pattern"].as_str().unwrap_or_default();
+    match input["path"].as_str() {
+        Some(path) => one_line(&format!("{tool} {pattern} in {path}")),
+        None => one_line(&format!("{tool} {pattern}")),
+    }
 }
 
 /// Formats a path, relative if it is below the working directory.

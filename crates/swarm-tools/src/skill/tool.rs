@@ -7,9 +7,9 @@ use serde_json::Value;
 use swarm_protocol::{Skill, ToolKind};
 
 use super::skill_text;
-use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
+use crate::one_line::counted;
+use crate::parameters::parse;
+use crate::{ToolContext, ToolOutput, TypedTool, blocking, prompt};
 
 /// Maximum characters of one skill's description in the tool description, and of the whole list.
 const DESCRIPTION_CHARS: usize = 250;
@@ -59,7 +59,7 @@ impl SkillTool {
 
     /// Returns the skill named in a call, and its arguments. The error is a message for the model.
     pub fn asked(&self, input: Value) -> Result<(Skill, String), String> {
-        let input: Parameters = parse("Skill", input)?;
+        let input: Parameters = parse(Self::NAME, input)?;
         Ok((self.find(&input.skill)?.clone(), input.args))
     }
 
@@ -92,7 +92,7 @@ impl SkillTool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The name of the skill
     skill: String,
     /// Arguments for the skill, if it takes any
@@ -101,55 +101,33 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for SkillTool {
-    fn name(&self) -> &'static str {
-        "Skill"
-    }
+impl TypedTool for SkillTool {
+    type Parameters = Parameters;
+    const NAME: &'static str = "Skill";
+    const PROMPT: &'static str = prompt!("tools/Skill");
+    const KIND: ToolKind = ToolKind::Own;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "skill";
 
     fn description(&self) -> String {
-        prompt!("tools/Skill").replace("{skills}", &self.list())
+        Self::PROMPT.replace("{skills}", &self.list())
     }
 
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Own
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        one_line(&format!(
-            "Skill {}",
-            input["skill"].as_str().unwrap_or_default()
-        ))
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let (skill, arguments) = match self.asked(input) {
-            Ok(found) => found,
-            Err(why) => return ToolOutput::error(why),
-        };
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let skill = self.find(&input.skill)?.clone();
         Self::grant_for_turn(&skill, ctx);
-        blocking::run(ctx, move |_| match skill_text(&skill, &arguments) {
-            Ok(text) => {
-                let text = if skill.fork {
-                    format!("{NO_AGENT}\n\n{text}")
-                } else {
-                    text
-                };
-                let lines = counted(text.lines().count(), "line");
-                ToolOutput::ok(text, lines)
-            }
-            Err(error) => ToolOutput::error(format!(
-                "Cannot read the skill {} from {}: {error}.",
-                skill.name,
-                skill.path.display()
-            )),
+        blocking::run(ctx, move |_| {
+            let text = skill_text(&skill, &input.args).map_err(|error| {
+                let (name, path) = (&skill.name, skill.path.display());
+                format!("Cannot read the skill {name} from {path}: {error}.")
+            })?;
+            let text = if skill.fork {
+                format!("{NO_AGENT}\n\n{text}")
+            } else {
+                text
+            };
+            let lines = counted(text.lines().count(), "line");
+            Ok(ToolOutput::ok(text, lines))
         })
         .await
     }

@@ -14,14 +14,13 @@ use swarm_protocol::ToolKind;
 use super::address::{host, same_site};
 use super::readable::readable;
 use super::{WebAccess, WebRequest};
-use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, prompt};
+use crate::one_line::counted;
+use crate::parameters::parse;
+use crate::{ToolContext, ToolOutput, TypedTool, prompt};
 
 /// Maximum number of bytes read of a response, and of characters returned to the model.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_CHARS: usize = 50_000;
-/// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of redirects within a site.
 const MAX_REDIRECTS: usize = 5;
@@ -110,7 +109,7 @@ fn shortened(text: &str, cut: bool) -> String {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// The URL to fetch
     url: String,
     /// What you want to know from the page; shown to the user
@@ -122,55 +121,26 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for WebFetch {
-    fn name(&self) -> &'static str {
-        "WebFetch"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/WebFetch").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Web
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        one_line(&format!(
-            "WebFetch {}",
-            input["url"].as_str().unwrap_or_default()
-        ))
-    }
+impl TypedTool for WebFetch {
+    type Parameters = Parameters;
+    const NAME: &'static str = "WebFetch";
+    const PROMPT: &'static str = prompt!("tools/WebFetch");
+    const KIND: ToolKind = ToolKind::Web;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "url";
 
     fn check(&self, input: &Value, _ctx: &ToolContext) -> Result<(), String> {
-        let input: Parameters = parse("WebFetch", input.clone())?;
+        let input: Parameters = parse(Self::NAME, input.clone())?;
         host(&input.url).map(drop)
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = self.check(&input, ctx) {
-            return ToolOutput::error(why);
-        }
-        let url = input["url"].as_str().unwrap_or_default();
-        let page = tokio::select! {
-            page = self.page(url) => page,
-            () = ctx.cancel.cancelled() => Err("The call was interrupted.".to_owned()),
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let text = tokio::select! {
+            page = self.page(&input.url) => page?,
+            () = ctx.cancel.cancelled() => return Err("The call was interrupted.".to_owned()),
         };
-        match page {
-            Ok(text) => {
-                let lines = counted(text.lines().count(), "line");
-                ToolOutput::ok(text, lines)
-            }
-            Err(why) => ToolOutput::error(why),
-        }
+        let lines = counted(text.lines().count(), "line");
+        Ok(ToolOutput::ok(text, lines))
     }
 }
 

@@ -12,14 +12,12 @@ use swarm_protocol::ToolKind;
 use super::address::host;
 use super::{WebAccess, WebRequest};
 use crate::one_line::{counted, one_line};
-use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput, prompt};
+use crate::{ToolContext, ToolOutput, TypedTool, prompt};
 
 /// Maximum number of bytes read of a response.
 const MAX_BYTES: usize = 2 << 20;
 /// Maximum number of results returned to the model.
 const MAX_RESULTS: usize = 10;
-/// Timeout of one search.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Placeholder for the query in the server's URL.
 const QUERY_PLACEHOLDER: &str = "{query}";
@@ -40,8 +38,7 @@ impl WebSearch {
         }
     }
 
-    async fn hits(&self, input: Value) -> Result<String, String> {
-        let input: Parameters = parse("WebSearch", input)?;
+    async fn hits(&self, input: &Parameters) -> Result<String, String> {
         let query = input.query.trim();
         if query.is_empty() {
             return Err("`query` of WebSearch is empty.".into());
@@ -113,7 +110,7 @@ fn encoded(text: &str) -> String {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     /// What to search for
     query: String,
     /// Only include pages of these domains
@@ -125,47 +122,24 @@ struct Parameters {
 }
 
 #[async_trait]
-impl Tool for WebSearch {
-    fn name(&self) -> &'static str {
-        "WebSearch"
-    }
+impl TypedTool for WebSearch {
+    type Parameters = Parameters;
+    const NAME: &'static str = "WebSearch";
+    const PROMPT: &'static str = prompt!("tools/WebSearch");
+    const KIND: ToolKind = ToolKind::Web;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "query";
 
-    fn description(&self) -> String {
-        prompt!("tools/WebSearch").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Parameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Web
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        one_line(&format!(
-            "WebSearch {}",
-            input["query"].as_str().unwrap_or_default()
-        ))
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let hits = tokio::select! {
-            hits = self.hits(input) => hits,
-            () = ctx.cancel.cancelled() => Err("The call was interrupted.".to_owned()),
+    async fn call(&self, input: Parameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let text = tokio::select! {
+            hits = self.hits(&input) => hits?,
+            () = ctx.cancel.cancelled() => return Err("The call was interrupted.".to_owned()),
         };
-        match hits {
-            Ok(text) if text.is_empty() => ToolOutput::ok("No results.", "no results"),
-            Ok(text) => {
-                let pages = counted(text.lines().count() / 3, "page");
-                ToolOutput::ok(text, pages)
-            }
-            Err(why) => ToolOutput::error(why),
+        if text.is_empty() {
+            return Ok(ToolOutput::ok("No results.", "no results"));
         }
+        let pages = counted(text.lines().count() / 3, "page");
+        Ok(ToolOutput::ok(text, pages))
     }
 }
 
@@ -214,7 +188,8 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(further.as_object().unwrap().clone());
-            let text = tool.hits(input.clone()).await.unwrap();
+            let input = serde_json::from_value(input).unwrap();
+            let text = tool.hits(&input).await.unwrap();
             for domain in ["a.example", "b.example"] {
                 assert_eq!(text.contains(domain), expected.contains(&domain), "{text}");
             }

@@ -7,7 +7,7 @@ use crate::print::wrapped;
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::Theme;
-use crate::width::{columns, fit};
+use crate::width::fit;
 
 /// Prompt of the input line while a reason is typed.
 pub(super) const REASON_PROMPT: &str = "reason > ";
@@ -46,6 +46,12 @@ pub struct Choice {
     pub key: char,
     /// Description of the answer.
     pub label: String,
+}
+
+impl Choice {
+    fn line(&self) -> String {
+        format!("  {}: {}", self.key, self.label)
+    }
 }
 
 /// A dialog on the screen.
@@ -103,18 +109,16 @@ impl OpenDialog {
     /// Returns the choices in rows of `room` columns: what a key allows may not be hidden.
     fn choices(&self, room: usize) -> Vec<String> {
         let choices = self.dialog.choices.iter();
-        let lines = choices.map(|choice| format!("  {}: {}", choice.key, choice.label));
-        lines.flat_map(|line| broken(&line, room)).collect()
+        choices
+            .flat_map(|choice| broken(&choice.line(), room))
+            .collect()
     }
 
     /// Returns the lines for the screen, at most `rows` if the choices fit, each in one row of `room`
-    /// columns, with their widths.
-    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> Vec<(String, usize)> {
+    /// columns.
+    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> Vec<String> {
         let signs = theme.signs();
-        let line = |style, text: &str| {
-            let text = fit(text, room, signs.ellipsis);
-            (paint(theme, style, &text), columns(&text))
-        };
+        let line = |style, text: &str| paint(theme, style, &fit(text, room, signs.ellipsis));
         let question = self.question(room);
         let is_cut = question.len() > MOST_QUESTION;
         let shown = question.iter().take(MOST_QUESTION).enumerate();
@@ -127,12 +131,7 @@ impl OpenDialog {
         let mut lines: Vec<_> = question.collect();
         let details = self.rows(room);
         let most = self.most_details(room, rows);
-        lines.extend(
-            details
-                .iter()
-                .take(most)
-                .map(|row| (row.clone(), columns(row))),
-        );
+        lines.extend(details.iter().take(most).cloned());
         let left = details.len().saturating_sub(most);
         if left > 0 {
             let more = format!("  {} +{left} lines (Tab)", signs.ellipsis);
@@ -159,13 +158,9 @@ impl OpenDialog {
     /// Returns the whole dialog as a text.
     pub(super) fn in_full(&self) -> String {
         let dialog = &self.dialog;
-        let choices = dialog
-            .choices
-            .iter()
-            .map(|choice| format!("  {}: {}", choice.key, choice.label));
         let lines = std::iter::once(dialog.question.clone())
             .chain(dialog.details.iter().cloned())
-            .chain(choices);
+            .chain(dialog.choices.iter().map(Choice::line));
         lines.collect::<Vec<_>>().join("\n")
     }
 }
@@ -173,7 +168,6 @@ impl OpenDialog {
 /// Breaks a line into rows of `room` columns.
 fn broken(line: &str, room: usize) -> Vec<String> {
     let line = clean_text(line).replace(['\n', '\t'], " ");
-    let wrapped = wrapped(&line, room);
-    let rows = wrapped.split('\n').map(str::to_owned);
+    let rows = wrapped(&line, room).into_iter();
     rows.flat_map(|row| split(row, room)).collect()
 }

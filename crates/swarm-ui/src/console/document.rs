@@ -49,13 +49,6 @@ impl Document for TextDocument {
     fn rows(&self, block: usize, theme: Theme) -> Vec<String> {
         let width = theme.width.unwrap_or(usize::MAX);
         let lines = self.lines.iter().skip(block * LINES).take(LINES);
-        lines
-            .flat_map(|line| {
-                wrapped(line, width)
-                    .split('\n')
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>()
-            })
-            .collect()
+        lines.flat_map(|line| wrapped(line, width)).collect()
     }
 }

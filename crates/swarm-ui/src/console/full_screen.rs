@@ -50,14 +50,12 @@ pub(crate) trait FullScreen: Send {
     /// Returns the rows of the view and the text of its last row.
     fn draw(&mut self, area: Area) -> (Vec<String>, LastRow);
 
-    /// Handles a key.
     fn key(&mut self, key: &Key, area: Area) -> Step;
 
     /// Output was written meanwhile. Returns whether the view changed.
     fn output_arrived(&mut self, area: Area) -> bool;
 }
 
-/// The last row of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LastRow {
     /// What is shown, and the keys.

@@ -2,8 +2,6 @@
 
 use swarm_protocol::{PermissionMode, RewindScope};
 
-use super::panel_action::PanelAction;
-
 /// Input from a person at a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneInput {
@@ -53,7 +51,7 @@ pub enum PaneInput {
     },
     /// Stops the member.
     Shutdown,
-    /// A message to a member, typed after [`super::PanelAction::Write`].
+    /// A message to a member, typed after [`PanelAction::Write`].
     Message {
         /// Name of the member.
         to: String,
@@ -85,6 +83,27 @@ pub enum PaneInput {
         /// The reason; empty if there is none.
         text: String,
     },
+}
+
+/// An action on the selected member or task of the team panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanelAction {
+    /// Shows the conversation of a member.
+    Look,
+    /// Starts a message to a member.
+    Write,
+    /// Interrupts a member's turn.
+    Interrupt,
+    /// Pauses a member, or lets it continue.
+    Pause,
+    /// Changes a member's permission mode.
+    Mode,
+    /// Shuts a member down.
+    ShutDown,
+    /// Shows the pane of a member.
+    Attach,
+    /// Shows a task.
+    ShowTask,
 }
 
 /// Splits a slash command into its name and arguments. `None` if the line does not start with a

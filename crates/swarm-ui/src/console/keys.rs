@@ -15,8 +15,8 @@ pub(super) fn key_of(event: Event) -> Option<Key> {
 }
 
 fn of_key(key: KeyEvent) -> Option<Key> {
-    let deferred = key.modifiers - KeyModifiers::SHIFT;
-    match (key.code, deferred) {
+    let modifiers = key.modifiers - KeyModifiers::SHIFT;
+    match (key.code, modifiers) {
         (KeyCode::Char(c), KeyModifiers::NONE) => Some(Key::Text(c.to_string())),
         (KeyCode::Char(c), KeyModifiers::CONTROL) => of_control(c),
         (KeyCode::Enter, KeyModifiers::NONE) => Some(Key::Enter),

@@ -44,7 +44,6 @@ struct Search {
 /// Completions of a word.
 #[derive(Debug)]
 struct Completing {
-    /// Start of the word.
     start: usize,
     words: Vec<String>,
     at: usize,
@@ -54,7 +53,6 @@ struct Completing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) rows: Vec<String>,
-    /// Row of the cursor.
     pub(crate) row: usize,
     /// Number of columns before the cursor in its row.
     pub(crate) before: usize,
@@ -120,9 +118,7 @@ impl InputLine {
     pub(super) fn finish(&mut self) -> Option<String> {
         let text = std::mem::take(&mut self.text);
         self.cursor = 0;
-        if let Some(vim) = &mut self.vim {
-            vim.begin();
-        }
+        self.change_vim(Vim::begin);
         if text.trim().is_empty() {
             return None;
         }
@@ -193,7 +189,6 @@ impl InputLine {
         });
     }
 
-    /// Inserts the next completion.
     fn next_completion(&mut self) {
         let Some(mut completing) = self.completing.take() else {
             return;
@@ -257,9 +252,7 @@ impl InputLine {
     }
 
     pub(crate) fn clear(&mut self) {
-        if let Some(vim) = &mut self.vim {
-            vim.begin();
-        }
+        self.change_vim(Vim::begin);
         self.replace(Some(String::new()));
         self.history.at = None;
     }

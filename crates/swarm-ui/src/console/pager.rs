@@ -1,6 +1,6 @@
 //! A document on the whole terminal: scrolled, and searched.
 
-use std::fmt;
+use swarm_protocol::partial_debug;
 
 use super::document::Document;
 use super::full_screen::{Area, FullScreen, LastRow, Step};
@@ -28,13 +28,7 @@ pub struct Pager {
     message: Option<String>,
 }
 
-impl fmt::Debug for Pager {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pager")
-            .field("title", &self.title)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(Pager: title);
 
 impl Pager {
     /// Shows a document from its start.

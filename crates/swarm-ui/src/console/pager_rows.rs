@@ -46,7 +46,6 @@ impl PagerRows {
         rows.flat_map(|row| split(row, area.columns)).collect()
     }
 
-    /// Returns the rows of a block.
     pub(super) fn block(&mut self, block: usize, area: Area) -> &[String] {
         if self.width != area.columns {
             self.width = area.columns;
@@ -135,7 +134,6 @@ impl PagerRows {
         lowest
     }
 
-    /// Returns the last row.
     fn last(&mut self, area: Area) -> Position {
         let end = self.count();
         let block = self.previous(end, area).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! The team panel of a console, and messages that are started in it.
 
-use super::input::{Key, PaneInput};
-use super::panel_action::PanelAction;
+use super::input::{Key, PaneInput, PanelAction};
 use super::screen::{Console, Inner};
 use super::team_panel::{Addressee, PanelContent, PanelKey, TeamPanel};
 
@@ -90,9 +89,9 @@ impl Inner {
         Ok(None)
     }
 
-    /// Returns the lines of the panel with their widths: at most half the height, and none if a
-    /// dialog of `dialog` lines leaves too little room.
-    pub(super) fn panel_lines(&self, room: usize, dialog: usize) -> Vec<(String, usize)> {
+    /// Returns the lines of the panel: at most half the height, and none if a dialog of `dialog`
+    /// lines leaves too little room.
+    pub(super) fn panel_lines(&self, room: usize, dialog: usize) -> Vec<String> {
         let Some((panel, team)) = self.panel.as_ref().zip(self.team.as_ref()) else {
             return Vec::new();
         };

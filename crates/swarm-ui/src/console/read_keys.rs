@@ -34,9 +34,6 @@ pub fn read_keys(
 
 /// Like [`read_keys`], for a terminal that this program shares: keys are read once `may_read`
 /// returns `true`. It blocks until keys are available and may be read; `false` stops the reader.
-///
-/// # Errors
-/// As for [`read_keys`].
 pub fn read_keys_when(
     console: Console,
     mut may_read: impl FnMut() -> bool + Send + 'static,

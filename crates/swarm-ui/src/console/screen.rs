@@ -1,15 +1,14 @@
 //! Output above the input line, without interference between the two.
 
-use std::fmt;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use swarm_protocol::partial_debug;
 
 use super::alert::Alert;
-use super::dialog::{Dialog, OpenDialog, REASON_KEYS, REASON_PROMPT};
+use super::dialog::{Dialog, OpenDialog};
 use super::editor_mode::EditorMode;
 use super::escape::ESCAPE_TIME;
 use super::frames::Frames;
@@ -18,10 +17,7 @@ use super::input::{Key, PaneInput};
 use super::line::{InputLine, MAX_LENGTH};
 use super::styled::{column_after, without_titles};
 use super::team_panel::{Addressee, PanelContent, TeamPanel};
-use crate::sanitize::clean_line;
-use crate::style::{Style, paint};
 use crate::theme::{HeightSource, Theme, WidthSource};
-use crate::width::{columns, fit};
 
 /// Bracketed paste mode: a paste arrives as one piece, so that its line breaks are not Enter keys.
 const PASTE_MARKS_ON: &str = "\u{1b}[?2004h";
@@ -29,9 +25,6 @@ const PASTE_MARKS_OFF: &str = "\u{1b}[?2004l";
 
 /// The key that dismisses a dialog.
 const DISMISS: char = '\u{1b}';
-
-/// Maximum number of displayed input rows.
-const INPUT_ROWS: usize = 8;
 
 /// Default width in columns if it is unknown.
 const USUAL_WIDTH: usize = 80;
@@ -50,13 +43,13 @@ pub(super) struct Inner {
     pub(super) theme: Theme,
     width: WidthSource,
     pub(super) height: HeightSource,
-    prompt: String,
+    pub(super) prompt: String,
     pub(super) line: InputLine,
     /// Output that is not drawn yet.
     waiting: String,
     pub(super) frames: Frames,
     /// Number of columns of output after its last line break.
-    column: usize,
+    pub(super) column: usize,
     /// Dialog above the input line.
     pub(super) dialog: Option<OpenDialog>,
     /// Status lines above the input line.
@@ -65,13 +58,13 @@ pub(super) struct Inner {
     pub(super) queued: Option<Vec<String>>,
     /// Notice about the last key.
     pub(super) note: Option<String>,
-    complete: Option<Completer>,
+    pub(super) complete: Option<Completer>,
     attach: Option<Attacher>,
     alert: Alert,
     /// Longest pause in the sequence of a key.
     escape_time: Duration,
     /// The region below the output as drawn.
-    painted: Option<Painted>,
+    pub(super) painted: Option<Painted>,
     pub(super) is_closed: bool,
     /// Output that is deferred while another program or a view uses the terminal.
     pub(super) deferred: Option<String>,
@@ -92,27 +85,23 @@ pub type Completer = Box<dyn Fn(&str) -> (usize, Vec<String>) + Send>;
 pub type Attacher = Box<dyn Fn(&str) -> Option<String> + Send>;
 
 /// The region below the output: the dialog and the input line.
-struct Painted {
+pub(super) struct Painted {
     /// Widths of the lines above the cursor line.
-    above: Vec<usize>,
+    pub(super) above: Vec<usize>,
     /// Number of columns before the cursor in its line.
-    before: usize,
+    pub(super) before: usize,
 }
 
 impl Painted {
     /// Returns the number of rows above the cursor. A line occupies several rows after the terminal
     /// became narrower.
-    fn rows(&self, width: usize) -> usize {
+    pub(super) fn rows(&self, width: usize) -> usize {
         let above = self.above.iter().map(|line| line.div_ceil(width).max(1));
         above.sum::<usize>() + self.before / width
     }
 }
 
-impl fmt::Debug for Console {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Console").finish_non_exhaustive()
-    }
-}
+partial_debug!(Console);
 
 impl Console {
     /// Opens a console on a terminal in raw mode and shows the input line with `prompt`. `copy`
@@ -469,139 +458,11 @@ impl Inner {
         }
     }
 
-    /// Moves the cursor to the end of the output and clears everything below it.
-    fn erase(&mut self, frame: &mut String) {
-        let Some(painted) = self.painted.take() else {
-            return;
-        };
-        let width = self.columns();
-        up(frame, painted.rows(width));
-        frame.push_str("\r\u{1b}[J");
-        if self.column > 0 {
-            up(frame, 1);
-            let within = match self.column % width {
-                0 => width,
-                within => within,
-            };
-            right(frame, within);
-        }
-    }
-
-    fn paint(&mut self, frame: &mut String) {
-        let width = self.columns();
-        if self.column > 0 {
-            frame.push_str("\r\n");
-        }
-        // The last column stays free: the line of a cursor after it is undefined.
-        let room = width.saturating_sub(1);
-        let dialog = self.dialog.as_ref();
-        let rows = self.rows_for_dialog();
-        let dialog = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room, rows));
-        let mut lines = self.panel_lines(room, dialog.len());
-        lines.extend(dialog);
-        lines.extend(self.around_line().into_iter().map(|text| {
-            let text = fit(&clean_line(&text), room, self.theme.signs().ellipsis);
-            (paint(self.theme, Style::Dim, &text), columns(&text))
-        }));
-        for (line, _) in &lines {
-            frame.push_str(line);
-            frame.push_str("\r\n");
-        }
-        let prompt = match &self.addressee {
-            _ if self.is_explaining() => REASON_PROMPT.to_owned(),
-            Some(addressee) => format!("to {} (Esc: back) > ", addressee.name),
-            None => self.prompt.clone(),
-        };
-        let prompt = fit(&prompt, room / 2, "");
-        let indent = columns(&prompt);
-        let shown = self
-            .line
-            .shown(room.saturating_sub(indent).max(1), INPUT_ROWS);
-        let mut start = paint(self.theme, Style::Dim, &prompt);
-        for row in &shown.rows {
-            frame.push_str(&start);
-            frame.push_str(row);
-            start = format!("\r\n{}", " ".repeat(indent));
-        }
-        up(frame, shown.rows.len() - 1 - shown.row);
-        let before = indent + shown.before;
-        frame.push('\r');
-        if before > 0 {
-            right(frame, before);
-        }
-        let mut above: Vec<usize> = lines.into_iter().map(|(_, width)| width).collect();
-        let rows = shown.rows.iter().take(shown.row);
-        above.extend(rows.map(|row| indent + columns(row)));
-        self.painted = Some(Painted { above, before });
-    }
-
-    /// Returns the lines between the dialog and the input: status, queue, notices, search and completions.
-    fn around_line(&self) -> Vec<String> {
-        let mut lines = self.status.clone();
-        lines.extend(self.queue_rows());
-        if let Some(wanted) = self.line.searched() {
-            lines.push(format!(
-                "search: {wanted} (Ctrl-R: earlier, Enter: send, Esc: cancel)"
-            ));
-        }
-        if let Some((words, at)) = self.line.completions() {
-            let words = words.iter().enumerate().map(|(index, word)| {
-                if index == at {
-                    format!("[{word}]")
-                } else {
-                    word.clone()
-                }
-            });
-            lines.push(
-                words
-                    .skip(at.saturating_sub(3))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            );
-        }
-        if self.line.is_in_normal_mode() {
-            lines.push("-- NORMAL --".to_owned());
-        }
-        lines.extend(self.commands());
-        lines.extend(self.blocked_dialog());
-        lines.extend(self.is_explaining().then(|| REASON_KEYS.to_owned()));
-        lines.extend(self.note.clone());
-        lines
-    }
-
-    /// Returns the commands that begin with the typed word. Files and members are looked up only on
-    /// Tab.
-    fn commands(&self) -> Option<String> {
-        let typed = self.line.to_complete()?;
-        if !typed.starts_with('/') || typed.contains(char::is_whitespace) {
-            return None;
-        }
-        let (_, words) = self.complete.as_ref()?(typed);
-        let names: Vec<_> = words.iter().map(|word| word.trim_end()).collect();
-        (!names.is_empty()).then(|| format!("Tab: {}", names.join(" ")))
-    }
-
-    /// Returns why the keys of the dialog are typed into the input line.
-    fn blocked_dialog(&self) -> Option<String> {
-        (self.dialog.is_some() && !self.line.is_empty() && !self.is_explaining())
-            .then(|| "empty the line (Ctrl-C) to answer with a key".to_owned())
-    }
-
     /// A single write avoids flicker. A terminal that cannot be written to must not stop an agent.
     pub(super) fn send(&mut self, frame: &str) {
         self.out.write_all(frame.as_bytes()).ok();
         self.out.flush().ok();
     }
-}
-
-fn up(frame: &mut String, rows: usize) {
-    if rows > 0 {
-        let _infallible = write!(frame, "\u{1b}[{rows}A");
-    }
-}
-
-fn right(frame: &mut String, columns: usize) {
-    let _infallible = write!(frame, "\u{1b}[{columns}C");
 }
 
 /// Output of a pane, displayed on flush.

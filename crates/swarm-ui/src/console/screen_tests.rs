@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::console::Choice;
 use crate::console::alert::BELL;
+use crate::width::columns;
 
 /// End of a title sequence.
 const TITLE_END: char = '\u{7}';

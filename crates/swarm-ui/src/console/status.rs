@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use swarm_protocol::{AgentEvent, ContextUse, MemberState, Money, PermissionMode};
+use swarm_protocol::{AgentEvent, ContextUse, Money, PermissionMode};
 
 use crate::print::short_count;
 use crate::theme::Theme;
@@ -71,12 +71,7 @@ impl SessionStatus {
             AgentEvent::Context(used) => self.context = Some(*used),
             AgentEvent::ModeChanged { mode } => self.mode = *mode,
             AgentEvent::ModelChanged { model } => self.model.clone_from(model),
-            AgentEvent::State { state, .. } => {
-                self.waits = matches!(
-                    state,
-                    MemberState::WaitingPermission | MemberState::WaitingPlan
-                );
-            }
+            AgentEvent::State { state, .. } => self.waits = state.needs_answer(),
             AgentEvent::TurnEnded { usage, .. } => {
                 self.tokens += usage.total();
                 self.calls.clear();
@@ -143,7 +138,7 @@ impl SessionStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swarm_protocol::Usage;
+    use swarm_protocol::{MemberState, Usage};
 
     #[test]
     fn the_line_shows_activity_duration_and_usage() {

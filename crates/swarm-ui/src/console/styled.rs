@@ -50,24 +50,7 @@ pub(super) fn column_after(column: usize, output: &str) -> usize {
 
 /// Truncates a row to `limit` columns. Its styles end at its end.
 pub(super) fn cut(row: &str, limit: usize) -> String {
-    let mut out = String::with_capacity(row.len());
-    let (mut taken, mut is_styled) = (0, false);
-    for (piece, is_text) in pieces(row) {
-        if !is_text {
-            is_styled = piece != PLAIN;
-            out.push_str(piece);
-            continue;
-        }
-        for c in piece.chars() {
-            let width = columns(c.encode_utf8(&mut [0; 4]));
-            if taken + width > limit {
-                return end_styles(out, is_styled);
-            }
-            taken += width;
-            out.push(c);
-        }
-    }
-    end_styles(out, is_styled)
+    broken(row, limit).into_iter().next().unwrap_or_default()
 }
 
 fn end_styles(mut row: String, is_styled: bool) -> String {
@@ -84,9 +67,14 @@ pub(super) fn split(row: String, limit: usize) -> Vec<String> {
     if row.len() <= limit || columns(&plain_text(&row)) <= limit {
         return vec![row];
     }
+    broken(&row, limit)
+}
+
+/// Breaks a row into rows of at most `limit` columns; the styles of each end at its end.
+fn broken(row: &str, limit: usize) -> Vec<String> {
     let (mut rows, mut out, mut style) = (Vec::new(), String::new(), String::new());
     let mut taken = 0;
-    for (piece, is_text) in pieces(&row) {
+    for (piece, is_text) in pieces(row) {
         if !is_text {
             follow(&mut style, piece);
             out.push_str(piece);

@@ -4,9 +4,7 @@ use std::time::Instant;
 
 use swarm_protocol::{Color, MemberName, MemberState};
 
-use super::input::Key;
-use super::panel_action::PanelAction;
-use super::styled::plain_text;
+use super::input::{Key, PanelAction};
 use crate::print::{Cell, Table, short_count, short_duration};
 use crate::style::{Style, paint};
 use crate::theme::Theme;
@@ -22,7 +20,6 @@ const MEMBER_KEYS: [&str; 3] = [
     "Enter look  m write  i interrupt  p pause  x stop  (/help)",
 ];
 
-/// The keys for tasks.
 const TASK_KEYS: &str = "Enter show  t members  Tab type  Esc close";
 
 /// The keys while the input line has the focus.
@@ -123,12 +120,13 @@ impl TeamPanel {
             return PanelKey::NotMine;
         }
         let confirming = self.confirming.take();
-        self.selected = self.selected.min(self.count(content).saturating_sub(1));
+        let last = self.subjects(content).len().saturating_sub(1);
+        self.selected = self.selected.min(last);
         match key {
             Key::Up => self.selected = self.selected.saturating_sub(1),
-            Key::Down => self.selected += usize::from(self.selected + 1 < self.count(content)),
+            Key::Down => self.selected = last.min(self.selected + 1),
             Key::Home => self.selected = 0,
-            Key::End => self.selected = self.count(content).saturating_sub(1),
+            Key::End => self.selected = last,
             Key::Complete => self.is_focused = false,
             Key::Interrupt => return PanelKey::Close,
             Key::Enter if self.shows_tasks => return self.act(PanelAction::ShowTask, content),
@@ -190,46 +188,40 @@ impl TeamPanel {
         PanelKey::Act(action, subject)
     }
 
+    /// Returns the names of the members, or the ids of the tasks.
+    fn subjects(&self, content: &PanelContent) -> Vec<String> {
+        if self.shows_tasks {
+            content.tasks.iter().map(|task| task.id.clone()).collect()
+        } else {
+            let members = content.members.iter();
+            members.map(|member| member.name.to_string()).collect()
+        }
+    }
+
     /// Returns the selected member or task.
     fn subject(&self, content: &PanelContent) -> Option<String> {
-        if self.shows_tasks {
-            content.tasks.get(self.selected).map(|task| task.id.clone())
-        } else {
-            let member = content.members.get(self.selected);
-            member.map(|member| member.name.to_string())
-        }
+        self.subjects(content).into_iter().nth(self.selected)
     }
 
-    fn count(&self, content: &PanelContent) -> usize {
-        if self.shows_tasks {
-            content.tasks.len()
-        } else {
-            content.members.len()
-        }
-    }
-
-    /// Returns the lines of the panel, each in one row of `room` columns, with their widths. There
-    /// are at most `most` lines.
+    /// Returns the lines of the panel, at most `most`, each in one row of `room` columns.
     pub(super) fn lines(
         &self,
         content: &PanelContent,
         theme: Theme,
         room: usize,
         most: usize,
-    ) -> Vec<(String, usize)> {
-        let ellipsis = theme.signs().ellipsis;
-        let plain = |style: Style, text: &str| {
-            let text = fit(text, room, ellipsis);
-            (paint(theme, style, &text), columns(&text))
+    ) -> Vec<String> {
+        let dim = |text: &str| {
+            let text = fit(text, room, theme.signs().ellipsis);
+            paint(theme, Style::Dim, &text)
         };
-        let count = self.count(content);
-        if count == 0 {
+        if self.subjects(content).is_empty() {
             let empty = if self.shows_tasks {
                 "no tasks yet"
             } else {
                 "no team yet: the lead creates one when it needs one"
             };
-            return vec![plain(Style::Dim, empty), plain(Style::Dim, self.keys(room))];
+            return vec![dim(empty), dim(self.keys(room))];
         }
         let inside = Theme {
             width: Some(room.saturating_sub(2)),
@@ -247,21 +239,12 @@ impl TeamPanel {
         let shown = most.saturating_sub(FRAME_ROWS).max(1).min(rows.len());
         let selected = self.selected.min(rows.len().saturating_sub(1));
         let first = (selected + 1).saturating_sub(shown);
-        let mut lines = vec![styled(&format!("  {heading}"))];
-        lines.extend(
-            rows.iter()
-                .enumerate()
-                .skip(first)
-                .take(shown)
-                .map(|(at, row)| {
-                    let mark = if at == selected && self.is_focused {
-                        ">"
-                    } else {
-                        " "
-                    };
-                    styled(&format!("{} {row}", paint(theme, Style::Bold, mark)))
-                }),
-        );
+        let mut lines = vec![format!("  {heading}")];
+        for (at, row) in rows.iter().enumerate().skip(first).take(shown) {
+            let is_marked = at == selected && self.is_focused;
+            let mark = paint(theme, Style::Bold, if is_marked { ">" } else { " " });
+            lines.push(format!("{mark} {row}"));
+        }
         let hidden = rows.len() - shown;
         let keys = match &self.confirming {
             Some(name) => format!("press x again to shut {name} down"),
@@ -270,7 +253,7 @@ impl TeamPanel {
             }
             None => self.keys(room).to_owned(),
         };
-        lines.push(plain(Style::Dim, &keys));
+        lines.push(dim(&keys));
         lines
     }
 
@@ -288,11 +271,7 @@ impl TeamPanel {
 
 fn members(content: &PanelContent) -> Table {
     let headings = ["MEMBER", "STATE", "TIME", "TOKENS", "CONTEXT", "TASK"];
-    let mut table = Table::new(headings)
-        .right(2)
-        .right(3)
-        .right(4)
-        .spare([3, 4, 2]);
+    let mut table = Table::new(headings).right([2, 3, 4]).spare([3, 4, 2]);
     for member in &content.members {
         let time = member.since.map(|since| match since.elapsed().as_secs() {
             0 => "0 s".to_owned(),
@@ -305,7 +284,7 @@ fn members(content: &PanelContent) -> Table {
         };
         table.row([
             Cell::name(member.name.as_str(), member.color),
-            state(member.state),
+            Cell::of_state(member.state.name(), member.state),
             Cell::new(time.unwrap_or_default()),
             Cell::new(tokens),
             Cell::new(share.unwrap_or_default()),
@@ -315,34 +294,12 @@ fn members(content: &PanelContent) -> Table {
     table
 }
 
-fn state(state: MemberState) -> Cell {
-    let cell = Cell::new(state.name());
-    match state {
-        MemberState::WaitingPermission | MemberState::WaitingPlan => cell.attention(),
-        MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
-        MemberState::Working | MemberState::Background => cell.good(),
-        MemberState::IdleUnreported
-        | MemberState::Throttled
-        | MemberState::OverBudget
-        | MemberState::Paused
-        | MemberState::Parked => cell.warn(),
-        MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
-        MemberState::Starting | MemberState::Idle => cell,
-    }
-}
-
 fn tasks(content: &PanelContent) -> Table {
-    let mut table = Table::new(["TASK", "STATE", "OWNER", "SUBJECT"]).right(0);
+    let mut table = Table::new(["TASK", "STATE", "OWNER", "SUBJECT"]).right([0]);
     for task in &content.tasks {
         table.row([&task.id, task.state, &task.owner, &task.subject].map(Cell::new));
     }
     table
-}
-
-/// Returns a line with its width.
-fn styled(line: &str) -> (String, usize) {
-    let width = columns(&plain_text(line));
-    (line.to_owned(), width)
 }
 
 #[cfg(test)]

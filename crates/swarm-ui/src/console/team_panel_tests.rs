@@ -140,13 +140,13 @@ fn the_panel_takes_at_most_the_given_rows_and_shows_the_selected_member() {
         for selected in 0..count {
             let lines = panel.lines(&content, Theme::PLAIN, 59, most);
             assert!(lines.len() <= most, "{lines:?}");
-            assert!(lines.iter().all(|(_, width)| *width <= 59), "{lines:?}");
+            assert!(lines.iter().all(|line| columns(line) <= 59), "{lines:?}");
             let name = content.members[selected].name.as_str();
-            let is_selected = |(line, _): &(String, usize)| line.starts_with(&format!("> {name}"));
+            let is_selected = |line: &String| line.starts_with(&format!("> {name}"));
             assert!(lines.iter().any(is_selected), "{lines:?}");
             panel.key(&Key::Down, &content);
         }
     }
     let empty = TeamPanel::open(false).lines(&PanelContent::default(), Theme::PLAIN, 59, 10);
-    assert!(empty[0].0.starts_with("no team yet"));
+    assert!(empty[0].starts_with("no team yet"));
 }

@@ -72,11 +72,7 @@ impl InputLine {
                 self.insert("\n");
                 self.cursor -= 1;
             }
-            'd' | 'c' | 'y' => {
-                if let Some(vim) = &mut self.vim {
-                    vim.operator = Some(command);
-                }
-            }
+            'd' | 'c' | 'y' => self.change_vim(|vim| vim.operator = Some(command)),
             'x' => self.operate('d', 'l'),
             'D' => self.operate('d', '$'),
             'C' => self.operate('c', '$'),
@@ -140,9 +136,7 @@ impl InputLine {
             'd' => self.cut('d', start.saturating_sub(1), end),
             operator => self.cut(operator, start, end),
         }
-        if let Some(vim) = &mut self.vim {
-            vim.register = line;
-        }
+        self.change_vim(|vim| vim.register = line);
         if operator != 'c' {
             self.cursor = self.line_start();
         }
@@ -155,10 +149,10 @@ impl InputLine {
         if operator != 'y' {
             self.remove(from, to);
         }
-        if let Some(vim) = &mut self.vim {
+        self.change_vim(|vim| {
             vim.register = copied;
             vim.is_normal = operator != 'c';
-        }
+        });
     }
 
     /// Inserts the register after the cursor or before it, and whole lines below or above.
@@ -193,20 +187,18 @@ impl InputLine {
     fn enter_insert(&mut self, at: usize) {
         self.save();
         self.cursor = at;
-        if let Some(vim) = &mut self.vim {
-            vim.is_normal = false;
-        }
+        self.change_vim(|vim| vim.is_normal = false);
     }
 
     /// Remembers the text before a change.
     fn save(&mut self) {
         let state = (self.text.clone(), self.cursor);
-        if let Some(vim) = &mut self.vim {
+        self.change_vim(|vim| {
             if vim.undo.len() == Vim::UNDO {
                 vim.undo.remove(0);
             }
             vim.undo.push(state);
-        }
+        });
     }
 
     fn undo(&mut self) {
@@ -219,8 +211,13 @@ impl InputLine {
     /// Makes the present text the oldest one to which [`Self::undo`] returns.
     pub(super) fn begin_undo(&mut self) {
         let state = (self.text.clone(), self.cursor);
+        self.change_vim(|vim| vim.undo = vec![state]);
+    }
+
+    /// Changes the state of the vim keys, if they are used.
+    pub(super) fn change_vim(&mut self, change: impl FnOnce(&mut Vim)) {
         if let Some(vim) = &mut self.vim {
-            vim.undo = vec![state];
+            change(vim);
         }
     }
 

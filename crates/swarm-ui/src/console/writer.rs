@@ -1,13 +1,13 @@
 //! Non-blocking output to a terminal. A terminal blocks its writers if nothing reads it (a stopped
 //! tmux, a connection that hangs), and an agent must not be blocked.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use swarm_protocol::partial_debug;
 
 /// Maximum number of queued bytes: more than a screen with a few hundred lines of history.
 const LIMIT: usize = 256 * 1024;
@@ -33,11 +33,7 @@ struct Queue {
     is_over: bool,
 }
 
-impl fmt::Debug for NonBlockingWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NonBlockingWriter").finish_non_exhaustive()
-    }
-}
+partial_debug!(NonBlockingWriter);
 
 impl NonBlockingWriter {
     /// Creates a writer for `terminal`.

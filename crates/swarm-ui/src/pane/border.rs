@@ -16,12 +16,10 @@ const SEPARATOR: &str = " · ";
 /// Formats a state, such as `working · Bash`; a state that needs a person is in capitals.
 fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let detail = clean_line(detail.unwrap_or_default());
-    let (word, detail) = match state {
-        MemberState::WaitingPermission | MemberState::WaitingPlan => (
-            "NEEDS AN ANSWER",
-            RequestLine::parse(&detail).what.to_owned(),
-        ),
-        state => (state.name(), detail),
+    let (word, detail) = if state.needs_answer() {
+        ("NEEDS AN ANSWER", RequestLine::parse(&detail).what)
+    } else {
+        (state.name(), detail.as_str())
     };
     let words = if detail.is_empty() {
         word.to_owned()
@@ -64,11 +62,7 @@ impl BorderTitle {
         let mut rings = false;
         match event {
             AgentEvent::State { state, detail } => {
-                rings = self.bell
-                    && matches!(
-                        state,
-                        MemberState::WaitingPermission | MemberState::WaitingPlan
-                    );
+                rings = self.bell && state.needs_answer();
                 self.state = *state;
                 self.detail.clone_from(detail);
             }

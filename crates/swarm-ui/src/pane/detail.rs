@@ -71,9 +71,7 @@ pub(super) fn unfolded(theme: Theme, detail: &[DetailLine], syntax: Option<Synta
         part.text = rest;
         rows.push(part);
     }
-    let width = number_width(detail);
-    let drawn = rows.iter().map(|line| drawn(theme, width, line, syntax));
-    drawn.collect()
+    lines(theme, &rows, syntax)
 }
 
 fn lines(theme: Theme, detail: &[DetailLine], syntax: Option<Syntax>) -> Vec<String> {
@@ -117,7 +115,7 @@ fn drawn(theme: Theme, width: usize, line: &DetailLine, syntax: Option<Syntax>) 
 fn painted_code(theme: Theme, style: Style, code: &str, mut syntax: Syntax) -> String {
     let parts = syntax.line(code).into_iter();
     parts
-        .map(|(token, part)| paint(theme, token.style().unwrap_or(style), part))
+        .map(|(own, part)| paint(theme, own.unwrap_or(style), part))
         .collect()
 }
 

@@ -13,7 +13,6 @@ pub(super) struct Grid {
     rows: Vec<String>,
 }
 
-/// A cell.
 struct Cell {
     parts: Vec<Span>,
     width: usize,
@@ -27,10 +26,10 @@ impl Grid {
 
     /// Draws the table if there is one. Rows that are not a valid table, or do not fit, are drawn
     /// in their source form.
-    pub(super) fn draw(&mut self, flow: &mut TextWrap, out: &mut String) {
+    pub(super) fn draw(&mut self, flow: &mut TextWrap) {
         let rows = std::mem::take(&mut self.rows);
         let Some(right) = rows.get(1).and_then(|row| alignment(row)) else {
-            return as_written(&rows, flow, out);
+            return as_written(&rows, flow);
         };
         let table: Vec<Vec<Cell>> = rows
             .iter()
@@ -47,46 +46,46 @@ impl Grid {
         let total = widths.iter().sum::<usize>() + 3 * widths.len().saturating_sub(1);
         let is_regular = table.iter().all(|row| row.len() <= widths.len());
         if !is_regular || total > flow.room() {
-            return as_written(&rows, flow, out);
+            return as_written(&rows, flow);
         }
         for (at, row) in table.iter().enumerate() {
-            draw_row(row, &widths, &right, flow, out);
+            draw_row(row, &widths, &right, flow);
             if at == 0 {
                 let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                out.push_str(&flow.push_styled(&parts.join("─┼─"), DIM));
-                out.push_str(&flow.push("\n"));
+                flow.push_styled(&parts.join("─┼─"), DIM);
+                flow.push("\n");
             }
         }
     }
 }
 
-fn draw_row(row: &[Cell], widths: &[usize], right: &[bool], flow: &mut TextWrap, out: &mut String) {
+fn draw_row(row: &[Cell], widths: &[usize], right: &[bool], flow: &mut TextWrap) {
     for (at, width) in widths.iter().enumerate() {
         if at > 0 {
-            out.push_str(&flow.push(" "));
-            out.push_str(&flow.push_styled("│", DIM));
-            out.push_str(&flow.push(" "));
+            flow.push(" ");
+            flow.push_styled("│", DIM);
+            flow.push(" ");
         }
         let cell = row.get(at);
         let gap = " ".repeat(width - cell.map_or(0, |cell| cell.width));
         let is_right = right.get(at).is_some_and(|right| *right);
         if is_right {
-            out.push_str(&flow.push(&gap));
+            flow.push(&gap);
         }
         for (text, style) in cell.iter().flat_map(|cell| &cell.parts) {
-            out.push_str(&flow.push_styled(text, style));
+            flow.push_styled(text, style);
         }
         if !is_right {
-            out.push_str(&flow.push(&gap));
+            flow.push(&gap);
         }
     }
-    out.push_str(&flow.push("\n"));
+    flow.push("\n");
 }
 
-fn as_written(rows: &[String], flow: &mut TextWrap, out: &mut String) {
+fn as_written(rows: &[String], flow: &mut TextWrap) {
     for row in rows {
-        out.push_str(&flow.push(row));
-        out.push_str(&flow.push("\n"));
+        flow.push(row);
+        flow.push("\n");
     }
 }
 

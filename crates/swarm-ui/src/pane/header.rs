@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::{Color, MemberName, PermissionMode, TeamName};
 
+use crate::print::filled;
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
@@ -33,12 +34,11 @@ impl PaneHeader {
     /// Returns the header line without a line break, and further lines if it does not fit.
     pub(super) fn line(&self, theme: Theme) -> String {
         let signs = theme.signs();
-        let mut facts: Vec<String> = self.team.iter().map(TeamName::to_string).collect();
-        facts.extend([
-            clean_line(&short_model(&self.model)),
-            self.mode.to_string(),
-            clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis)),
-        ]);
+        let model = clean_line(&short_model(&self.model));
+        let cwd = clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis));
+        let team = self.team.as_ref().map(TeamName::as_str);
+        let facts = team.into_iter().chain([&*model, self.mode.name(), &*cwd]);
+        let facts: Vec<&str> = facts.collect();
         let name = fit(self.name.as_str(), theme.room(2), signs.ellipsis);
         let name = if theme.color {
             format!(" {name} ")
@@ -52,27 +52,12 @@ impl PaneHeader {
             return format!("{badge} {}", paint(theme, Style::Dim, &one_line));
         }
         let mut lines = vec![badge];
-        for line in fill(&facts, &separator, theme.room(1)) {
+        for line in filled(&facts, &separator, "", theme.room(1)) {
             let line = fit(&line, theme.room(1), signs.ellipsis);
             lines.push(format!(" {}", paint(theme, Style::Dim, &line)));
         }
         lines.join("\n")
     }
-}
-
-/// Joins facts into lines of at most `room` columns.
-fn fill(facts: &[String], separator: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for fact in facts {
-        match lines.last_mut() {
-            Some(line) if columns(line) + columns(separator) + columns(fact) <= room => {
-                line.push_str(separator);
-                line.push_str(fact);
-            }
-            _ => lines.push(fact.clone()),
-        }
-    }
-    lines
 }
 
 /// Name of the provider whose models replay a file.
@@ -101,13 +86,13 @@ fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
         None => ("", path.strip_prefix("/").unwrap_or(path)),
     };
     let directories: Vec<_> = rest.iter().map(|part| part.to_string_lossy()).collect();
-    let golden = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
+    let kept = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
     let mut shown = start.to_owned();
-    if golden.len() < directories.len() {
+    if kept.len() < directories.len() {
         shown.push('/');
         shown.push_str(ellipsis);
     }
-    for directory in golden {
+    for directory in kept {
         shown.push('/');
         shown.push_str(directory);
     }

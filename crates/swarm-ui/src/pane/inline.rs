@@ -42,7 +42,7 @@ pub(super) fn spans(
                 plain.push_str(&rest[1..length]);
                 length
             }
-            Token::Inside { mark, end, style } => {
+            Token::Inside(mark, end, style) => {
                 flush(&mut plain, base, out);
                 let (inner, style) = (&rest[mark..end], joined(base, style));
                 if c == '`' {
@@ -68,12 +68,9 @@ enum Token {
     Literal(usize),
     /// This number of bytes, of which the first is omitted.
     Escaped(usize),
-    /// Text between two marks of `mark` bytes; the second one starts at `end`.
-    Inside {
-        mark: usize,
-        end: usize,
-        style: &'static str,
-    },
+    /// Text between two marks: their length in bytes, where the second one starts, and the style of
+    /// the text.
+    Inside(usize, usize, &'static str),
 }
 
 fn escaped(rest: &str, may_wait: bool) -> Token {
@@ -101,12 +98,7 @@ fn code(rest: &str, may_wait: bool) -> Token {
         let length = run(&rest[start..], '`');
         let is_known = start + length < rest.len() || !may_wait;
         if length == mark && is_known {
-            let style = CODE;
-            return Token::Inside {
-                mark,
-                end: start,
-                style,
-            };
+            return Token::Inside(mark, start, CODE);
         }
         at = start + length;
     }
@@ -136,12 +128,7 @@ fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Token {
         let is_behind_text = !rest[..start].ends_with(char::is_whitespace);
         let ends_word = !behind.is_some_and(char::is_alphanumeric) || (sign == '*' && mark == 2);
         if length == mark && is_behind_text && ends_word {
-            let style = ["3", "1", "1;3"][mark - 1];
-            return Token::Inside {
-                mark,
-                end: start,
-                style,
-            };
+            return Token::Inside(mark, start, ["3", "1", "1;3"][mark - 1]);
         }
         at = start + length;
     }

@@ -1,6 +1,6 @@
 //! Links of words, which terminals open (OSC 8).
 
-use std::fmt;
+use swarm_protocol::partial_debug;
 
 /// Returns the address of a word such as `https://example.com` or `src/lib.rs:7`; `None` for other
 /// words.
@@ -25,8 +25,4 @@ impl Links {
     }
 }
 
-impl fmt::Debug for Links {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Links").finish_non_exhaustive()
-    }
-}
+partial_debug!(Links);

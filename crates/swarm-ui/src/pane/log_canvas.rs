@@ -70,7 +70,6 @@ impl<W: Write> LogCanvas<W> {
         }
     }
 
-    /// Writes a whole line.
     pub(super) fn line(&mut self, line: &str) {
         self.close_line();
         self.put(line);

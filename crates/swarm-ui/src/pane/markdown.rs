@@ -32,7 +32,6 @@ pub(super) struct Markdown {
 struct Fence {
     /// The mark that ends the code block.
     mark: String,
-    /// The syntax of its language, if that is known.
     syntax: Option<Syntax>,
 }
 
@@ -71,53 +70,52 @@ impl Markdown {
     /// Processes the next piece of sanitized text and returns the output that is decided.
     pub(super) fn push(&mut self, piece: &str, flow: &mut TextWrap) -> String {
         if !self.is_on {
-            return flow.push(piece);
+            flow.push(piece);
+            return flow.take();
         }
-        let mut out = String::new();
         for part in piece.split_inclusive('\n') {
             match part.strip_suffix('\n') {
                 Some(part) => {
                     self.rest.push_str(part);
-                    self.advance(true, flow, &mut out);
-                    self.end_line(flow, &mut out);
+                    self.advance(true, flow);
+                    self.end_line(flow);
                 }
                 None => self.rest.push_str(part),
             }
         }
-        self.advance(false, flow, &mut out);
-        out
+        self.advance(false, flow);
+        flow.take()
     }
 
     /// Ends the text: returns all remaining output.
     pub(super) fn end(&mut self, flow: &mut TextWrap) -> String {
-        let mut out = String::new();
         if self.is_on {
             if !self.rest.is_empty() {
-                self.advance(true, flow, &mut out);
+                self.advance(true, flow);
             }
-            self.table.draw(flow, &mut out);
+            self.table.draw(flow);
             *self = Self::new(true);
         }
-        out + &flow.end()
+        flow.end()
     }
 
-    fn end_line(&mut self, flow: &mut TextWrap, out: &mut String) {
+    fn end_line(&mut self, flow: &mut TextWrap) {
         self.rest.clear();
         self.before = None;
         if self.line.take().is_some() {
-            out.push_str(&flow.push("\n"));
+            flow.push("\n");
         }
         flow.hang(0);
     }
 
     /// Draws the decided part of the line.
-    fn advance(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) {
+    fn advance(&mut self, is_whole: bool, flow: &mut TextWrap) {
         if self.rest.is_empty() && !is_whole {
             return;
         }
         if self.line.is_none() {
             let start = std::mem::take(&mut self.rest);
-            match self.start(&start, is_whole, flow, out) {
+            match self.start(&start, is_whole, flow) {
                 Start::Wait => {
                     self.rest = start;
                     return;
@@ -130,14 +128,14 @@ impl Markdown {
             }
         }
         match self.line {
-            Some(Line::Code) => self.advance_code(is_whole, flow, out),
+            Some(Line::Code) => self.advance_code(is_whole, flow),
             Some(Line::Words(base)) => {
                 let mut parts = Vec::new();
                 let taken = spans(&self.rest, self.before, base, is_whole, &mut parts);
                 self.before = self.rest[..taken].chars().next_back().or(self.before);
                 self.rest.drain(..taken);
                 for (text, style) in parts {
-                    out.push_str(&flow.push_styled(&text, &style));
+                    flow.push_styled(&text, &style);
                 }
             }
             None => {}
@@ -146,30 +144,24 @@ impl Markdown {
 
     /// Draws code. In a known language it is drawn line by line, because a word may be part of a
     /// string.
-    fn advance_code(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) {
+    fn advance_code(&mut self, is_whole: bool, flow: &mut TextWrap) {
         let syntax = self.fence.as_mut().and_then(|fence| fence.syntax.as_mut());
         if syntax.is_some() && !is_whole {
             return;
         }
         let code = std::mem::take(&mut self.rest);
         let Some(syntax) = syntax else {
-            out.push_str(&flow.push_styled(&code, CODE));
+            flow.push_styled(&code, CODE);
             return;
         };
-        for (token, part) in syntax.line(&code) {
-            let style = token.style().map_or_else(String::new, Style::sgr);
-            out.push_str(&flow.push_styled(part, &style));
+        for (style, part) in syntax.line(&code) {
+            let style = style.map_or_else(String::new, Style::sgr);
+            flow.push_styled(part, &style);
         }
     }
 
     /// Decides the kind of the line, and draws its leading sign.
-    fn start(
-        &mut self,
-        line: &str,
-        is_whole: bool,
-        flow: &mut TextWrap,
-        out: &mut String,
-    ) -> Start {
+    fn start(&mut self, line: &str, is_whole: bool, flow: &mut TextWrap) -> Start {
         let words = line.trim_start();
         let indent = line.len() - words.len();
         if let Some(fence) = &self.fence {
@@ -193,7 +185,7 @@ impl Markdown {
             }
             return Start::Wait;
         }
-        self.table.draw(flow, out);
+        self.table.draw(flow);
         if words.is_empty() {
             return Start::Begins(Line::Words(""), line.len());
         }
@@ -206,7 +198,7 @@ impl Markdown {
         }
         if is_rule(words) {
             if is_whole {
-                out.push_str(&flow.push_styled(&"─".repeat(RULE), DIM));
+                flow.push_styled(&"─".repeat(RULE), DIM);
                 return Start::Begins(Line::Words(""), line.len());
             }
             return Start::Wait;
@@ -215,17 +207,17 @@ impl Markdown {
             return Start::Begins(Line::Words(HEADING), indent + length);
         }
         if let Some(rest) = words.strip_prefix("> ") {
-            out.push_str(&flow.push_styled("│ ", DIM));
+            flow.push_styled("│ ", DIM);
             flow.hang(2);
             return Start::Begins(Line::Words(""), line.len() - rest.len());
         }
         self.before = None;
-        list_start(line, indent, flow, out)
+        list_start(line, indent, flow)
     }
 }
 
 /// Draws the bullet of a list item; other lines are unchanged.
-fn list_start(line: &str, indent: usize, flow: &mut TextWrap, out: &mut String) -> Start {
+fn list_start(line: &str, indent: usize, flow: &mut TextWrap) -> Start {
     let words = &line[indent..];
     let sign = match words.split_once(' ') {
         Some(("-" | "*" | "+", _)) => "•",
@@ -233,8 +225,8 @@ fn list_start(line: &str, indent: usize, flow: &mut TextWrap, out: &mut String) 
         _ => return Start::Begins(Line::Words(""), 0),
     };
     let length = words.find(' ').map_or(0, |at| at + 1);
-    out.push_str(&flow.push(&line[..indent]));
-    out.push_str(&flow.push(&format!("{sign} ")));
+    flow.push(&line[..indent]);
+    flow.push(&format!("{sign} "));
     flow.hang(indent + sign.chars().count() + 1);
     Start::Begins(Line::Words(""), indent + length)
 }

@@ -25,36 +25,15 @@ struct Open {
     depth: usize,
 }
 
-/// One line, before it is drawn.
-struct Line {
-    depth: usize,
-    edge: &'static str,
-    words: String,
-    style: Style,
-}
-
-impl Line {
-    fn new(depth: usize, edge: &'static str, words: String, style: Style) -> Self {
-        Self {
-            depth,
-            edge: edge.trim_end(),
-            words,
-            style,
-        }
-    }
-}
+/// A line before it is drawn: its depth, its edge, its words and their style.
+type Line = (usize, &'static str, String, Style);
 
 impl SubAgentLines {
-    /// Returns the line of an event, if it has one.
     pub(super) fn line(&mut self, theme: Theme, event: &AgentEvent) -> Option<String> {
         let signs = theme.signs();
-        let Line {
-            depth,
-            edge,
-            words,
-            style,
-        } = self.words(&signs.branch, event)?;
+        let (depth, edge, words, style) = self.words(&signs.branch, event)?;
         let above = signs.branch.side.repeat(depth);
+        let edge = edge.trim_end();
         let line = format!("{}{above}{edge} {words}", " ".repeat(INDENT));
         let line = fit(&line, theme.room(0), signs.ellipsis);
         Some(paint(theme, style, &line))
@@ -86,13 +65,13 @@ impl SubAgentLines {
                     short(id),
                     clean_line(description)
                 );
-                Some(Line::new(depth, branch.begin, words, Style::Bold))
+                Some((depth, branch.begin, words, Style::Bold))
             }
             AgentEvent::SubAgentEvent { id, event } => {
                 let open = self.open.iter().find(|open| open.id == *id)?;
                 let what = inner_words(event)?;
                 let words = format!("[{} {}] {what}", open.agent_type, short(id));
-                Some(Line::new(open.depth, branch.side, words, Style::Dim))
+                Some((open.depth, branch.side, words, Style::Dim))
             }
             AgentEvent::SubAgentEnded {
                 id,
@@ -123,7 +102,7 @@ impl SubAgentLines {
                 } else {
                     Style::Bad
                 };
-                Some(Line::new(depth, branch.end, words, style))
+                Some((depth, branch.end, words, style))
             }
             _ => None,
         }

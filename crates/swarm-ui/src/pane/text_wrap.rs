@@ -15,10 +15,11 @@ const TAB: usize = 8;
 /// Wraps a complete block of sanitized text; each of its lines is terminated.
 pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String {
     let mut flow = TextWrap::new(indent, width);
-    flow.push(text) + &flow.end()
+    flow.push(text);
+    flow.end()
 }
 
-/// Wraps a block of text. Its output must be written immediately and in order.
+/// Wraps a block of text. Its output must be taken and written before any other.
 #[derive(Debug)]
 pub(super) struct TextWrap {
     indent: usize,
@@ -37,8 +38,10 @@ pub(super) struct TextWrap {
     style: String,
     /// Additional indentation of continuation lines.
     hang: usize,
-    /// Whether any output was returned.
+    /// Whether the block has any output.
     begun: bool,
+    /// The output that is decided and was not taken yet.
+    out: String,
     /// Which words are links.
     links: Option<Links>,
 }
@@ -57,6 +60,7 @@ impl TextWrap {
             style: String::new(),
             hang: 0,
             begun: false,
+            out: String::new(),
             links: None,
         }
     }
@@ -83,47 +87,49 @@ impl TextWrap {
     }
 
     /// Processes text in a style, given as the parameters of an SGR sequence.
-    pub(super) fn push_styled(&mut self, piece: &str, style: &str) -> String {
+    pub(super) fn push_styled(&mut self, piece: &str, style: &str) {
         style.clone_into(&mut self.style);
-        let out = self.push(piece);
+        self.push(piece);
         self.style.clear();
-        out
     }
 
-    /// Processes the next piece of sanitized text and returns the output that is decided.
-    pub(super) fn push(&mut self, piece: &str) -> String {
-        let mut out = String::new();
+    /// Processes the next piece of sanitized text.
+    pub(super) fn push(&mut self, piece: &str) {
         for c in piece.chars() {
             match c {
                 '\n' => {
-                    self.place_word(&mut out);
+                    self.place_word();
                     self.line_ends += usize::from(self.begun);
                     self.spaces = 0;
                 }
                 '\t' => {
-                    self.place_word(&mut out);
+                    self.place_word();
                     self.spaces += TAB - (self.text_column() + self.spaces) % TAB;
                 }
                 c if c.is_whitespace() => {
-                    self.place_word(&mut out);
+                    self.place_word();
                     self.spaces += 1;
                 }
-                c => self.push_to_word(c, &mut out),
+                c => self.push_to_word(c),
             }
         }
         if self.width.is_none() {
-            self.place_word(&mut out);
+            self.place_word();
         }
-        out
+    }
+
+    /// Returns the output that is decided.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.out)
     }
 
     /// Ends the block: returns the last word, and the end of an open line.
     pub(super) fn end(&mut self) -> String {
-        let mut out = String::new();
-        self.place_word(&mut out);
+        self.place_word();
         if self.column > 0 {
-            out.push('\n');
+            self.out.push('\n');
         }
+        let out = self.take();
         *self = Self {
             links: self.links.take(),
             ..Self::new(self.indent, self.width)
@@ -140,7 +146,7 @@ impl TextWrap {
         }
     }
 
-    fn push_to_word(&mut self, c: char, out: &mut String) {
+    fn push_to_word(&mut self, c: char) {
         if let Some(width) = self.width {
             // Some characters change the width of the previous one, so only the whole word can be
             // measured.
@@ -150,7 +156,7 @@ impl TextWrap {
             let is_too_long = columns(&self.word) > room;
             self.word.truncate(length);
             if is_too_long {
-                self.place_word(out);
+                self.place_word();
             }
         }
         let style = self.styles.last().map_or("", |(_, style)| style);
@@ -159,36 +165,33 @@ impl TextWrap {
         }
         self.word.push(c);
         if breaks_after(c) {
-            self.place_word(out);
+            self.place_word();
         }
     }
 
-    fn place_word(&mut self, out: &mut String) {
+    fn place_word(&mut self) {
         if self.word.is_empty() {
             return;
         }
         let word = std::mem::take(&mut self.word);
         let styles = std::mem::take(&mut self.styles);
         if self.line_ends > 0 {
-            out.push('\n');
-            if self.line_ends > 1 {
-                out.push('\n');
-            }
+            self.out.push_str(&"\n".repeat(self.line_ends.min(2)));
             self.column = 0;
         }
         self.line_ends = 0;
-        self.make_room(columns(&word), out);
+        self.make_room(columns(&word));
         let link = self.links.as_ref().and_then(|links| links.start(&word));
-        out.extend(link.as_deref());
-        push_in_styles(&word, &styles, out);
-        out.extend(link.map(|_| END));
+        self.out.extend(link.as_deref());
+        push_in_styles(&word, &styles, &mut self.out);
+        self.out.extend(link.map(|_| END));
         self.column += columns(&word);
         self.begun = true;
     }
 
     /// Writes the separator before a word of `word` columns: spaces, or a line break and
     /// indentation.
-    fn make_room(&mut self, word: usize, out: &mut String) {
+    fn make_room(&mut self, word: usize) {
         let fresh = self.column == 0;
         let start = if fresh { self.indent } else { self.column };
         let fits = self
@@ -199,12 +202,12 @@ impl TextWrap {
             (true, false) => self.indent,
             (false, true) => self.spaces,
             (false, false) => {
-                out.push('\n');
+                self.out.push('\n');
                 self.column = 0;
                 self.indent + self.hang
             }
         };
-        out.extend(std::iter::repeat_n(' ', gap));
+        self.out.extend(std::iter::repeat_n(' ', gap));
         self.column += gap;
         self.spaces = 0;
     }
@@ -246,9 +249,10 @@ mod tests {
 
     fn laid_out(pieces: &[&str], width: Option<usize>) -> String {
         let mut flow = TextWrap::new(2, width);
-        let mut out: String = pieces.iter().map(|piece| flow.push(piece)).collect();
-        out += &flow.end();
-        out
+        for piece in pieces {
+            flow.push(piece);
+        }
+        flow.end()
     }
 
     #[test]
@@ -276,12 +280,11 @@ mod tests {
             word.contains(':').then(|| address.to_owned())
         })));
         for _ in 0..2 {
-            let out = flow.push("see ")
-                + &flow.push_styled("a.rs:1", "36")
-                + &flow.push(" bad:1")
-                + &flow.end();
+            flow.push("see ");
+            flow.push_styled("a.rs:1", "36");
+            flow.push(" bad:1");
             let link = "\u{1b}]8;;file://h/a#1\u{7}\u{1b}[36ma.rs:1\u{1b}[0m\u{1b}]8;;\u{7}";
-            assert_eq!(out, format!("  see {link} bad:1\n"));
+            assert_eq!(flow.end(), format!("  see {link} bad:1\n"));
         }
     }
 

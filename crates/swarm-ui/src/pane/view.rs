@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName, MemberState};
+use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName};
 
 use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
@@ -408,8 +408,8 @@ impl<W: Write> PaneView<W> {
     fn command_output(&mut self, text: &str) {
         let width = self.theme().width.unwrap_or(usize::MAX);
         for line in clean_text(text.trim_end()).lines() {
-            for part in wrapped(line, width).split('\n') {
-                self.sheet.line(part);
+            for row in wrapped(line, width) {
+                self.sheet.line(&row);
             }
         }
     }
@@ -459,7 +459,6 @@ impl<W: Write> PaneView<W> {
 
 /// Returns whether the event can be deferred to the end of streaming text: it is neither part of
 /// the agent's own work nor requires a person.
-/// does it need a person.
 fn is_aside(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::MailIn { .. }
@@ -473,10 +472,7 @@ fn is_aside(event: &AgentEvent) -> bool {
         | AgentEvent::SubAgentStarted { .. }
         | AgentEvent::SubAgentEvent { .. }
         | AgentEvent::SubAgentEnded { .. } => true,
-        AgentEvent::State { state, .. } => !matches!(
-            state,
-            MemberState::WaitingPermission | MemberState::WaitingPlan
-        ),
+        AgentEvent::State { state, .. } => !state.needs_answer(),
         _ => false,
     }
 }

@@ -80,7 +80,7 @@ impl<W: Write> PaneView<W> {
         let theme = self.theme();
         let [more, command] = [more, command].map(clean_line);
         let text = format!("{} {more}: {command}", theme.signs().ellipsis);
-        for line in wrapped(&text, theme.room(INDENT)).split('\n') {
+        for line in wrapped(&text, theme.room(INDENT)) {
             let line = paint(theme, Style::Dim, line.trim_end());
             self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));
         }

@@ -4,7 +4,6 @@ use anstyle::Style;
 use swarm_protocol::Color;
 use unicode_width::UnicodeWidthStr;
 
-use crate::picture::line::Arms;
 use crate::picture::screen::{Cell, cells, indexed};
 use crate::picture::window::{Pane, Window};
 use crate::sanitize::clean_line;
@@ -13,6 +12,15 @@ use crate::width::fit;
 /// Maximum dimension; larger windows are truncated so that an invalid size cannot exhaust the
 /// memory.
 const LARGEST: u16 = 512;
+
+/// Directions in which a border extends from the centre of its cell: up, down, left, right as bits
+/// from the lowest.
+type Arms = usize;
+
+/// Light lines by their arms.
+const LIGHT: [char; 16] = [
+    ' ', '│', '│', '│', '─', '┘', '┐', '┤', '─', '└', '┌', '├', '─', '┴', '┬', '┼',
+];
 
 /// A cell of a pane or a title, or a border in the colour of the pane below it.
 type CanvasCell = Result<Cell, (Arms, Option<Color>)>;
@@ -45,7 +53,7 @@ impl Canvas {
         let mut canvas = Self {
             columns,
             rows,
-            spots: vec![Err((Arms::default(), None)); columns * rows],
+            spots: vec![Err((0, None)); columns * rows],
         };
         let inside = (columns - 1, rows - 1);
         for pane in &window.panes {
@@ -88,12 +96,10 @@ impl Canvas {
         for y in 0..self.rows {
             for x in 0..self.columns {
                 if let Err((_, color)) = *self.cell_at(x, y) {
-                    let arms = Arms {
-                        up: y > 0 && self.is_border(x, y - 1),
-                        down: y + 1 < self.rows && self.is_border(x, y + 1),
-                        left: x > 0 && self.is_border(x - 1, y),
-                        right: x + 1 < self.columns && self.is_border(x + 1, y),
-                    };
+                    let arms = Arms::from(y > 0 && self.is_border(x, y - 1))
+                        | Arms::from(y + 1 < self.rows && self.is_border(x, y + 1)) << 1
+                        | Arms::from(x > 0 && self.is_border(x - 1, y)) << 2
+                        | Arms::from(x + 1 < self.columns && self.is_border(x + 1, y)) << 3;
                     *self.cell_at_mut(x, y) = Err((arms, color));
                 }
             }
@@ -136,6 +142,17 @@ impl Canvas {
                 *self.cell_at_mut(x, row) = Ok(Cell { style, ..cell });
             }
         }
+    }
+}
+
+/// Returns the character of a border with these arms.
+pub(super) fn border_character(arms: Arms, unicode: bool) -> char {
+    match arms {
+        _ if unicode => LIGHT[arms],
+        0 => ' ',
+        1..=3 => '|',
+        4 | 8 | 12 => '-',
+        _ => '+',
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::picture::canvas::{Canvas, color};
+use crate::picture::canvas::{Canvas, border_character, color};
 use crate::picture::window::{Frame, Window};
 use crate::sanitize::clean_line;
 
@@ -18,7 +18,7 @@ pub fn text(windows: &[Window], unicode: bool) -> String {
         for x in 0..canvas.columns {
             match canvas.cell_at(x, y) {
                 Ok(cell) => line.push_str(&cell.text),
-                Err((arms, _)) => line.push(arms.character(unicode)),
+                Err((arms, _)) => line.push(border_character(*arms, unicode)),
             }
         }
         line
@@ -33,7 +33,7 @@ pub fn svg(windows: &[Window]) -> String {
         for x in 0..canvas.columns {
             let (text, of) = match canvas.cell_at(x, y) {
                 Ok(cell) => (cell.text.clone(), cell.style),
-                Err((arms, of)) => (arms.character(true).to_string(), color(*of)),
+                Err((arms, of)) => (border_character(*arms, true).to_string(), color(*of)),
             };
             if of != style {
                 // Writing into a String cannot fail.

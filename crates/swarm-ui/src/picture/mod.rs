@@ -2,7 +2,6 @@
 
 mod canvas;
 mod draw;
-mod line;
 mod screen;
 mod window;
 

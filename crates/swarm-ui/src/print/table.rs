@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use swarm_protocol::Color;
+use swarm_protocol::{Color, MemberState};
 
 use crate::Theme;
 use crate::sanitize::clean_line;
@@ -47,6 +47,23 @@ impl Cell {
     /// Creates a field with a name in the colour of its agent.
     pub fn name(text: impl AsRef<str>, color: Option<Color>) -> Self {
         Self::new(text).styled(Style::Name(color))
+    }
+
+    /// Creates a field with words for the state of a member, in the style of that state.
+    pub fn of_state(text: impl AsRef<str>, state: MemberState) -> Self {
+        let cell = Self::new(text);
+        match state {
+            MemberState::WaitingPermission | MemberState::WaitingPlan => cell.attention(),
+            MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
+            MemberState::Working | MemberState::Background => cell.good(),
+            MemberState::IdleUnreported
+            | MemberState::Throttled
+            | MemberState::OverBudget
+            | MemberState::Paused
+            | MemberState::Parked => cell.warn(),
+            MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
+            MemberState::Starting | MemberState::Idle => cell,
+        }
     }
 
     /// De-emphasizes the text.
@@ -124,11 +141,13 @@ impl Table {
         self
     }
 
-    /// Right-aligns a column, counted from 0. A column that does not exist is ignored.
+    /// Right-aligns these columns, counted from 0. A column that does not exist is ignored.
     #[must_use]
-    pub fn right(mut self, column: usize) -> Self {
-        if let Some((_, align)) = self.headings.get_mut(column) {
-            *align = Align::Right;
+    pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        for column in columns {
+            if let Some((_, align)) = self.headings.get_mut(column) {
+                *align = Align::Right;
+            }
         }
         self
     }

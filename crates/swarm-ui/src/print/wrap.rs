@@ -5,34 +5,31 @@ use crate::width::columns;
 /// Minimum width for wrapping; below it the terminal wraps lines.
 const MIN_WIDTH: usize = 20;
 
-/// Splits `line` into pieces of at most `width` columns, all with its indentation. A command in
+/// Splits `line` into rows of at most `width` columns, all with its indentation. A command in
 /// backticks is not split, so that it can be copied; anything wider than a line is left to the
 /// terminal.
 #[must_use]
-pub fn wrapped(line: &str, width: usize) -> String {
+pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
     if columns(line) <= width || width < MIN_WIDTH + indent.len() {
-        return line.to_owned();
+        return vec![line.to_owned()];
     }
-    let mut text = indent.to_owned();
-    let mut used = indent.len();
-    let mut is_first = true;
-    for piece in pieces(&line[indent.len()..]) {
-        let wide = columns(piece);
-        if is_first {
-            is_first = false;
-        } else if used + 1 + wide <= width {
-            text.push(' ');
-            used += 1;
-        } else {
-            text.push('\n');
-            text.push_str(indent);
-            used = indent.len();
+    filled(&pieces(&line[indent.len()..]), " ", indent, width)
+}
+
+/// Joins parts into rows of at most `width` columns, unless a part alone is wider.
+pub(crate) fn filled(parts: &[&str], separator: &str, indent: &str, width: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for part in parts {
+        match rows.last_mut() {
+            Some(row) if columns(row) + columns(separator) + columns(part) <= width => {
+                row.push_str(separator);
+                row.push_str(part);
+            }
+            _ => rows.push(format!("{indent}{part}")),
         }
-        text.push_str(piece);
-        used += wide;
     }
-    text
+    rows
 }
 
 /// Returns the parts of a line that must not be split: words, and everything between two backticks.
@@ -65,33 +62,36 @@ mod tests {
         let line = "  its lead runs and needs no other; to replace it, end process 4711 first";
         assert_eq!(
             wrapped(line, 40),
-            "  its lead runs and needs no other; to\n  replace it, end process 4711 first"
+            [
+                "  its lead runs and needs no other; to",
+                "  replace it, end process 4711 first"
+            ]
         );
-        assert_eq!(wrapped(line, 200), line);
+        assert_eq!(wrapped(line, 200), [line]);
     }
 
     #[test]
     fn a_command_in_backticks_is_not_split() {
         assert_eq!(
             wrapped("bring it back with `swarm spawn alice --team demo`", 40),
-            "bring it back with\n`swarm spawn alice --team demo`"
+            ["bring it back with", "`swarm spawn alice --team demo`"]
         );
         // A single backtick does not quote anything.
         assert_eq!(
             wrapped("an odd ` stands in this line of words", 24),
-            "an odd ` stands in this\nline of words"
+            ["an odd ` stands in this", "line of words"]
         );
     }
 
     proptest! {
         #[test]
         fn only_spaces_are_changed(line in " {0,4}[a-z`é漢 ]{0,120}", width in 0usize..90) {
-            let broken = wrapped(&line, width);
+            let rows = wrapped(&line, width);
             let indent = line.len() - line.trim_start_matches(' ').len();
-            prop_assert_eq!(broken.replace([' ', '\n'], ""), line.replace(' ', ""));
-            for piece in broken.lines() {
-                let fits = columns(piece) <= width || !piece.trim().contains(' ') || piece.contains('`');
-                prop_assert!(fits || width < MIN_WIDTH + indent, "{:?} at {}", piece, width);
+            prop_assert_eq!(rows.concat().replace(' ', ""), line.replace(' ', ""));
+            for row in rows {
+                let fits = columns(&row) <= width || !row.trim().contains(' ') || row.contains('`');
+                prop_assert!(fits || width < MIN_WIDTH + indent, "{:?} at {}", row, width);
             }
         }
     }

@@ -3,27 +3,7 @@
 use super::languages::{LANGUAGES, Language};
 use crate::style::Style;
 
-/// Kind of a piece of source code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
-    Keyword,
-    /// A string, a character or a number.
-    Literal,
-    Comment,
-    Other,
-}
-
-impl Token {
-    /// Returns its style; `None` if it looks like the text around it.
-    pub(crate) fn style(self) -> Option<Style> {
-        match self {
-            Token::Keyword => Some(Style::Keyword),
-            Token::Literal => Some(Style::Literal),
-            Token::Comment => Some(Style::Dim),
-            Token::Other => None,
-        }
-    }
-}
+const COMMENT: Style = Style::Dim;
 
 /// The syntax of a language, after the lines so far.
 ///
@@ -33,7 +13,7 @@ impl Token {
 pub(crate) struct Syntax {
     language: &'static Language,
     /// The comment or string that the last line left open, and the mark that ends it.
-    open: Option<(Token, &'static str)>,
+    open: Option<(Style, &'static str)>,
 }
 
 impl Syntax {
@@ -62,53 +42,49 @@ impl Syntax {
             .find_map(|word| Self::named(word.rsplit_once('.')?.1))
     }
 
-    /// Returns the parts of the next line.
-    pub(crate) fn line<'a>(&mut self, line: &'a str) -> Vec<(Token, &'a str)> {
+    /// Returns the parts of the next line with their styles, `None` for those that look like the text
+    /// around them.
+    pub(crate) fn line<'a>(&mut self, line: &'a str) -> Vec<(Option<Style>, &'a str)> {
         let mut parts = Vec::new();
         let (mut begin, mut at) = (0, 0);
-        let mut kind = Token::Other;
+        let mut style = None;
         while let Some(c) = line[at..].chars().next() {
-            let (token, length) = self.token(line, at, c);
-            if token != kind {
+            let (next, length) = self.token(line, at, c);
+            if next != style {
                 if at > begin {
-                    parts.push((kind, &line[begin..at]));
+                    parts.push((style, &line[begin..at]));
                 }
-                (kind, begin) = (token, at);
+                (style, begin) = (next, at);
             }
             at += length;
         }
         if at > begin {
-            parts.push((kind, &line[begin..at]));
+            parts.push((style, &line[begin..at]));
         }
         parts
     }
 
-    /// Returns the kind and the length of the token at `at`, which starts with `c`.
-    fn token(&mut self, line: &str, at: usize, c: char) -> (Token, usize) {
+    /// Returns the style and the length of the token at `at`, which starts with `c`.
+    fn token(&mut self, line: &str, at: usize, c: char) -> (Option<Style>, usize) {
         let (language, rest) = (self.language, &line[at..]);
-        if let Some((kind, end)) = self.open {
-            return self.block(rest, 0, kind, end);
+        if let Some((style, end)) = self.open {
+            return self.block(rest, 0, style, end);
         }
-        if let Some((kind, start, end)) = block_start(language, rest) {
-            return self.block(rest, start.len(), kind, end);
+        if let Some((style, start, end)) = block_start(language, rest) {
+            return self.block(rest, start.len(), style, end);
         }
         if is_line_comment(language, line, at) {
-            return (Token::Comment, rest.len());
+            return (Some(COMMENT), rest.len());
         }
         if c.is_alphabetic() || c == '_' {
             let end = rest
                 .find(|sign: char| !is_of_word(sign))
                 .unwrap_or(rest.len());
             let is_keyword = is_keyword(language, &rest[..end]);
-            let kind = if is_keyword {
-                Token::Keyword
-            } else {
-                Token::Other
-            };
-            return (kind, end);
+            return (is_keyword.then_some(Style::Keyword), end);
         }
         if c.is_ascii_digit() {
-            return (Token::Literal, number_length(rest));
+            return (Some(Style::Literal), number_length(rest));
         }
         let length = match c {
             c if language.quotes.contains(&c) => quoted_length(rest),
@@ -116,29 +92,36 @@ impl Syntax {
             _ => None,
         };
         match length {
-            Some(length) => (Token::Literal, length),
-            None => (Token::Other, c.len_utf8()),
+            Some(length) => (Some(Style::Literal), length),
+            None => (None, c.len_utf8()),
         }
     }
 
     /// Returns the token of a comment or string that may continue in the next line. Its end is
     /// searched for from `from`.
-    fn block(&mut self, rest: &str, from: usize, kind: Token, end: &'static str) -> (Token, usize) {
-        let length = end_of(&rest[from..], end, kind == Token::Literal);
-        self.open = length.is_none().then_some((kind, end));
-        (kind, length.map_or(rest.len(), |length| from + length))
+    fn block(
+        &mut self,
+        rest: &str,
+        from: usize,
+        style: Style,
+        end: &'static str,
+    ) -> (Option<Style>, usize) {
+        let length = end_of(&rest[from..], end, style == Style::Literal);
+        self.open = length.is_none().then_some((style, end));
+        let length = length.map_or(rest.len(), |length| from + length);
+        (Some(style), length)
     }
 }
 
-/// Returns the kind of a comment or string of several lines that starts here, and its marks.
+/// Returns the style of a comment or string of several lines that starts here, and its marks.
 fn block_start(
     language: &'static Language,
     rest: &str,
-) -> Option<(Token, &'static str, &'static str)> {
+) -> Option<(Style, &'static str, &'static str)> {
     let comments = language.block_comments.iter();
-    let comments = comments.map(|(start, end)| (Token::Comment, *start, *end));
+    let comments = comments.map(|(start, end)| (COMMENT, *start, *end));
     let strings = language.block_strings.iter();
-    let strings = strings.map(|mark| (Token::Literal, *mark, *mark));
+    let strings = strings.map(|mark| (Style::Literal, *mark, *mark));
     comments
         .chain(strings)
         .find(|(_, start, _)| rest.starts_with(*start))
@@ -219,11 +202,11 @@ mod tests {
         let mut out = String::new();
         for line in text.lines() {
             let parts = syntax.line(line).into_iter();
-            out.extend(parts.map(|(token, part)| match token {
-                Token::Keyword => format!("<k:{part}>"),
-                Token::Literal => format!("<l:{part}>"),
-                Token::Comment => format!("<c:{part}>"),
-                Token::Other => part.to_owned(),
+            out.extend(parts.map(|(style, part)| match style {
+                Some(Style::Keyword) => format!("<k:{part}>"),
+                Some(Style::Literal) => format!("<l:{part}>"),
+                Some(_) => format!("<c:{part}>"),
+                None => part.to_owned(),
             }));
             out.push('\n');
         }

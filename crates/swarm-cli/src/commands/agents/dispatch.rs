@@ -1,7 +1,5 @@
 //! Arguments of `swarm agents` and their dispatch.
 
-use std::process::ExitCode;
-
 use super::effective::AgentsShowArgs;
 use super::list::AgentsListArgs;
 use super::{list, show};
@@ -34,7 +32,7 @@ impl AgentsCommand {
     }
 }
 
-pub(in crate::commands) fn run(app: &App, command: &AgentsCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: &AgentsCommand) -> Result<(), Failure> {
     match command {
         AgentsCommand::List(_) => list::run(app),
         AgentsCommand::Show(args) => show::run(app, args),

@@ -12,6 +12,7 @@ use super::known;
 use crate::agent_config;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::output::with_commas;
 use crate::spawn_context::{Choices, spawn_context};
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,6 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The kind.
     pub(crate) fn kind(self) -> AgentKind {
         match self {
             Self::Teammate => AgentKind::TeammateProcess,
@@ -122,11 +122,10 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
         .data(&format!("turns:  at most {turns} requests in one turn"))?;
     app.out.data(&format!("tools:  {}", listed(&pool.kept)))?;
     for limit in &rules.limits {
-        let calls: Vec<_> = limit.calls.iter().map(ToString::to_string).collect();
         app.out.data(&format!(
             "limit:  {} only as {}",
             limit.tool,
-            calls.join(", ")
+            with_commas(&limit.calls)
         ))?;
     }
     for denied in &rules.deny {

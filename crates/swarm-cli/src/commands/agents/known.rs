@@ -2,7 +2,7 @@
 
 use swarm_config::FoundAgents;
 use swarm_permissions::{AgentDefinition, nearest};
-use swarm_protocol::{ErrorKind, MemberName};
+use swarm_protocol::MemberName;
 
 use crate::failure::Failure;
 use crate::output::plain;
@@ -10,7 +10,7 @@ use crate::output::plain;
 /// Returns the definition that is used for a type.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`], with the problem of its file or the list of available types.
+/// `NotFound`, with the problem of the type's file or the list of available types.
 pub(in crate::commands) fn known<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -34,7 +34,7 @@ pub(in crate::commands) fn known<'a>(
             Some(nearest) => format!("did you mean `{nearest}`?"),
             None => "run `swarm agents list` to see the types and invalid files".to_owned(),
         };
-        Failure::new(ErrorKind::NotFound, message).with_hint(hint)
+        Failure::not_found(message).with_hint(hint)
     })
 }
 
@@ -76,6 +76,6 @@ fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
             name.escape_debug(),
             why.join("; ")
         );
-        Failure::new(ErrorKind::NotFound, message).with_hint("fix the file, then retry")
+        Failure::not_found(message).with_hint("fix the file, then retry")
     })
 }

@@ -1,7 +1,5 @@
 //! `swarm agents list`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_permissions::{AgentDefinition, AgentSource, hidden_type};
@@ -24,58 +22,44 @@ pub(crate) struct AgentsListArgs {
     pub(super) agents: Option<String>,
 }
 
-pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App) -> Result<(), Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let found = agent_config::agents_with(app, &claude)?;
     let catalog = found.catalog.clone();
     let mcp = agent_config::with_agents(app, &claude, catalog)?.mcp;
-    let rows: Vec<_> = found
-        .catalog
-        .with_precedence()
-        .map(|(definition, counts)| {
-            let hidden = counts.then(|| hidden_type(definition, &claude.rules, &mcp));
-            (definition, counts, hidden.flatten())
-        })
-        .collect();
-    if app.out.json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(definition, counts, hidden)| {
-                json!({
-                    "name": definition.name,
-                    "description": definition.description,
-                    "source": definition.source,
-                    "path": definition.path,
-                    "model": definition.model,
-                    "counts": counts,
-                    "hidden": hidden,
-                })
-            })
-            .collect();
-        app.out.json(&rows)?;
-    } else {
-        let mut table = Table::new(["TYPE", "FROM", "MODEL", "", "WHERE"]);
-        for (definition, counts, hidden) in &rows {
-            let note = match hidden {
-                Some(why) => format!("hidden: {why}"),
-                None if *counts => String::new(),
-                None => "shadowed".to_owned(),
-            };
-            let cells = [
-                Cell::new(&definition.name),
-                Cell::new(source(definition.source)),
-                Cell::new(definition.model.as_deref().unwrap_or("inherit")),
-                Cell::new(note),
-                Cell::new(place(app, definition)),
-            ];
-            table.row(cells.map(|cell| if *counts { cell } else { cell.dim() }));
-        }
-        app.out.table(&table)?;
+    let mut records = Vec::new();
+    let mut table = Table::new(["TYPE", "FROM", "MODEL", "", "WHERE"]);
+    for (definition, counts) in found.catalog.with_precedence() {
+        let hidden = counts.then(|| hidden_type(definition, &claude.rules, &mcp));
+        let hidden = hidden.flatten();
+        records.push(json!({
+            "name": definition.name,
+            "description": definition.description,
+            "source": definition.source,
+            "path": definition.path,
+            "model": definition.model,
+            "counts": counts,
+            "hidden": hidden,
+        }));
+        let note = match hidden {
+            Some(why) => format!("hidden: {why}"),
+            None if counts => String::new(),
+            None => "shadowed".to_owned(),
+        };
+        let cells = [
+            Cell::new(&definition.name),
+            Cell::new(source(definition.source)),
+            Cell::new(definition.model.as_deref().unwrap_or("inherit")),
+            Cell::new(note),
+            Cell::new(place(app, definition)),
+        ];
+        table.row(cells.map(|cell| if counts { cell } else { cell.dim() }));
     }
+    app.out.list(&records, &table, "no agent types")?;
     if !app.out.quiet {
         agent_config::warn(app, found.problems.iter());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the display name of a source.

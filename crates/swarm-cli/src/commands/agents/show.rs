@@ -1,9 +1,7 @@
 //! `swarm agents show`.
 
-use std::process::ExitCode;
-
-use serde_json::json;
-use swarm_permissions::{AgentDefinition, McpUse, ToolAllowance};
+use swarm_permissions::{AgentDefinition, Isolation, McpUse, MemoryScope, ToolAllowance};
+use swarm_protocol::{Color, PermissionMode};
 
 use super::effective::AgentsShowArgs;
 use super::known;
@@ -12,20 +10,15 @@ use crate::agent_config;
 use crate::app::App;
 use crate::failure::Failure;
 
-pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     if args.effective {
-        effective::show(app, args)?;
-        return Ok(ExitCode::SUCCESS);
+        return effective::show(app, args);
     }
     let found = agent_config::agents(app)?;
     let definition = known(&found, &args.name)?;
-    if app.out.json {
-        app.out.json(definition)?;
-    } else {
-        app.out.data(&as_written(app, definition))?;
-    }
+    app.out.result(definition, &as_written(app, definition))?;
     agent_config::warn_of(app, &found, definition);
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints the fields that are set, and the prompt.
@@ -66,50 +59,29 @@ fn fields(definition: &AgentDefinition) -> Vec<(&'static str, String)> {
         McpUse::Shared(name) => name.clone(),
         McpUse::Own(name, _) => format!("{name} (its own)"),
     });
+    let servers: Vec<String> = servers.collect();
     let events = definition.hooks.events.keys();
-    let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
+    let events: Vec<String> = events.map(|event| format!("{event:?}")).collect();
+    let word = |name: Option<&str>| name.map(str::to_owned);
+    let yes = |is_set: bool| is_set.then(|| "true".to_owned());
+    let mode = definition.permission_mode.map(PermissionMode::name);
+    let turns = definition.max_turns.map(|turns| turns.to_string());
     [
         ("description", Some(definition.description.clone())),
         ("tools", tools),
         ("disallowedTools", list(&definition.disallowed_tools)),
         ("model", definition.model.clone()),
         ("effort", definition.effort.clone()),
-        (
-            "permissionMode",
-            definition.permission_mode.map(|mode| mode.to_string()),
-        ),
-        (
-            "maxTurns",
-            definition.max_turns.map(|turns| turns.to_string()),
-        ),
+        ("permissionMode", word(mode)),
+        ("maxTurns", turns),
         ("skills", list(&definition.skills)),
-        ("mcpServers", list(&servers.collect::<Vec<_>>())),
-        (
-            "hooks",
-            list(&events.map(|event| format!("{event:?}")).collect::<Vec<_>>()),
-        ),
-        (
-            "memory",
-            definition.memory.and_then(|memory| word(json!(memory))),
-        ),
-        (
-            "background",
-            definition.background.then(|| "true".to_owned()),
-        ),
-        (
-            "isolation",
-            definition
-                .isolation
-                .and_then(|isolation| word(json!(isolation))),
-        ),
-        (
-            "color",
-            definition.color.map(|color| color.name().to_owned()),
-        ),
-        (
-            "omitClaudeMd",
-            definition.omit_claude_md.then(|| "true".to_owned()),
-        ),
+        ("mcpServers", list(&servers)),
+        ("hooks", list(&events)),
+        ("memory", word(definition.memory.map(MemoryScope::name))),
+        ("background", yes(definition.background)),
+        ("isolation", word(definition.isolation.map(Isolation::name))),
+        ("color", word(definition.color.map(Color::name))),
+        ("omitClaudeMd", yes(definition.omit_claude_md)),
         ("initialPrompt", definition.initial_prompt.clone()),
         ("requiredMcpServers", list(&definition.required_mcp_servers)),
     ]

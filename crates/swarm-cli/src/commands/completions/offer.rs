@@ -1,19 +1,19 @@
 //! Completion candidates. Reads without changing files and skips what it cannot read.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap_complete::CompletionCandidate;
 use swarm_config::{Environment, Settings, SettingsFiles};
-use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, FileStore, RootStore, TeamStore};
+use swarm_protocol::{MemberName, PermissionMode, TeamName};
+use swarm_store::{BlockOn as _, RootStore, Team, TeamStore as _};
 
+use crate::app::store_at;
 use crate::commands::requests::is_open;
 
 /// Context of a command line that is being typed.
 pub(super) struct Offer {
-    root: Option<PathBuf>,
+    store: Option<RootStore>,
     settings: Option<Settings>,
     /// Team from `--team` or the environment variable.
     asked: Option<String>,
@@ -36,33 +36,26 @@ impl Offer {
         Self {
             asked: asked.or_else(|| env.get("SWARM_TEAM").map(str::to_owned)),
             settings,
-            root,
+            store: root.as_deref().map(store_at),
         }
     }
 
-    fn store(&self) -> Option<RootStore> {
-        let files = FileStore::new(self.root.clone()?, Arc::new(SystemClock));
-        Some(RootStore::new(files))
-    }
-
     /// Returns the selected team, or every team if none is selected.
-    fn configs(&self) -> Vec<TeamConfig> {
-        let Some(store) = self.store() else {
+    fn selected(&self) -> Vec<Arc<dyn Team>> {
+        let Some(store) = &self.store else {
             return Vec::new();
         };
         let teams = match &self.asked {
             Some(asked) => TeamName::parse(asked).into_iter().collect(),
             None => store.teams().block_on().unwrap_or_default(),
         };
-        let config = |team: &TeamName| store.team(team).config().block_on().ok();
-        teams.iter().filter_map(config).collect()
+        teams.iter().map(|team| store.team(team)).collect()
     }
 
     pub(super) fn teams(&self) -> Vec<CompletionCandidate> {
-        let teams = self.store().and_then(|store| store.teams().block_on().ok());
-        let teams = teams.unwrap_or_default();
+        let teams = self.store.as_ref().map(|store| store.teams().block_on());
+        let teams = teams.into_iter().flatten().flatten();
         teams
-            .iter()
             .map(|team| CompletionCandidate::new(team.as_str()))
             .collect()
     }
@@ -84,7 +77,8 @@ impl Offer {
 
     fn names(&self, wanted: impl Fn(&MemberName) -> bool) -> Vec<CompletionCandidate> {
         let mut found = Vec::new();
-        for config in self.configs() {
+        let teams = self.selected().into_iter();
+        for config in teams.filter_map(|team| team.config().block_on().ok()) {
             for member in config.members.iter().filter(|member| wanted(&member.name)) {
                 let agent = member.agent_type.as_ref().map(|agent| agent.clone().into());
                 found.push(CompletionCandidate::new(member.name.as_str()).help(agent));
@@ -97,78 +91,56 @@ impl Offer {
     }
 
     pub(super) fn tasks(&self) -> Vec<CompletionCandidate> {
-        let mut found = Vec::new();
-        for config in self.configs() {
-            let list = self
-                .store()
-                .and_then(|store| store.team(&config.name).tasks().block_on().ok());
-            for task in list.map(|list| list.tasks).unwrap_or_default() {
-                let subject = swarm_ui::clean_text(&task.subject);
-                found
-                    .push(CompletionCandidate::new(task.id.to_string()).help(Some(subject.into())));
-            }
-        }
-        found
+        let teams = self.selected().into_iter();
+        let lists = teams.filter_map(|team| team.tasks().block_on().ok());
+        let tasks = lists.flat_map(|list| list.tasks);
+        tasks
+            .map(|task| described(task.id.to_string(), &task.subject))
+            .collect()
     }
 
     pub(super) fn requests(&self) -> Vec<CompletionCandidate> {
-        let mut found = Vec::new();
-        for config in self.configs() {
-            let list = self
-                .store()
-                .and_then(|store| store.team(&config.name).requests().block_on().ok());
-            let requests = list.map(|list| list.requests).unwrap_or_default();
-            for request in requests.iter().filter(|request| is_open(request)) {
+        let teams = self.selected().into_iter();
+        let lists = teams.filter_map(|team| team.requests().block_on().ok());
+        let requests = lists.flat_map(|list| list.requests).filter(is_open);
+        requests
+            .map(|request| {
                 let help = format!("{}: {}", request.from, request.description);
-                let help = swarm_ui::clean_text(&help);
-                found.push(
-                    CompletionCandidate::new(request.short().as_ref()).help(Some(help.into())),
-                );
-            }
-        }
-        found
+                described(request.short().into_owned(), &help)
+            })
+            .collect()
     }
 
     pub(super) fn settings(&self) -> Vec<CompletionCandidate> {
-        let listed = self.settings.as_ref().map(|settings| settings.list(None));
-        let listed = listed.unwrap_or_default();
+        let listed = self.settings.iter();
+        let listed = listed.flat_map(|settings| settings.list(None));
         listed
-            .into_iter()
             .map(|listed| CompletionCandidate::new(listed.key))
             .collect()
     }
 
     pub(super) fn models(&self) -> Vec<CompletionCandidate> {
-        let aliases = self
-            .settings
-            .as_ref()
-            .map(|settings| settings.aliases.clone());
-        let candidate = |(alias, model): (String, String)| {
-            CompletionCandidate::new(alias).help(Some(model.into()))
-        };
+        let aliases = self.settings.iter();
+        let aliases = aliases.flat_map(|settings| &settings.aliases);
         aliases
-            .unwrap_or_default()
-            .into_iter()
-            .map(candidate)
+            .map(|(alias, model)| described(alias, model))
             .collect()
     }
 
-    #[expect(
-        clippy::unused_self,
-        reason = "every list of candidates is asked for in the same way"
-    )]
-    pub(super) fn modes(&self) -> Vec<CompletionCandidate> {
+    pub(super) fn modes(_: &Self) -> Vec<CompletionCandidate> {
         PermissionMode::ALL
             .map(|mode| CompletionCandidate::new(mode.name()))
             .into()
     }
 
-    #[expect(
-        clippy::unused_self,
-        reason = "every list of candidates is asked for in the same way"
-    )]
-    pub(super) fn backends(&self) -> Vec<CompletionCandidate> {
+    pub(super) fn backends(_: &Self) -> Vec<CompletionCandidate> {
         let words = swarm_panes::BACKEND_WORDS.iter();
         words.map(CompletionCandidate::new).collect()
     }
+}
+
+/// Returns a candidate with foreign text as its help.
+fn described(value: impl Into<OsString>, help: &str) -> CompletionCandidate {
+    let help = swarm_ui::clean_text(help);
+    CompletionCandidate::new(value).help(Some(help.into()))
 }

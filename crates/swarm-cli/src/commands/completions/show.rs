@@ -1,7 +1,5 @@
 //! The completion script for a shell.
 
-use std::process::ExitCode;
-
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use swarm_config::Environment;
 
@@ -46,7 +44,7 @@ pub(in crate::commands) fn run(
     env: &Environment,
     out: Output,
     args: &CompletionsArgs,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let shell: &dyn EnvCompleter = match args.shell {
         Shell::Bash => &Bash,
         Shell::Elvish => &Elvish,
@@ -57,8 +55,7 @@ pub(in crate::commands) fn run(
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "swarm", "swarm", &program(env)?, &mut script)?;
     // Some scripts begin with an empty line.
-    out.piece(String::from_utf8_lossy(&script).trim_start())?;
-    Ok(ExitCode::SUCCESS)
+    out.piece(String::from_utf8_lossy(&script).trim_start())
 }
 
 /// Returns how the shell calls this program: by name if that resolves to it, so that an upgrade is

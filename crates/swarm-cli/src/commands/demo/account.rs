@@ -83,7 +83,6 @@ pub(super) fn is_moment(event: &Event) -> bool {
     )
 }
 
-/// Totals of what has happened.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     members: BTreeSet<MemberName>,

@@ -19,7 +19,6 @@ use super::stage::Stage;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Minimum duration of a frame.
 const SHORTEST_FRAME: Duration = Duration::from_millis(600);
 
 /// What is left of the demo when it has ended.
@@ -37,7 +36,6 @@ pub(super) struct Audience<'a> {
     pub(super) server: &'a DemoServer,
     pub(super) backend: TmuxBackend,
     pub(super) began: UnixMs,
-    /// Whether events are printed.
     pub(super) prints: bool,
     /// Whether a request waits for an answer.
     pub(super) is_asked: bool,

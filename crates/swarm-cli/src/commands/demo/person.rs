@@ -15,7 +15,6 @@ use super::stage::Stage;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// The teammate that is killed.
 const VICTIM: &str = "explorer";
 
 /// Pause before each action, at pace 1.

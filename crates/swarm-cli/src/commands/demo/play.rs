@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,8 +79,7 @@ fn pace(text: &str) -> Result<f64, String> {
     pace.ok_or_else(|| "not a number from 0 to 100".to_owned())
 }
 
-/// Runs the demo.
-pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<(), Failure> {
     require_person(app, "demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let draws = args.picture.is_some() || args.recording.is_some();
@@ -94,7 +92,7 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
                 "cannot save {}: its directory does not exist",
                 path.display()
             );
-            return Err(Failure::new(ErrorKind::NotFound, message));
+            return Err(Failure::not_found(message));
         }
     }
     let stage = Stage::build(app, pace, args.keep)?;
@@ -113,7 +111,7 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     let shown = async {
         tokio::select! {
             shown = show(app, &stage, &server, attach, pace) => shown,
-            () = cancel.cancelled() => Err(Failure::new(ErrorKind::Interrupted, "interrupted")),
+            () = cancel.cancelled() => Err(Failure::interrupted("interrupted")),
         }
     };
     let shown = runtime.block_on(called_off_by_signals(cancel.clone(), shown));
@@ -198,7 +196,7 @@ async fn show(
         let done = tokio::time::timeout(CURTAIN, followed).await;
         done.map_err(|_| {
             let message = format!("the demo did not finish within {} s", CURTAIN.as_secs());
-            Failure::new(ErrorKind::TimedOut, message)
+            Failure::timed_out(message)
         })??;
     }
     Ok(impressions)
@@ -210,7 +208,7 @@ fn finish(
     args: &DemoArgs,
     impressions: &Impressions,
     attach: bool,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let frames = &impressions.frames;
     // While the team stops, panes vanish.
     let picture = frames.iter().max_by_key(|frame| panes(&frame.windows));
@@ -253,18 +251,17 @@ fn finish(
                     .data(&crate::output::plain(report.result.trim_end()))?;
                 app.out.say(NEXT);
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         }
         Some(report) => Err(match report.error_kind() {
-            Some(ErrorKind::Interrupted) => Failure::new(ErrorKind::Interrupted, "interrupted"),
+            Some(ErrorKind::Interrupted) => Failure::interrupted("interrupted"),
             Some(kind) => Failure::new(kind, report.outcome.sentence()),
             None => Failure::new(
                 ErrorKind::AgentFailed,
                 "the team has finished, but the test still fails",
             ),
         }),
-        None => Err(Failure::new(
-            ErrorKind::Interrupted,
+        None => Err(Failure::interrupted(
             "the demo was closed before it finished",
         )),
     }

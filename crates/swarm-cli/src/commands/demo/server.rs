@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use swarm_os::process::Process;
 use swarm_panes::TmuxBackend;
-use swarm_protocol::ErrorKind;
 
 use super::stage::Stage;
 use crate::app::App;
@@ -23,7 +22,6 @@ const ROWS: &str = "44";
 pub(super) struct DemoServer {
     program: PathBuf,
     socket: PathBuf,
-    /// The first pane.
     pub(super) lead_pane: String,
     pid: String,
 }
@@ -32,7 +30,7 @@ impl DemoServer {
     /// Starts the server with `swarm run` in its first pane.
     pub(super) fn start(app: &App, stage: &Stage, lead: &[OsString]) -> Result<Self, Failure> {
         let program = app.env.find_program("tmux").ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "tmux not found on the PATH")
+            Failure::environment("tmux not found on the PATH")
                 .with_hint("install tmux, for example with `apt-get install tmux`")
         })?;
         runtime()?.block_on(swarm_panes::check_tmux(&program))?;
@@ -56,30 +54,27 @@ impl DemoServer {
         if !started.status.success() {
             let words = String::from_utf8_lossy(&started.stderr);
             let message = format!("tmux did not start: {}", words.trim());
-            return Err(Failure::new(ErrorKind::Environment, message));
+            return Err(Failure::environment(message));
         }
         let answer = String::from_utf8_lossy(&started.stdout).into_owned();
-        let (lead_pane, pid) = answer.trim().split_once(' ').ok_or_else(|| {
-            Failure::new(
-                ErrorKind::Environment,
-                format!("tmux answered `{}`", answer.trim()),
-            )
-        })?;
+        let (lead_pane, pid) = answer
+            .trim()
+            .split_once(' ')
+            .ok_or_else(|| Failure::environment(format!("tmux answered `{}`", answer.trim())))?;
         let server = Self {
             program,
             socket: stage.socket(),
             lead_pane: lead_pane.to_owned(),
             pid: pid.to_owned(),
         };
-        server.tmux(&[
-            "set-option",
-            "-g",
-            "status-style",
-            "bg=default,fg=colour244",
-        ])?;
-        server.tmux(&["set-option", "-g", "status-right", ""])?;
-        server.tmux(&["set-option", "-g", "status-right-length", "40"])?;
-        server.tmux(&["set-option", "-g", "mouse", "on"])?;
+        for (name, value) in [
+            ("status-style", "bg=default,fg=colour244"),
+            ("status-right", ""),
+            ("status-right-length", "40"),
+            ("mouse", "on"),
+        ] {
+            server.tmux(&["set-option", "-g", name, value])?;
+        }
         Ok(server)
     }
 
@@ -103,7 +98,6 @@ impl DemoServer {
         Ok(())
     }
 
-    /// Resolves when the server has ended.
     pub(super) async fn ended(&self) {
         let server = self.pid.parse().ok().and_then(Process::running);
         if let Some(server) = server
@@ -167,15 +161,6 @@ impl DemoServer {
 impl Drop for DemoServer {
     fn drop(&mut self) {
         // The server exits with its last pane, so this may fail.
-        let ended = self
-            .command()
-            .arg("kill-server")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        if let Err(error) = ended {
-            tracing::debug!(%error, "tmux server not stopped");
-        }
+        self.try_tmux(&["kill-server"]);
     }
 }

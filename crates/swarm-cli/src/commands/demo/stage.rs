@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use swarm_os::process;
 use swarm_os::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
-use swarm_protocol::{ErrorKind, SpawnId};
+use swarm_protocol::SpawnId;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ impl Stage {
             )?;
         }
         let git = app.env.find_program("git").ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "git not found on the PATH")
+            Failure::environment("git not found on the PATH")
                 .with_hint("install git, for example with `apt-get install git`")
         })?;
         let steps: [&[&str]; 5] = [
@@ -100,7 +100,7 @@ impl Stage {
             if !done.status.success() {
                 let words = String::from_utf8_lossy(&done.stderr);
                 let message = format!("git {} failed: {}", step[0], words.trim());
-                return Err(Failure::new(ErrorKind::Environment, message));
+                return Err(Failure::environment(message));
             }
         }
         Ok(())

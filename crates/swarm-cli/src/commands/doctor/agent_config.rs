@@ -11,18 +11,14 @@ use swarm_permissions::{HookAction, HookSettings};
 use super::finding::Finding;
 
 /// Returns the findings; empty if nothing is configured.
-pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    // Another check reports invalid settings.
-    let Ok(root) = env.root() else {
-        return Vec::new();
-    };
-    let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
-    let claude = ClaudeSettings::load_lenient(&root, &env.cwd, env.home().as_deref()).0;
-    let mut findings = definitions(env, settings, &root, &claude, trusted);
-    findings.extend(plugins(&root, &claude));
-    findings.extend(skills(&root, env, trusted));
+pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<Finding> {
+    let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
+    let claude = ClaudeSettings::load_lenient(root, &env.cwd, env.home().as_deref()).0;
+    let mut findings = definitions(env, settings, root, &claude, trusted);
+    findings.extend(plugins(root, &claude));
+    findings.extend(skills(root, env, trusted));
     let limit = settings.hook_timeout.as_secs();
-    findings.extend(hooks(env, &root, &claude.hooks.effective(trusted, limit)));
+    findings.extend(hooks(env, root, &claude.hooks.effective(trusted, limit)));
     findings
 }
 

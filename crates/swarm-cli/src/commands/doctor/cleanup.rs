@@ -2,33 +2,32 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
-use swarm_protocol::{MemberName, MemberState, SystemClock, TeamName};
-use swarm_store::{BlockOn as _, FileStore, RootStore, TeamStore};
+use swarm_protocol::{MemberName, MemberState, TeamName};
+use swarm_store::{BlockOn as _, RootStore, TeamStore as _};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use super::finding::Finding;
+use crate::app::store_at;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
+use crate::output::with_commas;
 use crate::spawn_context::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 
 /// Name of the findings about teams.
 const NAME: &str = "teams";
 
-pub(super) fn check(env: &Environment) -> Vec<Finding> {
-    let Ok(root) = env.root() else {
-        return Vec::new();
-    };
-    let mut findings = teams(&root);
-    findings.extend(worktrees(env, &root));
-    findings.extend(panes(env, &root));
-    let directory = socket_directory(env, &root);
+pub(super) fn check(env: &Environment, root: &Path) -> Vec<Finding> {
+    let store = store_at(root);
+    let mut findings = teams(&store);
+    findings.extend(worktrees(env, root, &store));
+    findings.extend(panes(env, root, &store));
+    let directory = socket_directory(env, root);
     let dead = dead_sockets(&directory);
     if !dead.is_empty() {
         let found = format!(
@@ -45,23 +44,17 @@ pub(super) fn check(env: &Environment) -> Vec<Finding> {
     findings
 }
 
-fn store_at(root: &Path) -> RootStore {
-    RootStore::new(FileStore::new(root.to_owned(), Arc::new(SystemClock)))
-}
-
 /// Panes of teams whose directory was removed.
-fn panes(env: &Environment, root: &Path) -> Option<Finding> {
-    let store = store_at(root);
+fn panes(env: &Environment, root: &Path, store: &RootStore) -> Option<Finding> {
     let facts = terminal_of(env, root);
     let runtime = runtime().ok()?;
-    let left = runtime.block_on(orphaned_panes(&store, root, &facts));
+    let left = runtime.block_on(orphaned_panes(store, root, &facts));
     let teams: BTreeSet<&str> = left.iter().map(|one| one.tagged.team.as_str()).collect();
-    let teams: Vec<&str> = teams.into_iter().collect();
     (!left.is_empty()).then(|| {
         let found = format!(
             "{} of deleted teams ({})",
             counted(left.len() as u64, "pane"),
-            teams.join(", ")
+            with_commas(teams)
         );
         Finding::warning("leftovers", found, "`swarm gc` closes them")
     })
@@ -69,23 +62,20 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
 
 /// Worktrees of this repository whose team no longer exists. Only a person can decide about their
 /// changes.
-fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
+fn worktrees(env: &Environment, root: &Path, store: &RootStore) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
-    let store = store_at(root);
-    let left: Vec<String> = abandoned(&worktrees, &store, &env.cwd)
-        .iter()
-        .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
-        .collect();
+    let left = abandoned(&worktrees, store, &env.cwd).into_iter();
+    let left = left.map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()));
+    let left = with_commas(left);
     (!left.is_empty()).then(|| {
-        let found = format!("of deleted teams: {}", left.join(", "));
+        let found = format!("of deleted teams: {left}");
         let hint = "`swarm worktree list` shows their changes, `swarm worktree prune` removes those without changes";
         Finding::warning("worktrees", found, hint)
     })
 }
 
-fn teams(root: &Path) -> Vec<Finding> {
-    let store = store_at(root);
+fn teams(store: &RootStore) -> Vec<Finding> {
     let (names, remains) = match store.teams_and_remains().block_on() {
         Ok(found) => found,
         Err(error) => {
@@ -138,8 +128,7 @@ fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
     if dead.is_empty() {
         return None;
     }
-    let names: Vec<&str> = dead.iter().map(|name| name.as_str()).collect();
-    let found = format!("{team}: {} exited unexpectedly", names.join(", "));
+    let found = format!("{team}: {} exited unexpectedly", with_commas(dead));
     let next = if dead.iter().any(|name| name.is_lead()) {
         format!("`swarm resume {team}` takes the team over")
     } else {

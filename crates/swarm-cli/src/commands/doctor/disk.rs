@@ -4,9 +4,9 @@ use std::path::Path;
 
 use swarm_config::Environment;
 use swarm_os::{InotifyUse, OsError, inotify_use};
+use swarm_protocol::with_causes;
 
 use super::finding::Finding;
-use crate::failure::with_causes;
 
 /// Free bytes below which even a short run fails.
 const FULL: u64 = 1 << 20;

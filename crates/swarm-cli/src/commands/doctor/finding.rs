@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// No problem.
     Ok,
     /// swarm works, but with a limitation.
     Warning,
@@ -19,11 +18,8 @@ pub(super) enum State {
 pub(super) struct Finding {
     /// Name of the check, in one or two words.
     pub(super) name: &'static str,
-    /// Severity.
     pub(super) state: State,
-    /// What the check found.
     pub(super) found: String,
-    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }

@@ -1,17 +1,17 @@
 //! Checks of the hubs of this machine's teams.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::path::Path;
 
 use swarm_config::{Environment, Settings};
-use swarm_protocol::{SystemClock, TeamName};
+use swarm_protocol::TeamName;
 use swarm_store::{
-    BlockOn as _, FileStore, HubReport, HubSettings, NodeView, RootStore, StoreError,
-    TeamStore as _,
+    BlockOn as _, HubReport, HubSettings, NodeView, RootStore, StoreError, TeamStore as _,
 };
 use swarm_supervisor::NodeState;
 
 use super::finding::Finding;
+use crate::app::store_at;
 use crate::hub_credentials::{credentials_files, exposure};
 
 const NAME: &str = "hub";
@@ -22,12 +22,9 @@ const CLOCKS: i64 = 2000;
 /// Oldest version with what teams need.
 const OLDEST: (u64, u64) = (2, 9);
 
-pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    let Ok(root) = env.root() else {
-        return Vec::new();
-    };
-    let credentials = credentials_files(env, settings, &root);
-    let store = RootStore::new(FileStore::new(root, Arc::new(SystemClock)));
+pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<Finding> {
+    let credentials = credentials_files(env, settings, root);
+    let store = store_at(root);
     let teams = store.teams().block_on().unwrap_or_default();
     let of_teams = teams.iter().filter_map(|team| of_team(&store, team));
     let exposed = credentials.iter().filter_map(|file| exposure(file));

@@ -10,7 +10,7 @@ use super::{
     agent_config, agent_programs, cleanup, disk, hubs, instructions, programs, sandbox, servers,
     trust, written,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code};
 use crate::output::{Output, plain};
 
 pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCode, Failure> {
@@ -23,11 +23,8 @@ pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCod
         }
     }
     let missing = |finding: &Finding| finding.state == State::Missing;
-    Ok(if findings.iter().any(missing) {
-        ExitCode::from(ErrorKind::Environment.exit_code().0)
-    } else {
-        ExitCode::SUCCESS
-    })
+    let is_missing = findings.iter().any(missing);
+    Ok(exit_code(is_missing.then_some(ErrorKind::Environment)))
 }
 
 fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
@@ -40,13 +37,19 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(sandbox::check(settings));
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &written));
-    findings.extend(trust::check(env));
-    findings.extend(agent_config::check(env, settings));
+    let root = env.root();
+    // The check of the disk reports why there is no config directory.
+    let Ok(root) = &root else {
+        findings.extend(disk::check(env));
+        return Ok(findings);
+    };
+    findings.extend(trust::check(env, root));
+    findings.extend(agent_config::check(env, settings, root));
     findings.extend(instructions::check(env, settings));
-    findings.extend(servers::check(env, settings)?);
+    findings.extend(servers::check(env, settings, root)?);
     findings.extend(disk::check(env));
-    findings.extend(hubs::check(env, settings));
-    findings.extend(cleanup::check(env));
+    findings.extend(hubs::check(env, settings, root));
+    findings.extend(cleanup::check(env, root));
     Ok(findings)
 }
 

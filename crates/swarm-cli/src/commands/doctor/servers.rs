@@ -1,16 +1,16 @@
 //! Checks of MCP servers: connects to each server and lists its tools.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use swarm_config::{ClaudeSettings, Environment, ServerSources, Settings, is_trusted, mcp_bounds};
 use swarm_mcp::{McpHost, McpServers, ServerReport};
-use swarm_protocol::{ErrorKind, MemberName, SpawnId};
+use swarm_protocol::{MemberName, SpawnId};
 use swarm_supervisor::lead_marks;
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;
-use crate::commands::runtime;
+use crate::commands::{EndSignals, runtime};
 use crate::failure::Failure;
 use crate::own_process::identity;
 use crate::shell_guards::guards_here;
@@ -18,15 +18,15 @@ use crate::shell_guards::guards_here;
 const NAME: &str = "mcp server";
 
 /// Returns the findings; empty if no server is configured.
-pub(super) fn check(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
-    // Another check reports invalid settings.
-    let Ok(root) = env.root() else {
-        return Ok(Vec::new());
-    };
+pub(super) fn check(
+    env: &Environment,
+    settings: &Settings,
+    root: &Path,
+) -> Result<Vec<Finding>, Failure> {
     let sources = ServerSources {
         env,
-        root: &root,
-        trusted: is_trusted(&root, &env.cwd).unwrap_or_default(),
+        root,
+        trusted: is_trusted(root, &env.cwd).unwrap_or_default(),
         given: &[],
     };
     let mut found = sources.load();
@@ -43,14 +43,14 @@ pub(super) fn check(env: &Environment, settings: &Settings) -> Result<Vec<Findin
         return Ok(findings);
     }
     found.settings.bounds = mcp_bounds(settings);
-    let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).unwrap_or_default();
+    let claude = ClaudeSettings::load(root, &env.cwd, env.home().as_deref()).unwrap_or_default();
     let mut variables = env.shell_with(&settings.pass, &claude.env);
     // Marked so that `swarm reap` can stop the servers if this process is killed.
-    variables.extend(lead_marks(&root, SpawnId::random(), &identity()));
+    variables.extend(lead_marks(root, SpawnId::random(), &identity()));
     let sandbox = ToolContext {
         env: Arc::new(variables.clone()),
-        guards: Arc::new(guards_here(env, settings, &root)),
-        protected: Arc::new(ProtectedPaths::new(&root)),
+        guards: Arc::new(guards_here(env, settings, root)),
+        protected: Arc::new(ProtectedPaths::new(root)),
         ..ToolContext::new(env.cwd.clone(), Caller::new(MemberName::lead()))
     };
     let host = McpHost {
@@ -62,39 +62,22 @@ pub(super) fn check(env: &Environment, settings: &Settings) -> Result<Vec<Findin
     };
     let servers = McpServers::new(found.settings, host);
     let reports = runtime()?.block_on(async {
+        // Signal handlers must be installed before servers start.
+        let mut signals = EndSignals::listen()?;
         let reports = tokio::select! {
-            // Signal handlers must be installed before servers start.
-            biased;
-            told = told_to_end() => Err(told),
+            () = signals.any() => {
+                let message = "interrupted: the tested MCP servers were stopped";
+                Err(Failure::interrupted(message))
+            }
             reports = servers.try_all() => Ok(reports),
         };
         servers.close().await;
         reports
-    });
-    let reports = reports.map_err(|told| match told {
-        Ok(()) => Failure::new(
-            ErrorKind::Interrupted,
-            "interrupted: the tested MCP servers were stopped",
-        ),
-        Err(error) => error.into(),
     })?;
     findings.extend(reports.iter().map(finding));
     let refused = servers.refused().iter().map(ToString::to_string);
     findings.extend(refused.map(|text| problem(&text)));
     Ok(findings)
-}
-
-/// Waits for a signal that stops this process, such as Ctrl-C.
-async fn told_to_end() -> std::io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
-    Ok(())
 }
 
 fn finding(report: &ServerReport) -> Finding {

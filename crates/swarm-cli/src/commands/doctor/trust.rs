@@ -1,23 +1,24 @@
 //! Checks whether the current repository is trusted.
 
+use std::path::Path;
+
 use swarm_config::{Environment, is_trusted, project_top, repository_items};
+use swarm_protocol::with_causes;
 
 use super::finding::Finding;
-use crate::failure::with_causes;
 
 const NAME: &str = "trust";
 
 /// Returns the finding; `None` if the repository has no hooks, servers or definitions.
-pub(super) fn check(env: &Environment) -> Option<Finding> {
-    let root = env.root().ok()?;
-    let trusted = match is_trusted(&root, &env.cwd) {
+pub(super) fn check(env: &Environment, root: &Path) -> Option<Finding> {
+    let trusted = match is_trusted(root, &env.cwd) {
         Ok(trusted) => trusted,
         Err(error) => {
             let hint = error.hint().unwrap_or_default();
             return Some(Finding::missing(NAME, with_causes(&error), hint));
         }
     };
-    let top = project_top(&root, &env.cwd);
+    let top = project_top(root, &env.cwd);
     let own = repository_items(&top);
     let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
     if !trusted {

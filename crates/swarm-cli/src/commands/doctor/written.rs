@@ -7,9 +7,10 @@ use swarm_config::{
     ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, is_trusted, resolve_model,
 };
 use swarm_model::Provider;
+use swarm_protocol::with_causes;
 
 use super::finding::Finding;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 
 const NAME: &str = "settings";
 

@@ -1,7 +1,5 @@
 //! Finds leftovers and removes them.
 
-use std::process::ExitCode;
-
 use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
@@ -34,7 +32,7 @@ pub(crate) struct GcArgs {
     pub(crate) unfinished: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> {
     require_person(app, "gc")?;
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
@@ -67,8 +65,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
         Ok::<_, Failure>(finds)
     })?;
     runtime.shutdown_background();
-    report(app, finds, args.dry_run)?;
-    Ok(ExitCode::SUCCESS)
+    report(app, finds, args.dry_run)
 }
 
 fn scratchpads(app: &App, teams: &[TeamName], args: &GcArgs) -> Vec<Find> {

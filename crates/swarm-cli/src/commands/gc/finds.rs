@@ -10,11 +10,8 @@ use crate::failure::Failure;
 pub(super) enum Deed {
     /// Move the team's tasks, journal, roster and mail to the archive.
     Archive,
-    /// Remove it.
     Remove,
-    /// Close a pane.
     Close,
-    /// Keep it.
     Keep,
 }
 
@@ -37,7 +34,6 @@ pub(super) struct Find {
     pub(super) what: String,
     /// Reason for the action.
     pub(super) why: String,
-    /// Error of the action.
     pub(super) failure: Option<Failure>,
 }
 

@@ -1,13 +1,13 @@
 //! Prints an inbox once or continuously.
 
 use std::collections::{HashMap, HashSet};
-use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_os::Liveness;
-use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamName};
-use swarm_store::{BlockOn as _, Inbox, StoreError, Topic};
+use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId};
+use swarm_store::{BlockOn as _, Inbox, StoreError, Team, Topic};
 
 use super::seen::Seen;
 use super::text::{self, MessageState};
@@ -74,7 +74,6 @@ impl InboxArgs {
         given.map(|(_, option)| option)
     }
 
-    /// Whether a message is shown.
     fn shows(&self, entry: &InboxEntry) -> bool {
         let id = entry.msg_id.as_ref().map(MessageId::as_str);
         let is_named = || self.ack_id.iter().any(|named| Some(named.as_str()) == id);
@@ -86,25 +85,24 @@ impl InboxArgs {
 struct Reading<'a> {
     app: &'a App,
     args: &'a InboxArgs,
-    team: TeamName,
+    team: Arc<dyn Team>,
     seen: Seen,
     /// Whether the inbox was unreadable at the last read.
     is_damaged: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<(), Failure> {
     let command_actor = acting::command_actor(app, "inbox")?;
     if command_actor.name != args.name {
         command_actor.require_person(&format!("inbox {}", args.name))?;
     }
     if let Some(option) = args.change() {
         command_actor.require_person(option)?;
-        refuse_if_read_by_program(app, &command_actor.team, &args.name)?;
+        refuse_if_read_by_program(&*command_actor.team, &args.name)?;
     }
     let mut watch = Watch::new()?;
     if args.follow || args.wait.is_some() {
-        let team = app.store.team(&command_actor.team);
-        watch.topic(&*team, Topic::Mail(args.name.clone()));
+        watch.topic(&*command_actor.team, Topic::Mail(args.name.clone()));
     }
     let mut reading = Reading {
         app,
@@ -122,13 +120,13 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
         watch.wait(None);
         reading.go_on()?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Refuses to acknowledge messages that a running member has not read; it would lose them.
-fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> Result<(), Failure> {
-    members::known(&app.store.team(team).config().block_on()?, name)?;
-    if app.store.team(team).liveness(name).block_on()? != Liveness::Alive {
+fn refuse_if_read_by_program(team: &dyn Team, name: &MemberName) -> Result<(), Failure> {
+    members::known(&team.config().block_on()?, name)?;
+    if team.liveness(name).block_on()? != Liveness::Alive {
         return Ok(());
     }
     Err(StoreError::ReadByProgram { name: name.clone() }.into())
@@ -147,12 +145,7 @@ impl Reading<'_> {
         let inbox = self.read()?;
         let mut entries = Vec::new();
         if self.args.all {
-            entries = self
-                .app
-                .store
-                .team(&self.team)
-                .archived_mail(&self.args.name)
-                .block_on()?;
+            entries = self.team.archived_mail(&self.args.name).block_on()?;
         }
         entries.extend(inbox.entries);
         let mut entries = self.seen.take_new(entries);
@@ -202,13 +195,13 @@ impl Reading<'_> {
     }
 
     fn read(&self) -> Result<Inbox, Failure> {
-        let (store, name) = (&self.app.store, &self.args.name);
+        let (team, name) = (&self.team, &self.args.name);
         if self.args.change().is_some() {
             // Assigns ids to entries without one and moves invalid elements aside, so that all can
             // be acknowledged.
-            store.team(&self.team).take_unread(name).block_on()?;
+            team.take_unread(name).block_on()?;
         }
-        let mut inbox = store.team(&self.team).inbox(name).block_on()?;
+        let mut inbox = team.inbox(name).block_on()?;
         if self.args.change().is_some() {
             // Entries that another program added since have no id yet; that write triggers another
             // read.
@@ -248,7 +241,7 @@ impl Reading<'_> {
 
     fn past(&self) -> Result<Past, Failure> {
         let mut past = Past::default();
-        for entry in self.app.store.team(&self.team).events().block_on()?.entries {
+        for entry in self.team.events().block_on()?.entries {
             match entry.event {
                 Event::Delivered { msg_id, to } if to == self.args.name => {
                     past.delivered.insert(msg_id);
@@ -288,11 +281,7 @@ impl Reading<'_> {
         let ids: Vec<MessageId> = unread.filter_map(|entry| entry.msg_id.clone()).collect();
         // Refused as soon as a program reads this inbox: the printed messages are then also
         // delivered to it.
-        let store = &self.app.store;
-        let acked = store
-            .team(&self.team)
-            .ack_on_behalf(&self.args.name, &ids)
-            .block_on()?;
+        let acked = self.team.ack_on_behalf(&self.args.name, &ids).block_on()?;
         if !acked.is_empty() {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));
@@ -307,7 +296,7 @@ fn records(entries: &[InboxEntry], states: &[MessageState]) -> Result<Vec<Value>
         .iter()
         .zip(states)
         .map(|(entry, state)| {
-            let mut record = serde_json::to_value(entry).map_err(anyhow::Error::from)?;
+            let mut record = serde_json::to_value(entry)?;
             record["state"] = json!(state.state);
             if let Some(superseded) = &state.superseded {
                 record["superseded"] = json!(superseded);

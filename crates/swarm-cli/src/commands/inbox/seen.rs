@@ -13,7 +13,6 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Returns the new entries in order.
     pub(super) fn take_new(&mut self, mut entries: Vec<InboxEntry>) -> Vec<InboxEntry> {
         entries.retain(|entry| self.is_new(entry));
         entries

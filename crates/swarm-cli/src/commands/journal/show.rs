@@ -1,12 +1,11 @@
 //! Prints matching events once or continuously.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_permissions::nearest;
-use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
-use swarm_store::{BlockOn as _, Events, Topic};
+use swarm_protocol::{Event, JournalEntry, SYSTEM_SENDER};
+use swarm_store::{BlockOn as _, Events, Team, Topic};
 
 use super::text;
 use crate::app::App;
@@ -34,46 +33,45 @@ pub(crate) struct LogArgs {
     pub(crate) follow: bool,
 }
 
-/// An event with its stored record.
 struct Shown {
     entry: JournalEntry,
     record: Value,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<(), Failure> {
     let team = app.team()?;
     let mut watch = Watch::new()?;
-    watch.topic(&*app.store.team(&team), Topic::Journal);
+    watch.topic(&*team, Topic::Journal);
     refuse_unknown_type(args.kind.as_deref())?;
-    let events = app.store.team(&team).events().block_on()?;
+    let events = team.events().block_on()?;
     let mut position = events.next;
-    begin(app, args, &team, events)?;
+    begin(app, args, &*team, events)?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
-        let events = app.store.team(&team).events_from(position).block_on()?;
+        let events = team.events_from(position).block_on()?;
         position = events.next;
-        warn_of_broken(app, &team, &events);
+        warn_of_broken(app, &*team, &events);
         let (shown, _) = select(events, args)?;
         print(app, args, &shown)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(), Failure> {
+fn begin(app: &App, args: &LogArgs, team: &dyn Team, events: Events) -> Result<(), Failure> {
     warn_of_broken(app, team, &events);
     let (shown, names) = select(events, args)?;
     if shown.is_empty() {
-        refuse_unknown_names(app, args, team, names)?;
+        refuse_unknown_names(args, team, names)?;
         app.out.say("no matching events");
     }
     print(app, args, &shown)
 }
 
-fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
+fn warn_of_broken(app: &App, team: &dyn Team, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
             "swarm: the journal in {} is damaged: skipped {} that cannot be read",
-            app.store.team(team).location(),
+            team.location(),
             swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
     }
@@ -84,7 +82,7 @@ fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String
     let mut shown = Vec::new();
     let mut names = BTreeSet::new();
     for entry in events.entries {
-        let record = serde_json::to_value(&entry).map_err(anyhow::Error::from)?;
+        let record = serde_json::to_value(&entry)?;
         names.extend(actors(&record).chain(receivers(&record)));
         if is_wanted(&record, text::word(&entry.event), args) {
             shown.push(Shown { entry, record });
@@ -171,22 +169,22 @@ fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
 
 /// Rejects a name that is neither in the roster nor in the journal.
 fn refuse_unknown_names(
-    app: &App,
     args: &LogArgs,
-    team: &TeamName,
+    team: &dyn Team,
     mut known: BTreeSet<String>,
 ) -> Result<(), Failure> {
-    let members = app.store.team(team).config().block_on()?.names();
+    let members = team.config().block_on()?.names();
     known.extend(members.iter().map(ToString::to_string));
     let mut asked = args.from.iter().chain(&args.to);
     let Some(unknown) = asked.find(|name| !known.contains(*name)) else {
         return Ok(());
     };
     let message = format!(
-        "no member `{}` in the journal of {team}",
-        unknown.escape_debug()
+        "no member `{}` in the journal of {}",
+        unknown.escape_debug(),
+        team.name()
     );
-    Err(Failure::new(ErrorKind::NotFound, message).with_hint(offer(
+    Err(Failure::not_found(message).with_hint(offer(
         unknown,
         "known names",
         known.iter().map(String::as_str),
@@ -210,6 +208,8 @@ fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use swarm_protocol::ErrorKind;
+
     use super::*;
 
     fn args(from: Option<&str>, to: Option<&str>, kind: Option<&str>) -> LogArgs {

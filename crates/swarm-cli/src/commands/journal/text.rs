@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 use swarm_protocol::{AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms};
 use swarm_team::speaker;
 
+use crate::output::with_commas;
+
 /// The kinds of events.
 pub(super) const WORDS: [&str; 8] = [
     "agent", "mail", "member", "other", "request", "task", "team", "turn",
@@ -33,7 +35,7 @@ fn words(event: &Event) -> (&'static str, String) {
         }
         Event::TeamCreated { by } => ("team", format!("created by {by}")),
         Event::TeamAdopted { by } => ("team", format!("created by another program, led by {by}")),
-        Event::MemberAdded { member } => ("add", format!("{member} joined by itself")),
+        Event::MemberAdded { member } => ("member", format!("{member} joined by itself")),
         Event::TeamDeleted { by } => ("team", format!("deleted by {by}")),
         Event::LeadTaken { pid, .. } => (
             "team",
@@ -105,7 +107,7 @@ fn mail(event: &Event) -> String {
             let from = speaker(from, *kind);
             let instead = match &superseded[..] {
                 [] => String::new(),
-                ids => format!(" in place of {}", joined(ids, "")),
+                ids => format!(" in place of {}", with_commas(ids)),
             };
             format!("queued from {from} to {to} ({msg_id}){instead} {what}")
         }
@@ -311,13 +313,9 @@ fn given_back<T: Display>(released: &[T]) -> String {
     if released.is_empty() {
         String::new()
     } else {
-        format!("; released tasks: {}", joined(released, "#"))
+        let ids = released.iter().map(|id| format!("#{id}"));
+        format!("; released tasks: {}", with_commas(ids))
     }
-}
-
-fn joined<T: Display>(ids: &[T], sign: &str) -> String {
-    let ids: Vec<String> = ids.iter().map(|id| format!("{sign}{id}")).collect();
-    ids.join(", ")
 }
 
 #[cfg(test)]

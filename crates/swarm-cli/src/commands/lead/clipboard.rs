@@ -68,7 +68,7 @@ impl TerminalCommands {
         let image = printed_image(command, program.name).await?;
         let not_saved =
             |error: String| format!("the image in the clipboard was not saved: {error}");
-        let transcript = transcript_path(&self.root, &self.env.cwd, self.session);
+        let transcript = transcript_path(&self.app.root, &self.env.cwd, self.session);
         let directory = transcript.with_extension("").join("images");
         let file = directory.join(format!("{}.png", Uuid::new_v4()));
         swarm_os::ensure_private_dir(&directory).map_err(|error| not_saved(error.to_string()))?;
@@ -86,7 +86,7 @@ impl TerminalCommands {
         } else {
             format!("{provider}/{shown}")
         };
-        let always = provider != Provider::OpenAi.as_str();
+        let always = provider != Provider::OpenAi.name();
         if always || self.agent_config.models.has_vision(&full) {
             return Ok(());
         }

@@ -9,6 +9,50 @@ pub(super) const NAMES: [&str; 9] = [
     "diff", "export", "hooks", "mcp", "memory", "plan", "review", "skills", "tasks",
 ];
 
+pub(super) const HELP: &str = "\
+/status, /brief, /log         members, tasks and what happened
+/peek NAME, /send NAME TEXT   show a member's pane, send it a message
+/task list, /task create …    the task list
+/requests, /approve, /deny    permission requests
+/COMMAND --help               help for any command in `swarm help`
+/model [NAME], /mode [MODE]   show or change the model or the permission mode
+/plan [TASK]                  plan mode: the lead proposes a plan before it changes anything
+/context, /cost               share of the context window, costs and budgets
+/compact [INSTRUCTIONS]       replace the conversation by a summary
+/mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
+/SKILL [ARGUMENTS]            have the lead follow a skill
+/clear                        start a new conversation
+/export [FILE]                write the conversation to a file
+/diff, /review [WHAT]         changes since the last commit; have the lead review them
+/memory                       edit an instruction file
+/hooks, /mcp, /skills         what is configured
+/tasks                        the task list in the team panel
+/rewind                       return to an earlier prompt, with or without the files
+/resume                       continue an earlier conversation
+/NAME                         the prompt in .claude/commands/NAME.md
+!COMMAND                      run a command in your own shell
+/quit                         end the session and shut the team down";
+
+/// Text of `/help` about the keys of a terminal with a screen.
+pub(super) const KEYS: &str = "\
+Esc      interrupt the lead;      Alt-Enter  new line
+         twice: /rewind
+Ctrl-C   empty the line, or       Up, Down   earlier lines
+         interrupt; twice: stop   Ctrl-R     search earlier lines
+Ctrl-D   end the session          Tab        complete / and @
+Shift-Tab  next permission mode   Ctrl-G     write in your editor
+Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
+Ctrl-X   as /compact              Ctrl-T     team panel
+Ctrl-V   attach the image in the clipboard
+
+While the lead works, Enter queues a prompt, which is sent when the turn ends. Up on an empty
+line takes the last one back; Ctrl-S sends a prompt now, or on an empty line all that is queued
+(also Ctrl-Enter, in terminals that report it).
+
+In the team panel: Enter shows the conversation of a member, m writes a message to it,
+i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
+down, a shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
+
 /// Name of the picker of instruction files.
 pub(super) const MEMORY: &str = "memory";
 
@@ -19,7 +63,6 @@ pub(super) const DIFF: &str = "git --no-pager -c core.fsmonitor= -c core.hooksPa
     --no-color --no-ext-diff --no-textconv HEAD; \
     git -c core.fsmonitor= ls-files --others --exclude-standard | sed 's/^/new file: /'";
 
-/// The prompt of `/review`.
 pub(super) const REVIEW: &str = "Review the uncommitted changes in the working directory, or the commits of the current branch if \
     there are none. Look for bugs, security problems, missing tests, and code that could be simpler. Change nothing. \
     Report findings by severity, each with file and line.";

@@ -24,7 +24,6 @@ impl Draft {
         Self { file }
     }
 
-    /// Returns the saved text.
     pub(super) fn read(&self) -> Option<String> {
         let text = std::fs::read_to_string(&self.file).ok()?;
         (!text.is_empty()).then_some(text)

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientSession, attach};
-use super::interrupts::{EndSignals, Interrupts};
+use super::interrupts::Interrupts;
 use super::kept_choices::ChoicesKeeper;
 use super::person_shell::ShellLines;
 use super::report::OutputFormat;
@@ -20,7 +20,7 @@ use super::view::{events, is_plain, view_theme};
 use super::window_fit;
 use crate::app::App;
 use crate::commands::detach::Detached;
-use crate::commands::runtime;
+use crate::commands::{EndSignals, runtime};
 use crate::failure::Failure;
 use crate::output_style::output_style;
 use crate::team_hooks::TeamHooks;
@@ -102,7 +102,8 @@ async fn in_terminal(
         kill: parts.kill.clone(),
         view: view_theme(app, output).map(|_| Arc::clone(&parts.events)),
         quiet: app.out.quiet,
-        turn: (typist.as_ref().filter(|_| parts.is_interactive)).map(|typist| typist.lead.clone()),
+        turn: (typist.as_ref().filter(|_| parts.is_interactive))
+            .map(|typist| typist.commands.lead.clone()),
         terminal: terminal.clone(),
     };
     let spawn_context = &parts.spawn_context;

@@ -4,6 +4,7 @@ use swarm_protocol::{Budget, PermissionMode};
 
 use crate::commands::worktree::no_prompt;
 use crate::request_flags::RequestFlags;
+use crate::spawn_context::Choices;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeadFlags {
@@ -42,4 +43,18 @@ pub(crate) struct LeadFlags {
     /// Trust this repository's hooks, MCP servers and definitions for this command.
     #[arg(long)]
     pub(crate) trust: bool,
+}
+
+impl LeadFlags {
+    /// Returns the choices of a lead with these flags.
+    pub(in crate::commands) fn choices(&self, is_interactive: bool) -> Choices {
+        Choices {
+            model: self.model.clone(),
+            mode: self.mode,
+            backend: self.backend.clone(),
+            requests: self.requests.clone(),
+            in_run: true,
+            is_interactive,
+        }
+    }
 }

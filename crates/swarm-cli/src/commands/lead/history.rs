@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the file.
 const FILE: &str = "input-history.jsonl";
 
 /// Number of bytes read from the end of the file.
@@ -14,7 +13,6 @@ const READ: u64 = 1024 * 1024;
 /// Maximum length of a saved line in bytes. Long pastes are not worth recalling.
 const LONGEST: usize = 16 * 1024;
 
-/// A typed line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use swarm_agent::LeadSession;
 use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
-use swarm_protocol::{ErrorKind, SessionId, TeamName};
+use swarm_protocol::{SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 
 use super::execute_lead::LeadConsole;
@@ -18,8 +18,8 @@ use super::sessions::{Earlier, open_session};
 use super::trust_question::ask_for_trust;
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::resume::{ResumeArgs, carry_on};
-use crate::failure::Failure;
+use crate::commands::resume::carry_on;
+use crate::failure::{Failure, exit_code};
 use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,8 @@ pub(crate) struct LeadArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "lead")?;
-    require_terminal(app)?;
+    let hint = "use `swarm run PROMPT` in scripts or with `--json` or `--quiet`";
+    require_terminal(app, "lead", hint)?;
     acting.require_trust("lead", args.lead.trust)?;
     forbid_inspection();
     ask_for_trust(app, &acting)?;
@@ -62,7 +63,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     let mut prompt = args.prompt.clone();
     loop {
         let console = LeadConsole::default();
-        let report = converse(app, &args.lead, &acting, earlier, console, prompt.take())?;
+        let report = converse(app, &args.lead, &acting, earlier, &console, prompt.take())?;
         let Some(next) = app.next_session.lock().take() else {
             return Ok(end(app, &report));
         };
@@ -77,7 +78,7 @@ fn picked(app: &App) -> Result<Option<LeadSession>, Failure> {
         return Ok(None);
     };
     match elsewhere(&session, &app.env.cwd) {
-        Some(why) => Err(Failure::new(ErrorKind::Conflict, why)),
+        Some(why) => Err(Failure::conflict(why)),
         None => Ok(Some(session)),
     }
 }
@@ -88,7 +89,7 @@ pub(in crate::commands) fn converse(
     flags: &LeadFlags,
     acting: &Acting,
     earlier: Option<Earlier>,
-    console: LeadConsole,
+    console: &LeadConsole,
     prompt: Option<String>,
 ) -> Result<RunReport, Failure> {
     let (team, session) = match earlier {
@@ -97,12 +98,8 @@ pub(in crate::commands) fn converse(
         None => (existing_team(app)?, None),
     };
     if let Some(team) = team {
-        let resumed = ResumeArgs {
-            is_interactive: true,
-            console,
-            ..ResumeArgs::of_lead(&team, flags)
-        };
-        return carry_on(app, "lead --continue", &resumed, &team, prompt);
+        let ready = carry_on(app, "lead --continue", flags, &team, true)?;
+        return ready.execute_lead(app, console, prompt);
     }
     let session = session.unwrap_or_else(SessionId::random);
     let _open = open_session(app, session)?;
@@ -112,7 +109,7 @@ pub(in crate::commands) fn converse(
         is_interactive: true,
         ..ready.parts
     };
-    ready.execute_lead(app, &console, prompt)
+    ready.execute_lead(app, console, prompt)
 }
 
 /// Returns the named team if it exists; the lead takes it over.
@@ -127,15 +124,14 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-/// Returns an error unless stdin and stderr are a terminal.
-fn require_terminal(app: &App) -> Result<(), Failure> {
+/// Returns an error with `hint` unless stdin and stderr are a terminal for the command `what`.
+pub(super) fn require_terminal(app: &App, what: &str, hint: &str) -> Result<(), Failure> {
     let is_shown = !app.out.json && !app.out.quiet;
     if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());
     }
-    let message = "`swarm lead` requires a terminal";
-    Err(Failure::new(ErrorKind::Environment, message)
-        .with_hint("use `swarm run PROMPT` in scripts or with `--json` or `--quiet`"))
+    let message = format!("`swarm {what}` requires a terminal");
+    Err(Failure::environment(message).with_hint(hint))
 }
 
 /// Prints the summary of a session and how to continue it. Quitting counts as success.
@@ -145,8 +141,5 @@ fn end(app: &App, report: &RunReport) -> ExitCode {
     }
     app.out
         .say("swarm: run `swarm lead --continue` to continue this conversation");
-    match report.error_kind() {
-        None => ExitCode::SUCCESS,
-        Some(kind) => ExitCode::from(kind.exit_code().0),
-    }
+    exit_code(report.error_kind())
 }

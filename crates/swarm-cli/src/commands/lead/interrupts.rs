@@ -1,39 +1,21 @@
 //! Ctrl-C, SIGTERM and the end of a lead's terminal.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_agent::EventSink;
 use swarm_protocol::{AgentEvent, ErrorKind};
 use swarm_ui::PaneInput;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::terminal::LeadTerminal;
+use crate::commands::EndSignals;
 use crate::output::say;
 
 /// A second Ctrl-C within this time stops an interactive lead.
 const AGAIN: Duration = Duration::from_secs(2);
-
-/// The signals that stop a lead.
-pub(super) struct EndSignals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl EndSignals {
-    pub(super) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-}
 
 /// The state that signals change.
 pub(super) struct Interrupts {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use swarm_agent::{EventSink, transcript_path};
+use swarm_agent::transcript_path;
 use swarm_member::LeadParts;
 use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
 
 use crate::app::App;
+use crate::event_tap::tapped;
 use crate::spawn_context::Choices;
 
 /// Model and mode of a lead, in `lead.json` next to its transcript.
@@ -78,9 +79,12 @@ impl ChoicesKeeper {
         };
         keeper.write(&kept);
         let keeper = Arc::new(keeper);
-        parts.events = Arc::new(KeepingSink {
-            inner: Arc::clone(&parts.events),
-            keeper: Arc::clone(&keeper),
+        let watching = Arc::clone(&keeper);
+        parts.events = tapped(Arc::clone(&parts.events), move |event| {
+            if let AgentEvent::ModeChanged { mode } = event {
+                watching.change(|kept| kept.mode = Some(*mode));
+            }
+            true
         });
         keeper
     }
@@ -108,22 +112,6 @@ impl ChoicesKeeper {
         if let Err(error) = written {
             tracing::warn!(%error, "model and mode of the conversation not kept");
         }
-    }
-}
-
-/// Keeps every change of the mode.
-#[derive(Debug)]
-struct KeepingSink {
-    inner: Arc<dyn EventSink>,
-    keeper: Arc<ChoicesKeeper>,
-}
-
-impl EventSink for KeepingSink {
-    fn emit(&self, event: AgentEvent) {
-        if let AgentEvent::ModeChanged { mode } = &event {
-            self.keeper.change(|kept| kept.mode = Some(*mode));
-        }
-        self.inner.emit(event);
     }
 }
 

@@ -42,14 +42,13 @@ mod watch_requests;
 mod window_fit;
 
 pub(super) use client::{ClientLink, ClientSession, ClientSessions, RpcError};
-pub(super) use coordinator::is_coordinator;
-pub(super) use execute_lead::{LeadConsole, execute_lead};
+pub(super) use execute_lead::LeadConsole;
 pub(crate) use flags::LeadFlags;
 pub(crate) use history::InputHistory;
 pub(super) use interactive::{LeadArgs, converse, run};
 pub(super) use kept_choices::KeptChoices;
 pub(crate) use pane_questions::PaneQuestions;
-pub(super) use parts::{Ready, parts};
+pub(super) use parts::Ready;
 pub(crate) use report::OutputFormat;
 pub(super) use report::{output_format, show};
 pub(super) use sessions::{Earlier, open_session};

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use futures::future::select_all;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{Clock, MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::{
-    BlockOn as _, Changes, MemberView, StoreError, TaskList, TeamStore, TeamView, Topic,
-};
+use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
+use swarm_store::{BlockOn as _, Changes, MemberView, StoreError, TaskList, TeamView, Topic};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
 
 use super::slash::TerminalCommands;
-use super::status_line::StatusLine;
 use super::team_content::team_content;
 
 /// Maximum number of members listed by name; larger teams are summarized by state.
@@ -28,13 +25,10 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Inputs of the team line.
 pub(super) struct Overview {
-    pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<DirectoryWatcher>,
-    pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
     /// The screen with the team panel.
     pub(super) console: Console,
-    pub(super) clock: Arc<dyn Clock>,
     /// Notified when the lead may have created a team or a member.
     pub(super) look: Arc<Notify>,
 }
@@ -63,14 +57,14 @@ impl Overview {
                 }
                 None => None,
             };
-            self.status.set_team(line);
+            self.commands.status.set_team(line);
             tokio::time::sleep(PAUSE).await;
         }
     }
 
     /// Watches everything that affects the line.
     fn topics(&self, team: &TeamName) -> Vec<Changes> {
-        let team = self.store.team(team);
+        let team = self.commands.app.store.team(team);
         let mut topics = vec![Topic::Roster, Topic::Tasks];
         for name in team.config().block_on().iter().flat_map(TeamConfig::names) {
             topics.extend([Topic::State(name.clone()), Topic::Pause(name)]);
@@ -82,9 +76,10 @@ impl Overview {
     }
 
     fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
-        let view = self.store.team(team).view().block_on()?;
-        let tasks = self.store.team(team).tasks().block_on()?;
-        let now = self.clock.now();
+        let app = &self.commands.app;
+        let team = app.store.team(team);
+        let (view, tasks) = (team.view().block_on()?, team.tasks().block_on()?);
+        let now = app.clock.now();
         self.console.set_team(team_content(&view, &tasks, now));
         Ok(line(&view, &tasks))
     }

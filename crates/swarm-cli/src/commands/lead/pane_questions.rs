@@ -59,19 +59,15 @@ impl PaneQuestions {
         console: &Console,
         status: &Arc<PaneStatus>,
     ) -> impl FnMut(PaneInput) -> Option<PaneInput> + Send + use<> {
-        let questions = Questions {
-            store: Arc::clone(&self.store),
-            watcher: Arc::new(DirectoryWatcher::in_runtime(&Handle::current())),
-            host: Arc::new(PaneHost {
-                console: console.clone(),
-                writer: Mutex::new(console.writer()),
-                status: Arc::clone(status),
-                pane: self,
-            }),
-            look: Arc::default(),
-            put_off: Arc::default(),
-            shown: Arc::default(),
+        let store = Arc::clone(&self.store);
+        let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
+        let host = PaneHost {
+            console: console.clone(),
+            writer: Mutex::new(console.writer()),
+            status: Arc::clone(status),
+            pane: self,
         };
+        let questions = Questions::new(&store, &watcher, Arc::new(host));
         questions.look.notify_one();
         tokio::spawn(questions.clone().follow());
         let mut keys = RequestKeys::new(questions, DOUBLE_ESC);
@@ -169,14 +165,13 @@ impl QuestionHost for PaneHost {
         }
     }
 
-    fn ask(&self, request: Option<DialogRequest>) -> bool {
+    fn ask(&self, request: Option<&DialogRequest>) -> bool {
         // The pane shows the commands that answer it elsewhere in any case.
         let is_person = || self.pane.actor.now(Some(&self.pane.agent.team)) == Acting::Person;
-        let dialog = request.filter(|_| is_person());
-        let is_shown = dialog.is_some();
+        let shown = request.filter(|_| is_person());
         self.console
-            .ask(dialog.map(|request| request.dialog), UNARMED);
-        is_shown
+            .ask(shown.map(|request| request.dialog.clone()), UNARMED);
+        shown.is_some()
     }
 
     fn command_prefix(&self) -> &'static str {
@@ -210,7 +205,7 @@ mod tests {
 
         fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer, _why: &str) {}
 
-        fn ask(&self, request: Option<DialogRequest>) -> bool {
+        fn ask(&self, request: Option<&DialogRequest>) -> bool {
             request.is_some() && self.may_show.load(Ordering::Relaxed)
         }
 
@@ -218,14 +213,10 @@ mod tests {
     }
 
     fn questions(host: &Arc<Host>) -> Questions {
-        Questions {
-            store: Arc::new(MemoryStore::new("/none".into(), Arc::new(SystemClock))),
-            watcher: Arc::new(DirectoryWatcher::new()),
-            host: Arc::clone(host) as Arc<dyn QuestionHost>,
-            look: Arc::default(),
-            put_off: Arc::default(),
-            shown: Arc::default(),
-        }
+        let store = MemoryStore::new("/none".into(), Arc::new(SystemClock));
+        let store: Arc<dyn TeamStore> = Arc::new(store);
+        let watcher = Arc::new(DirectoryWatcher::new());
+        Questions::new(&store, &watcher, Arc::clone(host) as Arc<dyn QuestionHost>)
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use swarm_protocol::{MemberName, PermissionMode, TeamName};
+use swarm_protocol::{Member, MemberName, PermissionMode};
+use swarm_store::BlockOn as _;
 use swarm_ui::{PaneInput, PanelAction};
-use tokio::sync::mpsc::UnboundedSender;
 
+use super::slash::TerminalCommands;
 use super::terminal::LeadTerminal;
 
 /// The modes that a key cycles through.
@@ -16,45 +17,17 @@ const CYCLE: [PermissionMode; 3] = [
     PermissionMode::Plan,
 ];
 
-/// What the actions need of the lead's terminal.
-pub(super) trait PanelHost: Send + Sync {
-    /// Returns the team, if there is one.
-    fn team(&self) -> Option<TeamName>;
-
-    /// Shows a text with the lead's work.
-    fn show(&self, text: String);
-
-    /// Runs a command and shows its output.
-    fn run(&self, command: &str);
-
-    /// Shows the lead's conversation.
-    fn page_lead(&self);
-
-    /// Shows a member's conversation, or what it printed if it has none.
-    fn page_member(&self, name: &MemberName);
-
-    /// Returns whether a person has paused a member.
-    fn is_paused(&self, name: &MemberName) -> bool;
-
-    /// Returns a member's permission mode, if known.
-    fn mode_of(&self, name: &MemberName) -> Option<PermissionMode>;
-
-    /// Returns the input that switches the lead to its next mode.
-    fn next_mode_of_lead(&self) -> PaneInput;
-}
-
 /// Performs actions on members and tasks that a person chose in the panel.
 pub(super) struct PanelActions {
-    pub(super) host: Arc<dyn PanelHost>,
+    pub(super) commands: Arc<TerminalCommands>,
     pub(super) terminal: LeadTerminal,
-    pub(super) lead: UnboundedSender<PaneInput>,
 }
 
 impl PanelActions {
     /// Performs an action on the member with this name, or on the task with this id.
     pub(super) fn act(&self, action: PanelAction, subject: &str) {
         if action == PanelAction::ShowTask {
-            return self.host.run(&format!("task show {subject}"));
+            return self.commands.show_run(&format!("task show {subject}"));
         }
         let Ok(name) = MemberName::parse(subject) else {
             return;
@@ -63,14 +36,16 @@ impl PanelActions {
             return self.act_on_lead(action);
         }
         match action {
-            PanelAction::Look => self.host.page_member(&name),
+            PanelAction::Look => self.page_member(&name),
             PanelAction::Interrupt => self.run(format!("interrupt {name}")),
-            PanelAction::Pause if self.host.is_paused(&name) => {
+            PanelAction::Pause if self.is_paused(&name) => {
                 self.run(format!("continue {name}"));
             }
             PanelAction::Pause => self.run(format!("pause {name}")),
             PanelAction::Mode => {
-                let mode = next_mode(self.host.mode_of(&name));
+                let config = self.commands.config();
+                let member = config.as_ref().and_then(|config| config.member(&name));
+                let mode = next_mode(member.and_then(Member::known_mode));
                 self.run(format!("mode {name} {mode}"));
             }
             PanelAction::ShutDown => self.run(format!("shutdown {name}")),
@@ -82,39 +57,62 @@ impl PanelActions {
 
     fn act_on_lead(&self, action: PanelAction) {
         let refusal = match action {
-            PanelAction::Look => return self.host.page_lead(),
+            PanelAction::Look => return self.commands.page_transcript(),
             PanelAction::Interrupt => return self.tell(PaneInput::Interrupt),
-            PanelAction::Mode => return self.tell(self.host.next_mode_of_lead()),
+            PanelAction::Mode => return self.tell(self.commands.mode_input(None)),
             PanelAction::Pause => "the lead cannot be paused; Esc interrupts it",
             PanelAction::ShutDown => "Ctrl-D on an empty line ends the session",
             PanelAction::Attach => "this is the lead's terminal",
             PanelAction::Write | PanelAction::ShowTask => return,
         };
-        self.host.show(refusal.to_owned());
+        self.commands.show(refusal.to_owned());
     }
 
     fn tell(&self, input: PaneInput) {
         // A stopped lead no longer receives.
-        self.lead.send(input).ok();
+        self.commands.lead.send(input).ok();
     }
 
-    /// Sends a message to a member.
     pub(super) fn message(&self, to: &str, text: &str) {
         match shlex::try_join(["send", to, "--", text]) {
             Ok(words) => self.run(words),
-            Err(error) => self.host.show(format!("the message was not sent: {error}")),
+            Err(error) => self
+                .commands
+                .show(format!("the message was not sent: {error}")),
         }
     }
 
     /// Runs a command that may wait for a member, on a separate thread, so that keys are still read.
     fn run(&self, words: String) {
-        let host = Arc::clone(&self.host);
-        std::thread::spawn(move || host.run(&words));
+        let commands = Arc::clone(&self.commands);
+        std::thread::spawn(move || commands.show_run(&words));
+    }
+
+    /// Shows a member's conversation, or what it printed if it has none.
+    fn page_member(&self, name: &MemberName) {
+        let config = self.commands.config();
+        let member = config.as_ref().and_then(|config| config.member(name));
+        match member.and_then(|member| Some((member, member.session()?))) {
+            Some((member, session)) => {
+                let title = format!("transcript of {name}");
+                self.commands
+                    .page_conversation(&title, &member.cwd, session);
+            }
+            None => self.commands.show_run(&format!("logs {name}")),
+        }
+    }
+
+    fn is_paused(&self, name: &MemberName) -> bool {
+        let team = self.commands.team();
+        let team = team.map(|team| self.commands.app.store.team(&team));
+        let views = team.and_then(|team| team.member_view().block_on().ok());
+        let mut views = views.into_iter().flatten();
+        views.any(|view| view.member.name == *name && view.pause.is_some())
     }
 
     /// Shows the pane of a member in this terminal until the person detaches from it.
     fn attach(&self, name: &MemberName) {
-        let Some(team) = self.host.team() else {
+        let Some(team) = self.commands.team() else {
             return;
         };
         let attached = self.terminal.lend(|| {
@@ -124,8 +122,10 @@ impl PanelActions {
         });
         match attached {
             Ok(status) if status.success() => {}
-            Ok(_) => self.host.run(&format!("peek {name}")),
-            Err(error) => self.host.show(format!("swarm could not be run: {error}")),
+            Ok(_) => self.commands.show_run(&format!("peek {name}")),
+            Err(error) => self
+                .commands
+                .show(format!("swarm could not be run: {error}")),
         }
     }
 }

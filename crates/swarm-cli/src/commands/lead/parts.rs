@@ -1,12 +1,13 @@
 //! Assembles a lead and its worktree before it starts.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
 use swarm_member::{Beginning, LeadParts, PeerPlace, RunReport, SpendingMeter};
-use swarm_protocol::{Budget, MemberName, SessionId};
+use swarm_protocol::{Budget, MemberName, SessionId, TeamName};
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +15,7 @@ use super::coordinator::is_coordinator;
 use super::execute_lead::{LeadConsole, execute_lead};
 use super::flags::LeadFlags;
 use super::kept_choices::KeptChoices;
+use super::report::{OutputFormat, output_format};
 use crate::app::App;
 use crate::commands::peers::peer_directory;
 use crate::commands::runtime;
@@ -23,19 +25,19 @@ use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
-use crate::spawn_context::{Choices, Prepared, socket_directory, spawn_context};
+use crate::spawn_context::{Prepared, socket_directory, spawn_context};
 
 /// How long a run waits for background commands: the timeout of a foreground command.
 const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
-/// A lead with a new conversation that has not started.
+/// A lead that has not started.
 pub(in crate::commands) struct Ready {
     pub(in crate::commands) parts: LeadParts,
     own: Option<OwnWorktree>,
 }
 
 impl Ready {
-    /// Assembles a lead from the flags. `what` is the command, for errors.
+    /// Assembles a lead without a team from the flags. `what` is the command, for errors.
     pub(in crate::commands) fn of(
         app: &App,
         acting: &Acting,
@@ -43,37 +45,49 @@ impl Ready {
         flags: &LeadFlags,
         session: SessionId,
     ) -> Result<Self, Failure> {
-        let mut choices = Choices {
-            model: flags.model.clone(),
-            mode: flags.mode,
-            backend: flags.backend.clone(),
-            requests: flags.requests.clone(),
-            in_run: true,
-            is_interactive: what == "lead",
-        };
+        let mut choices = flags.choices(what == "lead");
         KeptChoices::read(app, &app.env.cwd, session).complete(app, &mut choices);
+        let prepared = spawn_context(app, &choices)?;
+        acting.require_mode(what, prepared.spawn_context.ceiling)?;
+        let conversation = (&*app.env.cwd, session);
+        Self::assemble(app, flags, conversation, None, prepared, |spawn_context| {
+            config_directory::make(&app.root)?;
+            let Some(wish) = wish(flags.worktree.as_deref(), flags.snapshot)? else {
+                return Ok(None);
+            };
+            let own = OwnWorktree::enter(app, wish, session)?;
+            spawn_context.cwd = own.cwd();
+            Ok(Some(own))
+        })
+    }
+
+    /// Assembles the lead of a conversation in a directory, which takes `team` over. `enter` changes
+    /// into its worktree, if it has one.
+    pub(in crate::commands) fn assemble(
+        app: &App,
+        flags: &LeadFlags,
+        conversation: (&Path, SessionId),
+        team: Option<&TeamName>,
+        prepared: Prepared,
+        enter: impl FnOnce(&mut SpawnContext) -> Result<Option<OwnWorktree>, Failure>,
+    ) -> Result<Self, Failure> {
         let Prepared {
             mut spawn_context,
             claude,
             ..
-        } = spawn_context(app, &choices)?;
-        acting.require_mode(what, spawn_context.ceiling)?;
-        let conversation = (spawn_context.cwd.as_path(), session);
+        } = prepared;
         let is_coordinator = is_coordinator(app, &claude, flags.coordinator, conversation)?;
         let max_requests = flags.max_turns.unwrap_or(app.settings.max_requests);
         app.settings.permit("turn.max_requests", max_requests)?;
-        config_directory::make(&app.root)?;
-        let wish = wish(flags.worktree.as_deref(), flags.snapshot)?;
-        let own = wish
-            .map(|wish| OwnWorktree::enter(app, wish, session))
-            .transpose()?;
+        let own = enter(&mut spawn_context)?;
         if let Some(own) = &own {
-            spawn_context.cwd = own.cwd();
             own.extend_env(&mut spawn_context.shell_env);
         }
         let parts = match parts(app, spawn_context, claude, flags.budget) {
             Ok(parts) => LeadParts {
-                session,
+                team: team.cloned(),
+                beginning: team.map_or(Beginning::New, |_| Beginning::TakeOver),
+                session: conversation.1,
                 is_coordinator,
                 max_requests,
                 worktree: own.as_ref().map(OwnWorktree::root),
@@ -81,13 +95,29 @@ impl Ready {
                 ..parts
             },
             Err(failure) => {
-                if let Some(own) = own {
+                // The worktree of a lost lead stays, because its conversation depends on it.
+                if let Some(own) = own.filter(|_| team.is_none()) {
                     own.leave(app);
                 }
                 return Err(failure);
             }
         };
         Ok(Self { parts, own })
+    }
+
+    /// Runs a lead that no person talks to. The timeout is in seconds.
+    pub(in crate::commands) fn execute_headless(
+        mut self,
+        app: &App,
+        output: OutputFormat,
+        timeout: Option<u64>,
+        remove_team: bool,
+        prompt: String,
+    ) -> Result<RunReport, Failure> {
+        self.parts.timeout = timeout.map(Duration::from_secs);
+        self.parts.remove_team = remove_team;
+        let console = LeadConsole::Terminal(output_format(app, output));
+        self.execute_lead(app, &console, Some(prompt))
     }
 
     /// Runs the lead until it stops, then releases its worktree.
@@ -124,7 +154,7 @@ fn peer_place(app: &App) -> PeerPlace {
 
 /// Assembles a lead with a new conversation and no team, which runs until its work is done.
 /// `budget` is the one of this run; without it the settings' one applies.
-pub(in crate::commands) fn parts(
+fn parts(
     app: &App,
     spawn_context: SpawnContext,
     claude: ClaudeSettings,

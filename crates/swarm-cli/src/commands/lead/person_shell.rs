@@ -17,7 +17,6 @@ use crate::failure::Failure;
 /// Number of bytes kept from the end of a command's output.
 const LONGEST: usize = 30_000;
 
-/// Output of a shell command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShellOutput {
     pub(super) text: String,

@@ -12,7 +12,6 @@ use crate::output::say;
 /// A terminal without a screen.
 #[derive(Debug, Default)]
 pub(super) struct PlainTerminal {
-    /// The open question.
     asked: Mutex<Option<Asked>>,
     alert: Mutex<Alert>,
 }

@@ -47,7 +47,6 @@ impl PromptCommands {
         }
     }
 
-    /// Returns the names of all commands.
     pub(super) fn names(&self) -> Vec<String> {
         let found = self
             .directories
@@ -83,7 +82,7 @@ impl PromptCommands {
             return Some(Err(format!("{} cannot be read", file.display())));
         };
         let allowed = if may_run {
-            SkillFile::parse(&text, name).allowed_tools
+            SkillFile::parse(&text, name).skill.allowed_tools
         } else {
             Vec::new()
         };

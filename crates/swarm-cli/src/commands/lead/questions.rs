@@ -14,6 +14,7 @@ use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
 use crate::commands::requests::{details, granted, is_open, questions, what};
+use crate::event_tap::tapped;
 
 /// Key presses this soon after a dialog appears are ignored, because they were not meant for it.
 pub(super) const UNARMED: Duration = Duration::from_millis(500);
@@ -24,19 +25,18 @@ const MOST_OPTIONS: usize = 8;
 /// Pending requests of a lead's team, shown on its console.
 #[derive(Clone)]
 pub(super) struct Questions {
-    pub(super) store: Arc<dyn TeamStore>,
-    pub(super) watcher: Arc<DirectoryWatcher>,
-    pub(super) host: Arc<dyn QuestionHost>,
+    store: Arc<dyn TeamStore>,
+    watcher: Arc<DirectoryWatcher>,
+    host: Arc<dyn QuestionHost>,
     /// Notified when there may be a new request.
     pub(super) look: Arc<Notify>,
     /// Dismissed requests. They stay in the queue.
-    pub(super) put_off: Arc<Mutex<HashSet<RequestId>>>,
-    pub(super) shown: Arc<Mutex<Option<ShownRequest>>>,
+    put_off: Arc<Mutex<HashSet<RequestId>>>,
+    pub(super) shown: Arc<Mutex<Option<Arc<DialogRequest>>>>,
 }
 
 /// Where requests are answered.
 pub(super) trait QuestionHost: Send + Sync {
-    /// Returns the team, if there is one yet.
     fn team(&self) -> Option<TeamName>;
 
     /// Whether a request of the team is shown here.
@@ -49,7 +49,7 @@ pub(super) trait QuestionHost: Send + Sync {
 
     /// Shows a request instead of the one before; `None` removes that one. Returns whether the request
     /// is shown; otherwise it is offered again at the next change.
-    fn ask(&self, request: Option<DialogRequest>) -> bool;
+    fn ask(&self, request: Option<&DialogRequest>) -> bool;
 
     /// What separates the name of a command that a person types from its purpose.
     fn command_prefix(&self) -> &'static str {
@@ -84,7 +84,6 @@ pub(super) struct DialogRequest {
     pub(super) answers: Vec<KeyAnswer>,
 }
 
-/// The answer that a key gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAnswer {
     /// Allows the call, once.
@@ -93,7 +92,6 @@ pub(super) enum KeyAnswer {
     ApproveAlways,
     /// Answers a question with an option, numbered from 1.
     Option(usize),
-    /// Denies the request.
     Deny,
     /// Opens the call or the plan in the person's editor, and allows the result.
     Edit,
@@ -126,15 +124,23 @@ impl KeyAnswer {
     }
 }
 
-/// The request in the dialog.
-#[derive(Debug)]
-pub(super) struct ShownRequest {
-    request: RequestRecord,
-    /// The answer of each key, starting at 1.
-    answers: Vec<KeyAnswer>,
-}
-
 impl Questions {
+    /// Creates the questions of a host, none of which is shown yet.
+    pub(super) fn new(
+        store: &Arc<dyn TeamStore>,
+        watcher: &Arc<DirectoryWatcher>,
+        host: Arc<dyn QuestionHost>,
+    ) -> Self {
+        Self {
+            store: Arc::clone(store),
+            watcher: Arc::clone(watcher),
+            host,
+            look: Arc::default(),
+            put_off: Arc::default(),
+            shown: Arc::default(),
+        }
+    }
+
     /// Shows the oldest pending request while the lead is running.
     pub(super) async fn follow(self) {
         let mut requests: Option<(TeamName, Changes)> = None;
@@ -171,18 +177,15 @@ impl Questions {
         }
         let asked = request.map(|request| {
             let (dialog, answers) = dialog(&request, &*self.host);
-            DialogRequest {
+            Arc::new(DialogRequest {
                 request,
                 dialog,
                 answers,
-            }
+            })
         });
-        *shown = asked.as_ref().map(|asked| ShownRequest {
-            request: asked.request.clone(),
-            answers: asked.answers.clone(),
-        });
+        shown.clone_from(&asked);
         drop(shown);
-        if !self.host.ask(asked) {
+        if !self.host.ask(asked.as_deref()) {
             *self.shown.lock() = None;
         }
     }
@@ -210,15 +213,14 @@ impl Questions {
     /// empty.
     pub(super) fn answer(&self, id: &str, key: char, why: &str) {
         let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
-        let is_it = |shown: &ShownRequest| shown.request.id.as_str() == id;
-        let answer = at.and_then(|at| {
-            let shown = self.shown.lock();
-            let shown = shown.as_ref().filter(|shown| is_it(shown))?;
-            let answer = shown.answers.get(at as usize)?;
-            Some((shown.request.clone(), *answer))
+        let shown = self.shown.lock().clone();
+        let shown = shown.filter(|shown| shown.dialog.id == id);
+        let answer = shown.and_then(|shown| {
+            let answer = *shown.answers.get(at? as usize)?;
+            Some((shown, answer))
         });
-        if let Some((request, answer)) = answer {
-            self.host.answer(&request, answer, why);
+        if let Some((shown, answer)) = answer {
+            self.host.answer(&shown.request, answer, why);
             if self.host.asks_again() {
                 // The answer may have been refused.
                 self.closed(id);
@@ -235,7 +237,7 @@ impl Questions {
     /// Records that a key has closed the dialog of a request, so that it can be shown again.
     fn closed(&self, id: &str) {
         let mut shown = self.shown.lock();
-        *shown = shown.take().filter(|shown| shown.request.id.as_str() != id);
+        *shown = shown.take().filter(|shown| shown.dialog.id != id);
     }
 }
 
@@ -311,18 +313,14 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     (dialog, answers)
 }
 
-/// Notifies the team watchers of new events and leaves the display of requests to dialogs.
-#[derive(Debug)]
-pub(super) struct AttentiveSink {
-    pub(super) inner: Arc<dyn EventSink>,
-    /// Notified of each request if dialogs show them.
-    pub(super) questions: Option<Arc<Notify>>,
-    /// Notified of each event of the lead.
-    pub(super) team: Arc<Notify>,
-}
-
-impl EventSink for AttentiveSink {
-    fn emit(&self, event: AgentEvent) {
+/// Returns a sink that also notifies `team` of events that may change the team, and `questions` of
+/// requests, which are then left to dialogs.
+pub(super) fn attentive(
+    inner: Arc<dyn EventSink>,
+    questions: Option<Arc<Notify>>,
+    team: Arc<Notify>,
+) -> Arc<dyn EventSink> {
+    tapped(inner, move |event| {
         let is_request = matches!(
             event,
             AgentEvent::Asked { .. }
@@ -331,17 +329,18 @@ impl EventSink for AttentiveSink {
                     ..
                 }
         );
-        if let Some(questions) = self.questions.as_ref().filter(|_| is_request) {
-            return questions.notify_one();
+        if let Some(questions) = questions.as_ref().filter(|_| is_request) {
+            questions.notify_one();
+            return false;
         }
         if matches!(
             event,
             AgentEvent::ToolFinished { .. } | AgentEvent::State { .. }
         ) {
-            self.team.notify_one();
+            team.notify_one();
         }
-        self.inner.emit(event);
-    }
+        true
+    })
 }
 
 #[cfg(test)]
@@ -387,7 +386,7 @@ mod tests {
 
         fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer, _why: &str) {}
 
-        fn ask(&self, _request: Option<DialogRequest>) -> bool {
+        fn ask(&self, _request: Option<&DialogRequest>) -> bool {
             true
         }
 

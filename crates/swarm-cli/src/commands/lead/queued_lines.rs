@@ -9,6 +9,8 @@ use swarm_ui::{Console, PaneInput};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use crate::event_tap::tapped;
+
 /// The queue of an interactive lead's input.
 #[derive(Debug)]
 pub(super) struct QueuedLines {
@@ -63,7 +65,6 @@ impl QueuedLines {
         }
     }
 
-    /// Sends all queued lines.
     pub(super) fn send_all(&self) {
         self.flush(&mut self.state.lock());
     }
@@ -82,6 +83,15 @@ impl QueuedLines {
         let lines = state.lines.iter().map(|line| line.text.as_str());
         let lines = lines.chain([text]).filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns a sink that also sends the queue at the end of a turn.
+    pub(super) fn following(self: &Arc<Self>, inner: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
+        let queue = Arc::clone(self);
+        tapped(inner, move |event| {
+            queue.follow(event);
+            true
+        })
     }
 
     fn follow(&self, event: &AgentEvent) {
@@ -113,20 +123,6 @@ impl QueuedLines {
             let lines = state.lines.iter().map(|line| line.text.clone());
             console.set_queued(lines.collect());
         }
-    }
-}
-
-/// Forwards the lead's events, and sends the queue at the end of a turn.
-#[derive(Debug)]
-pub(super) struct QueueSink {
-    pub(super) inner: Arc<dyn EventSink>,
-    pub(super) queue: Arc<QueuedLines>,
-}
-
-impl EventSink for QueueSink {
-    fn emit(&self, event: AgentEvent) {
-        self.queue.follow(&event);
-        self.inner.emit(event);
     }
 }
 

@@ -7,7 +7,7 @@ use swarm_member::{Outcome, RunReport};
 use swarm_protocol::Usage;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code};
 use crate::output::plain;
 
 /// Prints the report of a run and returns its exit code. `is_drawn` says that the lead's work and
@@ -33,15 +33,12 @@ pub(in crate::commands) fn show(
         }
         OutputFormat::Json => app.out.json(report)?,
         OutputFormat::StreamJson => {
-            let mut line = serde_json::to_value(report).map_err(anyhow::Error::from)?;
+            let mut line = serde_json::to_value(report)?;
             line["type"] = serde_json::json!("result");
             app.out.json_line(&line)?;
         }
     }
-    Ok(match report.error_kind() {
-        None => ExitCode::SUCCESS,
-        Some(kind) => ExitCode::from(kind.exit_code().0),
-    })
+    Ok(exit_code(report.error_kind()))
 }
 
 pub(super) fn summary(report: &RunReport) -> Vec<String> {

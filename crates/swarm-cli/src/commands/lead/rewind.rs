@@ -32,10 +32,10 @@ impl TerminalCommands {
             return;
         };
         let cwd = &self.env.cwd;
-        let transcript = find_transcript(&self.root, cwd, self.session);
+        let transcript = find_transcript(&self.app.root, cwd, self.session);
         let history = FileHistory::of_transcript(&transcript);
         let context = ToolContext {
-            protected: ProtectedPaths::new(&self.root).into(),
+            protected: ProtectedPaths::new(&self.app.root).into(),
             ..ToolContext::new(cwd.clone(), Caller::new(MemberName::lead()))
         };
         match history.changed_since(point.position, &context) {
@@ -57,7 +57,7 @@ impl TerminalCommands {
     }
 
     fn prompts_in_conversation(&self) -> Option<RewindPoints> {
-        let path = find_transcript(&self.root, &self.env.cwd, self.session);
+        let path = find_transcript(&self.app.root, &self.env.cwd, self.session);
         let read = RewindPoints::open(&path);
         read.inspect_err(|error| self.show(format!("the conversation cannot be read: {error}")))
             .ok()

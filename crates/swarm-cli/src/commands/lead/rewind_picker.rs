@@ -13,11 +13,23 @@ pub(super) const REWIND: &str = "rewind";
 /// Name of the picker of what returns, before the id of the line.
 const SCOPE: &str = "rewind ";
 
-/// The choices of what returns, with the ids of their items.
-const SCOPES: [(&str, RewindScope); 3] = [
-    ("all", RewindScope::All),
-    ("conversation", RewindScope::Conversation),
-    ("files", RewindScope::Files),
+/// The choices of what returns: the ids and titles of their items.
+const SCOPES: [(&str, RewindScope, &str); 3] = [
+    (
+        "all",
+        RewindScope::All,
+        "rewind the conversation and restore the files",
+    ),
+    (
+        "conversation",
+        RewindScope::Conversation,
+        "rewind the conversation, keep the files",
+    ),
+    (
+        "files",
+        RewindScope::Files,
+        "restore the files, keep the conversation",
+    ),
 ];
 
 /// Most files, and most calls, that are listed one by one.
@@ -27,8 +39,8 @@ const LISTED: usize = 8;
 /// that.
 pub(super) fn confirmed<'a>(list: &'a str, item: &str) -> Option<(&'a str, RewindScope)> {
     let line = list.strip_prefix(SCOPE)?;
-    let scope = SCOPES.into_iter().find(|(id, _)| *id == item);
-    scope.map(|(_, scope)| (line, scope))
+    let scope = SCOPES.into_iter().find(|(id, ..)| *id == item);
+    scope.map(|(_, scope, _)| (line, scope))
 }
 
 /// Returns a picker of the prompts of a conversation, latest first.
@@ -61,36 +73,16 @@ pub(super) fn scope_picker(
         .collect::<Vec<_>>();
     list(&mut about, "files changed since then:", &of_files);
     list(&mut about, "these calls are not undone:", effects);
-    let is_restorable = |file: &&ChangedFile| !matches!(file.restoration, Restoration::Keep(_));
-    let titles: &[(RewindScope, &str)] = match files.iter().filter(is_restorable).count() {
-        0 => &[(
-            RewindScope::Conversation,
-            "rewind the conversation, keep the files",
-        )],
-        _ => &[
-            (
-                RewindScope::All,
-                "rewind the conversation and restore the files",
-            ),
-            (
-                RewindScope::Conversation,
-                "rewind the conversation, keep the files",
-            ),
-            (
-                RewindScope::Files,
-                "restore the files, keep the conversation",
-            ),
-        ],
-    };
+    let is_restorable = |file: &ChangedFile| !matches!(file.restoration, Restoration::Keep(_));
+    let restores = files.iter().any(is_restorable);
     let item = |id: &str, title: &str| PickerItem {
         id: id.to_owned(),
         title: title.to_owned(),
         note: String::new(),
     };
-    let titles = SCOPES.iter().filter_map(|(id, scope)| {
-        let title = titles.iter().find(|(offered, _)| offered == scope);
-        title.map(|(_, title)| item(id, title))
-    });
+    let offered = SCOPES.into_iter();
+    let offered = offered.filter(|(_, scope, _)| restores || *scope == RewindScope::Conversation);
+    let titles = offered.map(|(id, _, title)| item(id, title));
     let items = titles.chain([item("cancel", "cancel")]).collect();
     let title = format!("Before: {}", one_line(&point.prompt));
     Picker::new(format!("{SCOPE}{}", point.line), title, items).about(about)

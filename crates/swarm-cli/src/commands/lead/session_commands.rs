@@ -105,7 +105,7 @@ impl TerminalCommands {
     }
 
     fn write_conversation(&self, path: &Path) -> anyhow::Result<()> {
-        let transcript = find_transcript(&self.root, &self.env.cwd, self.session);
+        let transcript = find_transcript(&self.app.root, &self.env.cwd, self.session);
         let document = TranscriptDocument::open(&transcript, &self.env.cwd, self.env.home())?;
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         for block in 0..document.blocks() {
@@ -122,7 +122,10 @@ impl TerminalCommands {
             return self.show_run("instructions");
         };
         let mut files = self.instruction_files();
-        for usual in [self.env.cwd.join("CLAUDE.md"), self.root.join("CLAUDE.md")] {
+        for usual in [
+            self.env.cwd.join("CLAUDE.md"),
+            self.app.root.join("CLAUDE.md"),
+        ] {
             if !files.contains(&usual) {
                 files.push(usual);
             }
@@ -148,7 +151,7 @@ impl TerminalCommands {
     }
 
     fn instruction_files(&self) -> Vec<PathBuf> {
-        let loaded = agent_config::instructions(&self.env, &self.settings, &self.env.cwd);
+        let loaded = agent_config::instructions(&self.env, &self.app.settings, &self.env.cwd);
         let files = loaded.map(|loaded| [loaded.files, loaded.conditional].concat());
         let files = files.unwrap_or_default().into_iter();
         files.map(|file| file.path).collect()

@@ -2,7 +2,7 @@
 
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
-use swarm_protocol::{ErrorKind, SessionId, TeamName};
+use swarm_protocol::{SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_ui::print::short_duration;
 
@@ -83,7 +83,7 @@ fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
         }
         [] => {
             let message = format!("conversation `{word}` of a lead in this directory not found");
-            Err(Failure::new(ErrorKind::NotFound, message).with_hint(list(&sessions)))
+            Err(Failure::not_found(message).with_hint(list(&sessions)))
         }
         _ => {
             let message = format!("several conversations begin with `{word}`");
@@ -105,7 +105,7 @@ pub(in crate::commands) fn open_session(
         Ok(held) => Ok(held),
         Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
-            Err(Failure::new(ErrorKind::Conflict, message)
+            Err(Failure::conflict(message)
                 .with_hint("wait for it or stop it first, or start a new conversation"))
         }
         Err(error) => Err(StoreError::from(error).into()),
@@ -114,7 +114,7 @@ pub(in crate::commands) fn open_session(
 
 fn none(app: &App) -> Failure {
     let message = format!("no lead has worked in {} yet", app.env.cwd.display());
-    Failure::new(ErrorKind::NotFound, message).with_hint("run `swarm lead` to start a conversation")
+    Failure::not_found(message).with_hint("run `swarm lead` to start a conversation")
 }
 
 /// Returns the notice that a conversation is continued.

@@ -3,26 +3,23 @@
 //! They run in this process, on the lead's team, on behalf of the user who started the lead. Their
 //! output is drawn with the lead's work. The model does not see them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
-use swarm_config::{Environment, Settings, project_top};
+use swarm_config::{Environment, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_permissions::{AgentConfig, ReadFilter, RuleSet, nearest};
-use swarm_protocol::{
-    AgentEvent, ErrorKind, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
-};
-use swarm_store::{BlockOn as _, TeamStore};
+use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
+use swarm_store::BlockOn as _;
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::attached_images::AttachedImages;
 use super::completion::complete;
-use super::configured;
+use super::configured::{self, HELP, KEYS};
 use super::draft::Draft;
-use super::panel_actions::PanelHost;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
 use super::session_picker::{elsewhere, session_picker};
@@ -32,57 +29,12 @@ use super::terminal::LeadTerminal;
 use super::terminal_actor::TerminalActor;
 use super::transcript_document::TranscriptDocument;
 use crate::app::App;
-use crate::command_line::{CommandLine, RanCommand};
+use crate::command_line::RanCommand;
 use crate::commands::acting;
 use crate::commands::cost::session_text;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
-
-/// Text of `/help`.
-const HELP: &str = "\
-/status, /brief, /log         members, tasks and what happened
-/peek NAME, /send NAME TEXT   show a member's pane, send it a message
-/task list, /task create …    the task list
-/requests, /approve, /deny    permission requests
-/COMMAND --help               help for any command in `swarm help`
-/model [NAME], /mode [MODE]   show or change the model or the permission mode
-/plan [TASK]                  plan mode: the lead proposes a plan before it changes anything
-/context, /cost               share of the context window, costs and budgets
-/compact [INSTRUCTIONS]       replace the conversation by a summary
-/mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
-/SKILL [ARGUMENTS]            have the lead follow a skill
-/clear                        start a new conversation
-/export [FILE]                write the conversation to a file
-/diff, /review [WHAT]         changes since the last commit; have the lead review them
-/memory                       edit an instruction file
-/hooks, /mcp, /skills         what is configured
-/tasks                        the task list in the team panel
-/rewind                       return to an earlier prompt, with or without the files
-/resume                       continue an earlier conversation
-/NAME                         the prompt in .claude/commands/NAME.md
-!COMMAND                      run a command in your own shell
-/quit                         end the session and shut the team down";
-
-/// Text of `/help` about the keys of a terminal with a screen.
-const KEYS: &str = "\
-Esc      interrupt the lead;      Alt-Enter  new line
-         twice: /rewind
-Ctrl-C   empty the line, or       Up, Down   earlier lines
-         interrupt; twice: stop   Ctrl-R     search earlier lines
-Ctrl-D   end the session          Tab        complete / and @
-Shift-Tab  next permission mode   Ctrl-G     write in your editor
-Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
-Ctrl-X   as /compact              Ctrl-T     team panel
-Ctrl-V   attach the image in the clipboard
-
-While the lead works, Enter queues a prompt, which is sent when the turn ends. Up on an empty
-line takes the last one back; Ctrl-S sends a prompt now, or on an empty line all that is queued
-(also Ctrl-Enter, in terminals that report it).
-
-In the team panel: Enter shows the conversation of a member, m writes a message to it,
-i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
-down, a shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
 
 /// Commands that are not commands of `swarm` in a shell, without those of `configured`.
 const OWN: [&str; 7] = [
@@ -112,8 +64,7 @@ pub(super) enum Typed {
 
 /// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
-    store: Arc<dyn TeamStore>,
-    pub(super) root: PathBuf,
+    pub(super) app: App,
     view: Arc<dyn EventSink>,
     /// Input for the lead.
     pub(super) lead: UnboundedSender<PaneInput>,
@@ -121,28 +72,26 @@ pub(super) struct TerminalCommands {
     pub(super) console: Option<Console>,
     pub(super) session: SessionId,
     /// Whether a person leads: the session can be left for another one.
-    is_interactive: bool,
+    pub(super) is_interactive: bool,
     /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
-    actor: TerminalActor,
+    pub(super) actor: TerminalActor,
     /// The configuration of the lead, with its skills, which are prompts to it.
     pub(super) agent_config: Arc<AgentConfig>,
-    pub(super) settings: Settings,
     /// The permission rules of the lead at its start.
     pub(super) rules: RuleSet,
+    /// The environment in the lead's directory. Commands of swarm run in that of the session, also if
+    /// the lead has a worktree.
     pub(super) env: Environment,
-    /// Where swarm commands run: the directory of the session, also if the lead has a worktree.
-    command_cwd: PathBuf,
     pub(super) prompts: PromptCommands,
     pub(super) lines: Arc<ShellLines>,
     pub(super) status: Arc<StatusLine>,
     /// Full name of the model at the start.
     pub(super) model: String,
     spending: Arc<SpendingMeter>,
-    draft: Draft,
-    /// The images that were attached to prompts.
+    /// The text that an earlier session in this directory left unsent.
+    pub(super) draft: Draft,
     pub(super) images: AttachedImages,
-    command_line: Arc<dyn CommandLine>,
 }
 
 impl TerminalCommands {
@@ -174,8 +123,7 @@ impl TerminalCommands {
             ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
         );
         Ok(Self {
-            store: Arc::clone(&app.store),
-            root: app.root.clone(),
+            app: app.clone(),
             view: Arc::clone(&parts.events),
             lead,
             console: terminal.console().cloned(),
@@ -184,7 +132,6 @@ impl TerminalCommands {
             implicit,
             actor,
             agent_config: Arc::clone(&parts.spawn_context.agent_config),
-            settings: app.settings.clone(),
             rules: parts.rules.clone(),
             prompts,
             lines: Arc::clone(lines),
@@ -193,18 +140,10 @@ impl TerminalCommands {
             model: parts.spawn_context.model.clone(),
             draft: Draft::new(&app.root, cwd),
             images: AttachedImages::new(cwd, app.env.home()),
-            command_line: Arc::clone(&app.command_line),
-            command_cwd: app.env.cwd.clone(),
             env,
         })
     }
 
-    /// Returns the text that an earlier session in this directory left unsent.
-    pub(super) fn draft(&self) -> Option<String> {
-        self.draft.read()
-    }
-
-    /// Saves the unsent text.
     pub(super) fn keep_draft(&self, text: &str) {
         self.draft.keep(&self.images.with_paths(text));
     }
@@ -221,7 +160,7 @@ impl TerminalCommands {
     /// Returns the names of all commands, sorted.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = OWN.map(str::to_owned).to_vec();
-        names.extend(self.command_line.names());
+        names.extend(self.app.command_line.names());
         names.extend(self.prompts.names());
         names.extend(
             self.agent_config
@@ -257,6 +196,7 @@ impl TerminalCommands {
     pub(super) fn mode_input(&self, mode: Option<PermissionMode>) -> PaneInput {
         let highest = mode.unwrap_or(PermissionMode::AcceptEdits);
         let is_permitted = self
+            .app
             .settings
             .permit("permissions.mode", highest.name())
             .is_ok();
@@ -295,11 +235,6 @@ impl TerminalCommands {
         }
     }
 
-    /// Stops running shell commands. Returns whether any command was running.
-    pub(super) fn stop_lines(&self) -> bool {
-        self.lines.stop()
-    }
-
     /// Opens the text in the person's editor.
     pub(super) fn edit(&self, terminal: &LeadTerminal, text: &str) {
         let edited = terminal.lend(|| edited(&self.env, &self.draft, text));
@@ -315,23 +250,17 @@ impl TerminalCommands {
         self.acting() == Acting::Person
     }
 
-    /// Returns whether dialogs show permission requests here.
-    pub(super) fn shows_dialogs(&self) -> bool {
-        self.actor.shows_dialogs()
-    }
-
     fn acting(&self) -> Acting {
         self.actor.now(self.team().as_ref())
     }
 
     /// Returns the team of the lead, if it has created one.
     pub(super) fn team(&self) -> Option<TeamName> {
-        team_of(&*self.store, self.session)
+        team_of(&*self.app.store, self.session)
     }
 
-    /// Runs a command and shows its output.
     pub(super) fn show_run(&self, words: &str) {
-        self.show_long(&format!("/{}", words.trim()), &self.run(words));
+        self.show_long(&format!("/{}", words.trim()), &self.run(words, false));
     }
 
     /// Shows a text, in the pager if it is longer than the screen.
@@ -362,8 +291,8 @@ impl TerminalCommands {
         self.page_conversation("transcript", &self.env.cwd, self.session);
     }
 
-    fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
-        let path = find_transcript(&self.root, cwd, session);
+    pub(super) fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
+        let path = find_transcript(&self.app.root, cwd, session);
         let Some(console) = &self.console else { return };
         match TranscriptDocument::open(&path, cwd, self.env.home()) {
             Ok(document) => console.page(Pager::new(title, Box::new(document)).from_end()),
@@ -376,14 +305,14 @@ impl TerminalCommands {
         let Some(console) = self.console_for("resume") else {
             return;
         };
-        let sessions = all_lead_sessions(&self.root);
-        console.pick(session_picker(&*self.store, &self.env.cwd, &sessions));
+        let sessions = all_lead_sessions(&self.app.root);
+        console.pick(session_picker(&*self.app.store, &self.env.cwd, &sessions));
     }
 
     /// Returns a picked conversation, if it can be continued in this directory. Otherwise shows how
     /// to continue it.
     pub(super) fn session_here(&self, id: &str) -> Option<SessionId> {
-        let found = all_lead_sessions(&self.root)
+        let found = all_lead_sessions(&self.app.root)
             .into_iter()
             .find(|found| found.id.to_string() == id)?;
         if found.id == self.session {
@@ -409,8 +338,8 @@ impl TerminalCommands {
         self.console.as_ref()
     }
 
-    fn config(&self) -> Option<TeamConfig> {
-        self.store.team(&self.team()?).config().block_on().ok()
+    pub(super) fn config(&self) -> Option<TeamConfig> {
+        self.app.store.team(&self.team()?).config().block_on().ok()
     }
 
     /// Returns whether a line is for the lead: a prompt, or a command that the lead handles itself.
@@ -422,7 +351,7 @@ impl TerminalCommands {
             Some(("exit" | "", _)) => false,
             Some((name, _)) => {
                 let is_own = OWN.contains(&name) || configured::NAMES.contains(&name);
-                !is_own && !self.command_line.has(name)
+                !is_own && !self.app.command_line.has(name)
             }
         }
     }
@@ -467,14 +396,14 @@ impl TerminalCommands {
                     .skills
                     .iter()
                     .any(|skill| skill.name == name)
-                    && !self.command_line.has(name) =>
+                    && !self.app.command_line.has(name) =>
             {
                 return Typed::Prompt(line);
             }
             Some((name, rest)) => match self.expanded(name, rest) {
                 Some(Ok(prompt)) => return Typed::Input(prompt),
                 Some(Err(why)) => self.show(why),
-                None if !self.command_line.has(name) => self.show(self.unknown(name, rest)),
+                None if !self.app.command_line.has(name) => self.show(self.unknown(name, rest)),
                 None => self.show_run(&format!("{name} {rest}")),
             },
         }
@@ -484,7 +413,7 @@ impl TerminalCommands {
     /// Returns the prompt of a custom command. It never replaces a swarm command other than
     /// `review`, so that a repository cannot redefine `/approve`.
     fn expanded(&self, name: &str, rest: &str) -> Option<Result<PaneInput, String>> {
-        (name == "review" || !self.command_line.has(name))
+        (name == "review" || !self.app.command_line.has(name))
             .then(|| self.prompts.expand(name, rest, self.may_answer()))
             .flatten()
     }
@@ -501,24 +430,20 @@ impl TerminalCommands {
 
     /// Runs a command that opens the person's editor, and shows its output.
     pub(super) fn show_edit(&self, terminal: &LeadTerminal, words: &str) {
-        let text = terminal.lend(|| self.output(words, true));
+        let text = terminal.lend(|| self.run(words, true));
         self.show_long(&format!("/{}", words.trim()), &text);
     }
 
-    /// Returns the output of a command.
-    pub(super) fn run(&self, words: &str) -> String {
-        self.output(words, false)
-    }
-
-    fn output(&self, words: &str, has_terminal: bool) -> String {
+    /// Runs a command and returns its output. With `has_terminal` it may open the person's editor.
+    pub(super) fn run(&self, words: &str, has_terminal: bool) -> String {
         let team = || self.team().unwrap_or_else(|| self.implicit.clone());
         let RanCommand {
             done,
             mut text,
             names_team,
-        } = (self.command_line).run(
+        } = (self.app.command_line).run(
             words,
-            &self.command_cwd,
+            &self.app.env.cwd,
             &team,
             &self.acting(),
             has_terminal,
@@ -533,50 +458,5 @@ impl TerminalCommands {
             Ok(()) => {}
         }
         text
-    }
-}
-
-impl PanelHost for TerminalCommands {
-    fn team(&self) -> Option<TeamName> {
-        self.team()
-    }
-
-    fn show(&self, text: String) {
-        self.show(text);
-    }
-
-    fn run(&self, command: &str) {
-        self.show_run(command);
-    }
-
-    fn page_lead(&self) {
-        self.page_transcript();
-    }
-
-    fn page_member(&self, name: &MemberName) {
-        let config = self.config();
-        let member = config.as_ref().and_then(|config| config.member(name));
-        match member.and_then(|member| Some((member, member.session()?))) {
-            Some((member, session)) => {
-                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
-            }
-            None => self.show_run(&format!("logs {name}")),
-        }
-    }
-
-    fn is_paused(&self, name: &MemberName) -> bool {
-        let views = self
-            .team()
-            .and_then(|team| self.store.team(&team).member_view().block_on().ok());
-        let mut views = views.into_iter().flatten();
-        views.any(|view| view.member.name == *name && view.pause.is_some())
-    }
-
-    fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
-        self.config()?.member(name)?.known_mode()
-    }
-
-    fn next_mode_of_lead(&self) -> PaneInput {
-        self.mode_input(None)
     }
 }

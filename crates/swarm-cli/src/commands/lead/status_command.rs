@@ -19,7 +19,6 @@ use tokio::sync::Notify;
 use crate::limited_command::output_within;
 use crate::sgr::without_colors;
 
-/// Timeout of the command.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Shortest time between two runs, as in Claude Code.
@@ -39,7 +38,6 @@ pub(super) struct StatusCommand {
     cwd: PathBuf,
     version: String,
     began: Instant,
-    /// Notified when the status has changed.
     changed: Notify,
     lines: Mutex<Vec<String>>,
 }

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use super::status_command::StatusCommand;
 use super::terminal::LeadTerminal;
+use crate::event_tap::tapped;
 
 /// Turns that take longer trigger a notification when they end.
 const LONG_TURN: Duration = Duration::from_secs(10);
@@ -29,7 +30,6 @@ pub(super) struct StatusLine {
     cwd: PathBuf,
     /// Program for notifications, if configured.
     command: Vec<String>,
-    /// What the session costs.
     spending: Arc<SpendingMeter>,
     inner: Mutex<Inner>,
     /// Notified when a turn begins.
@@ -41,7 +41,6 @@ pub(super) struct StatusLine {
 #[derive(Debug)]
 struct Inner {
     status: SessionStatus,
-    /// The team line.
     team: Option<String>,
 }
 
@@ -75,7 +74,6 @@ impl StatusLine {
         }
     }
 
-    /// Returns the state of the session.
     fn status(&self) -> SessionStatus {
         self.inner.lock().status.clone()
     }
@@ -85,8 +83,17 @@ impl StatusLine {
         self.inner.lock().status.model.clone()
     }
 
+    /// Returns a sink that also updates the status.
+    pub(super) fn following(self: &Arc<Self>, inner: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
+        let status = Arc::clone(self);
+        tapped(inner, move |event| {
+            status.event(event);
+            true
+        })
+    }
+
     /// Updates the status from an event of the lead.
-    pub(super) fn event(&self, event: &AgentEvent) {
+    fn event(&self, event: &AgentEvent) {
         let changes = matches!(
             event,
             AgentEvent::TurnStarted
@@ -129,7 +136,6 @@ impl StatusLine {
         self.draw();
     }
 
-    /// Sets the team line.
     pub(super) fn set_team(&self, line: Option<String>) {
         self.inner.lock().team = line;
         self.draw();
@@ -208,18 +214,4 @@ impl StatusLine {
 
 fn branch(cwd: &std::path::Path) -> Option<String> {
     seen(cwd)?.branch
-}
-
-/// Forwards events and updates the status line.
-#[derive(Debug)]
-pub(super) struct StatusSink {
-    pub(super) inner: Arc<dyn EventSink>,
-    pub(super) status: Arc<StatusLine>,
-}
-
-impl EventSink for StatusSink {
-    fn emit(&self, event: AgentEvent) {
-        self.status.event(&event);
-        self.inner.emit(event);
-    }
 }

@@ -161,7 +161,6 @@ impl LeadTerminal {
         self.0.plain.is_some()
     }
 
-    /// Sets the status lines.
     pub(super) fn set_status(&self, status: Vec<String>) {
         if let Some((console, _)) = &self.0.screen {
             console.set_status(status);

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use swarm_config::{RepositoryItems, TrustFile, project_top, repository_items};
-use swarm_protocol::ErrorKind;
 use swarm_ui::{Choice, Dialog, PaneInput};
 use tokio::signal::ctrl_c;
 use tokio::sync::mpsc::unbounded_channel;
@@ -43,7 +42,7 @@ pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
         Some(_) => return Ok(()),
         None => {
             let message = "the lead was not started: no answer about trust";
-            return Err(Failure::new(ErrorKind::Interrupted, message));
+            return Err(Failure::interrupted(message));
         }
     }
     // An agent may have started meanwhile.

@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_config::{ClaudeSettings, Environment};
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, MemberName, RequestRecord, SessionId, TeamName};
+use swarm_protocol::{AgentEvent, MemberName, RequestRecord, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
 use swarm_ui::{Alert, Console, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::configured::MEMORY;
 use super::history::InputHistory;
 use super::overview::Overview;
-use super::panel_actions::{PanelActions, PanelHost};
+use super::panel_actions::PanelActions;
 use super::person_shell::ShellLines;
 use super::plain_terminal::text_of;
-use super::questions::{AttentiveSink, DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
-use super::queued_lines::{QueueSink, QueuedLines};
+use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED, attentive};
+use super::queued_lines::QueuedLines;
 use super::report::OutputFormat;
 use super::rewind_picker::{REWIND, confirmed};
 use super::session_picker::RESUME;
 use super::slash::{TerminalCommands, Typed};
 use super::status_command::StatusCommand;
-use super::status_line::{StatusLine, StatusSink};
+use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use super::view::view_theme;
 use crate::app::App;
@@ -86,29 +86,22 @@ pub(super) fn read_terminal(
         lines,
         tell.clone(),
     )?);
-    let questions = Questions {
-        store: Arc::clone(&app.store),
-        watcher: Arc::clone(&parts.spawn_context.watcher),
-        host: Arc::new(LeadHost {
-            commands: Arc::clone(&commands),
-            status: Arc::clone(&status),
-            terminal: terminal.clone(),
-        }),
-        look: Arc::default(),
-        put_off: Arc::default(),
-        shown: Arc::default(),
+    let host = LeadHost {
+        commands: Arc::clone(&commands),
+        terminal: terminal.clone(),
     };
+    let watcher = &parts.spawn_context.watcher;
+    let questions = Questions::new(&app.store, watcher, Arc::new(host));
     let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
     let team_look = Arc::<Notify>::default();
     let panel = PanelActions {
-        host: Arc::clone(&commands) as Arc<dyn PanelHost>,
+        commands: Arc::clone(&commands),
         terminal: terminal.clone(),
-        lead: tell.clone(),
     };
     let queue = Arc::new(QueuedLines::new(
         terminal.console().filter(|_| parts.is_interactive).cloned(),
-        tell.clone(),
+        tell,
         parts.stop.clone(),
     ));
     let typist = Arc::new(Typist {
@@ -116,14 +109,11 @@ pub(super) fn read_terminal(
         queue: Arc::clone(&queue),
         panel,
         team_look: Arc::clone(&team_look),
-        next_session: Arc::clone(&app.next_session),
         commands: Arc::clone(&commands),
         questions: questions.clone(),
         terminal: terminal.clone(),
-        lead: tell,
         end: Arc::clone(end),
         runtime: Handle::current(),
-        is_interactive: parts.is_interactive,
         last_esc: Mutex::default(),
     });
     let typing = Arc::clone(&typist);
@@ -135,28 +125,15 @@ pub(super) fn read_terminal(
         return Ok(None);
     }
     let overview = terminal.console().map(|console| Overview {
-        store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.spawn_context.watcher),
-        status: Arc::clone(&status),
         commands: Arc::clone(&commands),
         console: console.clone(),
-        clock: Arc::clone(&app.clock),
         look: Arc::clone(&team_look),
     });
-    let shows_questions = commands.shows_dialogs();
-    let events = Arc::new(StatusSink {
-        inner: Arc::clone(&parts.events),
-        status: Arc::clone(&status),
-    });
-    let events = Arc::new(QueueSink {
-        inner: events,
-        queue,
-    });
-    parts.events = Arc::new(AttentiveSink {
-        inner: events,
-        questions: shows_questions.then(|| Arc::clone(&questions.look)),
-        team: team_look,
-    });
+    let shows_questions = commands.actor.shows_dialogs();
+    let events = queue.following(status.following(Arc::clone(&parts.events)));
+    let requests = shows_questions.then(|| Arc::clone(&questions.look));
+    parts.events = attentive(events, requests, team_look);
     if let Some(overview) = overview {
         tokio::spawn(overview.follow());
     }
@@ -182,7 +159,7 @@ fn prepare_input(console: &Console, commands: &Arc<TerminalCommands>, is_interac
         let attached = Arc::clone(commands);
         console.attach_with(Box::new(move |text| attached.images.attach(text)));
     }
-    if let Some(draft) = commands.draft() {
+    if let Some(draft) = commands.draft.read() {
         console.set_text(&draft);
     }
 }
@@ -261,7 +238,6 @@ fn desktop_alert(env: &Environment) -> Option<DesktopAlert> {
 /// Answers requests in a lead's terminal.
 struct LeadHost {
     commands: Arc<TerminalCommands>,
-    status: Arc<StatusLine>,
     terminal: LeadTerminal,
 }
 
@@ -286,10 +262,10 @@ impl QuestionHost for LeadHost {
         !self.terminal.is_plain()
     }
 
-    fn ask(&self, request: Option<DialogRequest>) -> bool {
-        let dialog = request.map(|request| request.dialog);
+    fn ask(&self, request: Option<&DialogRequest>) -> bool {
+        let dialog = request.map(|request| request.dialog.clone());
         if let Some(dialog) = &dialog {
-            self.status.run_command(&dialog.question);
+            self.commands.status.run_command(&dialog.question);
         }
         if let Some(dialog) = dialog.as_ref().filter(|_| self.terminal.is_plain()) {
             self.commands.show(text_of(dialog));
@@ -321,23 +297,17 @@ fn starts_turn(input: &PaneInput) -> bool {
     }
 }
 
-/// Handles typed input.
 pub(super) struct Typist {
     history: InputHistory,
     pub(super) queue: Arc<QueuedLines>,
     panel: PanelActions,
     /// Notified when the team panel should show the present state.
     team_look: Arc<Notify>,
-    /// The conversation to continue after this session.
-    next_session: Arc<Mutex<Option<SessionId>>>,
     pub(super) commands: Arc<TerminalCommands>,
     questions: Questions,
     terminal: LeadTerminal,
-    pub(super) lead: UnboundedSender<PaneInput>,
     end: Arc<Notify>,
     runtime: Handle,
-    is_interactive: bool,
-    /// When Esc was last pressed.
     last_esc: Mutex<Option<Instant>>,
 }
 
@@ -345,7 +315,7 @@ impl Typist {
     fn take(&self, input: PaneInput) {
         let input = match input {
             PaneInput::Shutdown => return self.end.notify_one(),
-            PaneInput::Interrupt if self.commands.stop_lines() => return,
+            PaneInput::Interrupt if self.commands.lines.stop() => return,
             PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
             PaneInput::Choice { dialog, key, text } => {
                 return self.questions.answer(&dialog, key, &text);
@@ -377,7 +347,7 @@ impl Typist {
             input => input,
         };
         // A stopped lead no longer receives.
-        self.lead.send(input).ok();
+        self.commands.lead.send(input).ok();
     }
 
     fn with_paths(&self, line: &str) -> String {
@@ -388,7 +358,7 @@ impl Typist {
     fn take_line(&self, line: String) -> Option<PaneInput> {
         self.history.add(&line);
         let shell = line.strip_prefix('!').map(str::trim);
-        if let Some(shell) = shell.filter(|_| self.is_interactive) {
+        if let Some(shell) = shell.filter(|_| self.commands.is_interactive) {
             match shell {
                 "" => self.commands.show(NO_SHELL_LINE.to_owned()),
                 shell => self.run_shell(shell.to_owned()),
@@ -428,7 +398,7 @@ impl Typist {
         let Some(console) = self.terminal.console().cloned() else {
             return;
         };
-        if !self.is_interactive {
+        if !self.commands.is_interactive {
             return self.commands.notice(NO_IMAGES.to_owned());
         }
         let commands = Arc::clone(&self.commands);
@@ -445,7 +415,9 @@ impl Typist {
         let now = Instant::now();
         let before = self.last_esc.lock().replace(now);
         let is_empty = (self.terminal.console()).is_some_and(|console| console.text().is_empty());
-        self.is_interactive && is_empty && before.is_some_and(|before| now - before < DOUBLE_ESC)
+        self.commands.is_interactive
+            && is_empty
+            && before.is_some_and(|before| now - before < DOUBLE_ESC)
     }
 
     /// Handles the choice in a picker.
@@ -458,7 +430,10 @@ impl Typist {
                 self.commands.edit_again(line);
             }
             let line = line.to_owned();
-            self.lead.send(PaneInput::Rewind { line, scope }).ok();
+            self.commands
+                .lead
+                .send(PaneInput::Rewind { line, scope })
+                .ok();
         } else if list == MEMORY {
             self.commands.edit_memory(&self.terminal, item);
         } else if list == RESUME {
@@ -471,7 +446,7 @@ impl Typist {
         let Some(session) = self.commands.session_here(picked) else {
             return;
         };
-        *self.next_session.lock() = Some(session);
+        *self.commands.app.next_session.lock() = Some(session);
         self.end.notify_one();
     }
 
@@ -487,10 +462,10 @@ impl Typist {
 
     /// Runs a shell command on a separate thread, so that input is still read.
     fn run_shell(&self, line: String) {
-        let (commands, lead) = (Arc::clone(&self.commands), self.lead.clone());
+        let commands = Arc::clone(&self.commands);
         std::thread::spawn(move || {
             if let Some(text) = commands.shell(&line) {
-                lead.send(PaneInput::Context(text)).ok();
+                commands.lead.send(PaneInput::Context(text)).ok();
             }
         });
     }

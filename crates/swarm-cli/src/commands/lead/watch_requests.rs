@@ -1,27 +1,25 @@
 //! `swarm requests --watch`: the dialogs of a lead's terminal, without a lead.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{ErrorKind, MemberName, RequestRecord, TeamName};
-use swarm_store::Topic;
+use swarm_protocol::{MemberName, RequestRecord, TeamName};
+use swarm_store::{Team, Topic};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
 use tokio::sync::Notify;
 
+use super::interactive::require_terminal;
 use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
 use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::terminal_actor::TerminalActor;
 use super::view::view_theme;
 use crate::app::App;
-use crate::command_line::CommandLine;
 use crate::commands::acting::{find, team_to_answer};
 use crate::commands::requests::adopt;
 use crate::commands::runtime;
@@ -30,7 +28,6 @@ use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::failure_text;
 
-/// The prompt of the input line.
 const PROMPT: &str = "requests > ";
 
 /// Reply to a line that is not a command.
@@ -38,24 +35,28 @@ const COMMANDS: &str =
     "press a number to answer, or type /approve, /deny or /requests; Ctrl-D or Ctrl-C exits";
 
 /// Answers requests of a team, one after the other, until Ctrl-C.
-pub(in crate::commands) fn watch_requests(app: &App) -> Result<ExitCode, Failure> {
-    require_terminal(app)?;
+pub(in crate::commands) fn watch_requests(app: &App) -> Result<(), Failure> {
+    require_terminal(
+        app,
+        "requests --watch",
+        "in scripts use `swarm requests --json` and `swarm approve`",
+    )?;
     let team = team_to_answer(app, "requests --watch")?;
     let actor = TerminalActor::new(app, find(app)?, None);
-    if let Acting::PersonOrAgent(why) = actor.now(Some(&team)) {
+    if let Acting::PersonOrAgent(why) = actor.now(Some(team.name())) {
         let message = format!("`swarm requests --watch` refused: {why}");
-        return Err(Failure::new(ErrorKind::Refused, message)
+        return Err(Failure::refused(message)
             .with_hint("run it in a terminal outside; `swarm requests` lists the requests here"));
     }
-    adopt(app, &*app.store.team(&team))?;
+    adopt(app, &*team)?;
     let runtime = runtime()?;
-    let done = runtime.block_on(watch(app, team, actor));
+    let done = runtime.block_on(watch(app, &*team, actor));
     // The thread that reads keys ends at the next key.
     runtime.shutdown_background();
-    done.map(|()| ExitCode::SUCCESS)
+    done
 }
 
-async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Failure> {
+async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<(), Failure> {
     let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), PROMPT)?;
     let _restored = RestoreAtEnd(terminal.clone());
     let Some(console) = terminal.console() else {
@@ -63,26 +64,18 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
     };
     console.set_escape_time(escape_time(&app.env));
     let host = Arc::new(WatchedTeam {
-        team: team.clone(),
-        cwd: app.env.cwd.clone(),
+        team: team.name().clone(),
+        app: app.clone(),
         actor,
-        command_line: Arc::clone(&app.command_line),
         terminal: terminal.clone(),
         console: console.clone(),
         writer: Mutex::new(console.writer()),
     });
     let watcher = Arc::new(DirectoryWatcher::new());
-    let questions = Questions {
-        store: Arc::clone(&app.store),
-        watcher: Arc::clone(&watcher),
-        host: Arc::clone(&host) as Arc<dyn QuestionHost>,
-        look: Arc::new(Notify::new()),
-        put_off: Arc::default(),
-        shown: Arc::default(),
-    };
+    let questions = Questions::new(&app.store, &watcher, Arc::clone(&host) as _);
     questions.look.notify_one();
     let inbox = Topic::Mail(MemberName::lead());
-    let mut inbox = app.store.team(&team).watch(&watcher, &inbox);
+    let mut inbox = team.watch(&watcher, &inbox);
     let end = Arc::new(Notify::new());
     let (typing, ending) = (questions.clone(), Arc::clone(&end));
     // Commands run on the thread that reads keys, because they may wait.
@@ -98,27 +91,16 @@ async fn watch(app: &App, team: TeamName, actor: TerminalActor) -> Result<(), Fa
             },
             () = end.notified() => return Ok(()),
             // Requests of members of other programs arrive as mail.
-            () = inbox.changed() => adopt(app, &*app.store.team(&team))?,
+            () = inbox.changed() => adopt(app, team)?,
         }
     }
-}
-
-fn require_terminal(app: &App) -> Result<(), Failure> {
-    let is_shown = !app.out.json && !app.out.quiet;
-    if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
-        return Ok(());
-    }
-    let message = "`swarm requests --watch` requires a terminal";
-    Err(Failure::new(ErrorKind::Environment, message)
-        .with_hint("in scripts use `swarm requests --json` and `swarm approve`"))
 }
 
 /// The team whose requests are answered.
 struct WatchedTeam {
     team: TeamName,
-    cwd: PathBuf,
+    app: App,
     actor: TerminalActor,
-    command_line: Arc<dyn CommandLine>,
     terminal: LeadTerminal,
     console: Console,
     writer: Mutex<ConsoleWriter>,
@@ -146,7 +128,8 @@ impl WatchedTeam {
     fn run(&self, command: &str, has_terminal: bool) {
         let acting = self.actor.now(Some(&self.team));
         let team = || self.team.clone();
-        let ran = (self.command_line).run(command, &self.cwd, &team, &acting, has_terminal);
+        let ran =
+            (self.app.command_line).run(command, &self.app.env.cwd, &team, &acting, has_terminal);
         let mut text = ran.text;
         if let Err(failure) = ran.done {
             text.push_str(&failure_text(&failure));
@@ -181,8 +164,8 @@ impl QuestionHost for WatchedTeam {
         true
     }
 
-    fn ask(&self, request: Option<DialogRequest>) -> bool {
-        let dialog = request.map(|request| request.dialog);
+    fn ask(&self, request: Option<&DialogRequest>) -> bool {
+        let dialog = request.map(|request| request.dialog.clone());
         self.terminal.ask(dialog, UNARMED);
         true
     }

@@ -76,18 +76,6 @@ impl<'a> Call<'a> {
                 }
                 None => line.words(&["team", "list"]),
             },
-            "spawn" => self.spawn(&mut line, ceiling)?,
-            "shutdown" => {
-                line.words(&["shutdown"]);
-                line.last(&[self.text("name").unwrap_or_default()]);
-            }
-            "send" => {
-                line.words(&["send"]);
-                line.option("--from", role.name().map(MemberName::as_str));
-                line.flag("--urgent", self.is_set("urgent"));
-                let (to, text) = (self.text("to"), self.text("text"));
-                line.last(&[to.unwrap_or_default(), text.unwrap_or_default()]);
-            }
             "inbox" | "wait_for_mail" => {
                 line.words(&["inbox", "--json", "--unread", "--assign-ids"]);
                 if self.tool.name == "wait_for_mail" {
@@ -102,65 +90,59 @@ impl<'a> Call<'a> {
                 Some(id) => line.words(&["task", "show", &id.to_string()]),
                 None => line.words(&["task", "list"]),
             },
-            "task_create" | "task_claim" | "task_update" => self.task(&mut line, role),
-            // `status` and `requests`.
-            name => line.words(&[name]),
+            name => {
+                line.words(&name.split('_').collect::<Vec<_>>());
+                self.parameters(&mut line);
+                let acting = role.name().map(MemberName::as_str);
+                match name {
+                    "spawn" => line.option("--mode", Some(self.mode(ceiling)?.name())),
+                    "send" => line.option("--from", acting),
+                    "task_claim" | "task_update" => line.option("--as", acting),
+                    _ => {}
+                }
+                let required = self.tool.parameters.iter().filter(|one| one.required);
+                let texts: Vec<&str> = required.filter_map(|one| self.text(one.name)).collect();
+                if !texts.is_empty() {
+                    line.last(&texts);
+                }
+            }
         }
         Ok(line.0)
     }
 
-    fn spawn(&self, line: &mut Line, ceiling: PermissionMode) -> Result<(), String> {
-        let asked = self.text("mode").map(str::parse::<PermissionMode>);
-        let asked = asked.transpose().map_err(|error| error.to_string())?;
-        let mode = match asked {
-            Some(asked) if !ceiling.covers(asked) => {
-                return Err(format!(
-                    "mode {asked} is above {ceiling}, the highest mode that the person allows here"
-                ));
+    /// Adds the parameters as options, except required texts, which come last, and the mode.
+    fn parameters(&self, line: &mut Line) {
+        for parameter in self.tool.parameters {
+            let option = format!("--{}", parameter.name.replace('_', "-"));
+            match (self.input.get(parameter.name), parameter.kind) {
+                (Some(Value::Number(id)), _) if parameter.required => {
+                    line.words(&[&id.to_string()]);
+                }
+                (Some(Value::String(text)), Kind::Text)
+                    if !parameter.required && parameter.name != "mode" =>
+                {
+                    line.option(&option, Some(text));
+                }
+                (Some(Value::Bool(true)), _) => line.words(&[&option]),
+                (Some(Value::Array(ids)), _) if !ids.is_empty() => {
+                    let ids: Vec<String> = ids.iter().map(Value::to_string).collect();
+                    line.option(&option, Some(&ids.join(",")));
+                }
+                _ => {}
             }
-            Some(asked) => asked,
-            None if ceiling.covers(PermissionMode::Default) => PermissionMode::Default,
-            None => ceiling,
-        };
-        line.words(&["spawn"]);
-        line.option("--mode", Some(mode.name()));
-        let options = [("--prompt", "prompt"), ("--agent", "agent")];
-        for (option, name) in options.into_iter().chain([("--model", "model")]) {
-            line.option(option, self.text(name));
         }
-        line.option("--runtime", self.text("runtime"));
-        line.flag("--plan", self.is_set("plan"));
-        line.flag("--worktree", self.is_set("worktree"));
-        line.last(&[self.text("name").unwrap_or_default()]);
-        Ok(())
     }
 
-    fn task(&self, line: &mut Line, role: &ClientRole) {
-        let acting = role.name().map(MemberName::as_str);
-        let id = self.number("id").unwrap_or_default().to_string();
-        if self.tool.name == "task_claim" {
-            line.words(&["task", "claim", &id]);
-            line.option("--as", acting);
-            return;
-        }
-        if self.tool.name == "task_create" {
-            line.words(&["task", "create"]);
-            let ids = self.input.get("blocked_by").and_then(Value::as_array);
-            let ids = ids.into_iter().flatten().map(Value::to_string);
-            let ids = ids.collect::<Vec<_>>().join(",");
-            line.option(
-                "--blocked-by",
-                Some(ids.as_str()).filter(|ids| !ids.is_empty()),
-            );
-            line.option("--description", self.text("description"));
-            line.option("--owner", self.text("owner"));
-            line.last(&[self.text("subject").unwrap_or_default()]);
-            return;
-        }
-        line.words(&["task", "update", &id]);
-        line.option("--as", acting);
-        for name in ["status", "result", "subject", "description", "owner"] {
-            line.option(&format!("--{name}"), self.text(name));
+    /// Returns the mode of a spawned member.
+    fn mode(&self, ceiling: PermissionMode) -> Result<PermissionMode, String> {
+        let asked = self.text("mode").map(str::parse::<PermissionMode>);
+        match asked.transpose().map_err(|error| error.to_string())? {
+            Some(asked) if !ceiling.covers(asked) => Err(format!(
+                "mode {asked} is above {ceiling}, the highest mode that the person allows here"
+            )),
+            Some(asked) => Ok(asked),
+            None if ceiling.covers(PermissionMode::Default) => Ok(PermissionMode::Default),
+            None => Ok(ceiling),
         }
     }
 
@@ -170,10 +152,6 @@ impl<'a> Call<'a> {
 
     fn number(&self, name: &str) -> Option<u64> {
         self.input.get(name).and_then(Value::as_u64)
-    }
-
-    fn is_set(&self, name: &str) -> bool {
-        self.input.get(name).and_then(Value::as_bool) == Some(true)
     }
 }
 
@@ -199,12 +177,6 @@ impl Line {
     fn option(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.0.push(format!("{name}={value}"));
-        }
-    }
-
-    fn flag(&mut self, name: &str, is_set: bool) {
-        if is_set {
-            self.words(&[name]);
         }
     }
 
@@ -237,7 +209,7 @@ mod tests {
         let created = json!({"subject": "-x", "description": "--force", "blocked_by": [1, 2]});
         assert_eq!(
             line(&ClientRole::Lead, "task_create", &created).unwrap(),
-            "task create --blocked-by=1,2 --description=--force -- -x"
+            "task create --description=--force --blocked-by=1,2 -- -x"
         );
     }
 

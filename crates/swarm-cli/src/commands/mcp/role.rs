@@ -24,7 +24,7 @@ impl ClientRole {
         }
     }
 
-    /// Returns the name that a command must be told.
+    /// Returns the name that a command needs as an option.
     pub(super) fn name(&self) -> Option<&MemberName> {
         match self {
             Self::Lead | Self::Member => None,

@@ -1,12 +1,11 @@
 //! `swarm mcp`.
 
 use std::os::fd::AsFd;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_mcp::{ServedTools, serve_tools};
-use swarm_protocol::{ErrorKind, MemberName, PermissionMode};
+use swarm_protocol::{MemberName, PermissionMode};
 
 use super::role::ClientRole;
 use super::service::CommandService;
@@ -37,7 +36,7 @@ pub(crate) struct McpArgs {
     pub(crate) mode: PermissionMode,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<(), Failure> {
     let role = role(app, args)?;
     let offered = TOOLS.iter().filter(|tool| tool.is_for(&role));
     let served = ServedTools {
@@ -61,10 +60,7 @@ pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<ExitCode, Fa
     ));
     // A read of standard input cannot be cancelled.
     runtime.shutdown_background();
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::new(ErrorKind::Environment, error.to_string())),
-    }
+    done.map_err(|error| Failure::environment(error.to_string()))
 }
 
 /// Returns a standard stream for asynchronous use.
@@ -91,11 +87,11 @@ fn role(app: &App, args: &McpArgs) -> Result<ClientRole, Failure> {
     if name.is_lead() {
         return Ok(ClientRole::Lead);
     }
-    let config = app.store.team(&app.team()?).config().block_on()?;
+    let config = app.team()?.config().block_on()?;
     let member = members::known(&config, name)?;
     if member.swarm.is_some() {
         let message = format!("{name} is run by swarm, which reads its inbox");
-        return Err(Failure::new(ErrorKind::Conflict, message).with_hint(
+        return Err(Failure::conflict(message).with_hint(
             "add another member with `swarm team add NAME --external`, then use `--as NAME`",
         ));
     }

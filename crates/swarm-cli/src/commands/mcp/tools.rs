@@ -6,7 +6,7 @@ use swarm_permissions::McpToolSpec;
 
 use super::role::ClientRole;
 
-/// The longest wait for mail in one call, in seconds: clients have timeouts of their own.
+/// The longest wait for mail in one call, in seconds: clients have timeouts too.
 pub(super) const MAX_WAIT: u64 = 600;
 
 /// The type of a parameter.
@@ -36,7 +36,6 @@ enum For {
     Readers,
 }
 
-/// A tool.
 #[derive(Debug)]
 pub(super) struct TeamTool {
     pub(super) name: &'static str,
@@ -63,7 +62,6 @@ const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parame
     }
 }
 
-/// All tools.
 pub(super) const TOOLS: &[TeamTool] = &[
     TeamTool {
         name: "status",

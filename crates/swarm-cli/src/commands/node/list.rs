@@ -58,7 +58,7 @@ fn table(nodes: &[NodeView]) -> Table {
     let headings = [
         "NODE", "STATE", "SLOTS", "CLOCK", "LABELS", "HOST", "MEMBERS", "VERSION",
     ];
-    let mut table = Table::new(headings).right(2).right(3);
+    let mut table = Table::new(headings).right(2..=3);
     for node in nodes {
         let report = &node.report;
         let state = NodeState::of(node);

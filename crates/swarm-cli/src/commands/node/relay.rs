@@ -1,11 +1,10 @@
 //! Commands that run on the node of a member: the order, and what it printed there.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, ErrorKind, MemberName, NodeName, OrderOutcome, TeamName};
-use swarm_store::{BlockOn as _, NodeView};
+use swarm_store::{BlockOn as _, NodeView, Team};
 use swarm_supervisor::{
     NewOrder, NodeError, OrderWait, choose_node, node_of, order, order_in_repository,
 };
@@ -51,27 +50,26 @@ pub(in crate::commands) fn on_node(
 /// is known.
 pub(in crate::commands) fn elsewhere<'a>(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     name: &MemberName,
     words: impl IntoIterator<Item = &'a str>,
 ) -> Result<Option<Relayed>, Failure> {
-    let files = app.store.team(team);
-    let Some(orders) = files.orders() else {
+    let Some(orders) = team.orders() else {
         return Ok(None);
     };
-    let config = files.config().block_on()?;
+    let config = team.config().block_on()?;
     let Some(spawn) = config
         .member(name)
         .and_then(swarm_protocol::Member::spawn_id)
     else {
         return Ok(None);
     };
-    let here = files.life_record_here(name).block_on();
+    let here = team.life_record_here(name).block_on();
     if here.is_some_and(|here| here.spawn_id == spawn) {
         return Ok(None);
     }
     let nodes = orders.nodes().nodes().block_on()?;
-    let Some(node) = node_of(&nodes, &AgentId::new(name.clone(), team.clone())) else {
+    let Some(node) = node_of(&nodes, &AgentId::new(name.clone(), team.name().clone())) else {
         return Ok(None);
     };
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
@@ -126,10 +124,9 @@ impl Relayed {
     ///
     /// # Errors
     /// That of the command.
-    pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<ExitCode, Failure> {
+    pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<(), Failure> {
         if app.out.json {
-            app.out.json(&self.json()?)?;
-            return Ok(ExitCode::SUCCESS);
+            return app.out.json(&self.json()?);
         }
         self.require_success()?;
         let text = self.outcome.stdout.trim_end();
@@ -142,7 +139,7 @@ impl Relayed {
         for line in self.outcome.stderr.lines() {
             app.out.say(&plain(line));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// Returns the failure of the command, with the node.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
-use swarm_protocol::{AgentId, NodeReport, OrderId, TeamName};
+use swarm_protocol::{AgentId, NodeReport, OrderId, TeamName, with_causes};
 use swarm_store::{Announced, Changes, Lease, LeaseEnd, StoreError};
 use swarm_ui::print::counted;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::execute::execute;
 use super::machine::Node;
 use super::members::members_here;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 
 /// Pause before a hub that does not answer is tried again.
 const AGAIN: Duration = Duration::from_secs(2);

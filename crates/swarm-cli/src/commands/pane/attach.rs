@@ -3,18 +3,18 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use serde_json::json;
 use swarm_panes::{BackendKind, PaneStatus, backend_kind};
-use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig, TeamName};
+use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig};
+use swarm_store::{BlockOn as _, Team};
 
 use super::output;
 use super::place::{pane_of, refuse_elsewhere};
 use crate::app::App;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
-use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,38 +26,37 @@ pub(crate) struct AttachArgs {
     pub(crate) name: Option<MemberName>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<(), Failure> {
     let team = app.team()?;
-    let config = app.store.team(&team).config().block_on()?;
+    let config = team.config().block_on()?;
     let (member, words) = match &args.name {
         Some(name) => {
             let member = members::known(&config, name)?;
-            refuse_elsewhere(app, &team, name, "attach")?;
+            refuse_elsewhere(&*team, name, "attach")?;
             refuse_without_terminal(member)?;
-            (member, command(app, &team, member)?)
+            (member, command(app, &*team, member)?)
         }
         None => match (
             best_to_see(app, &config),
             config.member(&MemberName::lead()),
         ) {
-            (Err(_), Some(lead)) if output::path(app, &team, &lead.name).is_ok() => {
-                (lead, command(app, &team, lead)?)
+            (Err(_), Some(lead)) if output::path(app, &*team, &lead.name).is_ok() => {
+                (lead, command(app, &*team, lead)?)
             }
             (found, _) => found?,
         },
     };
     if app.out.json {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        app.out
-            .json(&json!({ "name": member.name, "command": words }))?;
-        return Ok(ExitCode::SUCCESS);
+        return app
+            .out
+            .json(&json!({ "name": member.name, "command": words }));
     }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(Failure::new(
-            ErrorKind::Environment,
-            "a pane can only be shown in a terminal",
-        )
-        .with_hint(format!("run this in one: {}", typed(&words))));
+        return Err(
+            Failure::environment("a pane can only be shown in a terminal")
+                .with_hint(format!("run this in one: {}", typed(&words))),
+        );
     }
     if member.name.is_lead() {
         app.out
@@ -73,12 +72,10 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     };
     let name = &member.name;
     let message = format!("{name} has no pane: it runs {}", kind.backend().name());
-    Err(
-        Failure::new(ErrorKind::Environment, message).with_hint(format!(
-            "`swarm logs {} --follow` shows its output",
-            member.name
-        )),
-    )
+    Err(Failure::environment(message).with_hint(format!(
+        "`swarm logs {} --follow` shows its output",
+        member.name
+    )))
 }
 
 /// Selects any running member with a pane: its window shows the others. A stopped member is
@@ -113,7 +110,7 @@ fn best_to_see<'a>(
     }
     Err(trouble.unwrap_or_else(|| {
         let message = format!("no member of {} has a pane", config.name);
-        Failure::new(ErrorKind::NotFound, message)
+        Failure::not_found(message)
             .with_hint("`swarm status` lists the members; start one with `swarm spawn NAME`")
     }))
 }
@@ -129,10 +126,10 @@ fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Fa
 }
 
 /// Returns the command that shows a member. The output of a detached run is followed.
-fn command(app: &App, team: &TeamName, member: &Member) -> Result<Vec<OsString>, Failure> {
+fn command(app: &App, team: &dyn Team, member: &Member) -> Result<Vec<OsString>, Failure> {
     if member.name.is_lead() {
         output::path(app, team, &member.name)?;
-        let words = ["logs", "--follow", "--team", team.as_str()];
+        let words = ["logs", "--follow", "--team", team.name().as_str()];
         let program = std::env::current_exe()?.into_os_string();
         return Ok([program]
             .into_iter()
@@ -145,16 +142,14 @@ fn command(app: &App, team: &TeamName, member: &Member) -> Result<Vec<OsString>,
         (_, words) => return Ok(words),
     }
     let message = format!("the pane of {} is gone", member.name);
-    Err(
-        Failure::new(ErrorKind::NotFound, message).with_hint(format!(
-            "`swarm logs {}` shows what it printed",
-            member.name
-        )),
-    )
+    Err(Failure::not_found(message).with_hint(format!(
+        "`swarm logs {}` shows what it printed",
+        member.name
+    )))
 }
 
 /// Replaces this process, so that tmux owns the terminal.
-fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
+fn become_command(words: &[OsString]) -> Result<(), Failure> {
     let [program, args @ ..] = words else {
         return Err(Failure::new(
             ErrorKind::Internal,
@@ -163,7 +158,7 @@ fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
     };
     let error = Command::new(program).args(args).exec();
     let message = format!("{} could not be run: {error}", program.to_string_lossy());
-    Err(Failure::new(ErrorKind::Environment, message))
+    Err(Failure::environment(message))
 }
 
 /// Formats the command with shell quoting.

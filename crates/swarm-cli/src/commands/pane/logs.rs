@@ -1,12 +1,11 @@
 //! `swarm logs`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_os::Liveness;
-use swarm_protocol::{Event, MemberName, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_protocol::{Event, MemberName};
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::output;
 use super::place::refuse_elsewhere;
@@ -32,23 +31,23 @@ pub(crate) struct LogsArgs {
     pub(crate) follow: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<(), Failure> {
     let team = app.team()?;
     let lead = MemberName::lead();
     let name = args.name.as_ref().unwrap_or(&lead);
     if !args.follow
-        && let Some(relayed) = elsewhere(app, &team, name, ["logs", name.as_str()])?
+        && let Some(relayed) = elsewhere(app, &*team, name, ["logs", name.as_str()])?
     {
         return relayed.show(app, "");
     }
-    let path = output::path(app, &team, name)?;
+    let path = output::path(app, &*team, name)?;
     if !path.exists() {
         // A member's output is kept after it leaves the roster.
-        members::known(&app.store.team(&team).config().block_on()?, name)?;
-        refuse_elsewhere(app, &team, name, "logs")?;
+        members::known(&team.config().block_on()?, name)?;
+        refuse_elsewhere(&*team, name, "logs")?;
     }
     if args.follow {
-        return follow(app, &team, name, &path);
+        return follow(app, &*team, name, &path);
     }
     let text = output::read(&path)?.unwrap_or_default();
     if app.out.json {
@@ -59,18 +58,18 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     } else {
         app.out.drawn(&output::shown(app, text.trim_end()))?;
     }
-    if let Some(end) = ending(app, &team, name)? {
+    if let Some(end) = ending(&*team, name)? {
         app.out.say(&end);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Describes how a stopped member exited, unless its output already does.
-fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String>, Failure> {
-    if !has_ended(app, team, name)? {
+fn ending(team: &dyn Team, name: &MemberName) -> Result<Option<String>, Failure> {
+    if !has_ended(team, name)? {
         return Ok(None);
     }
-    let events = app.store.team(team).events().block_on()?.entries;
+    let events = team.events().block_on()?.entries;
     Ok(events.iter().rev().find_map(|entry| match &entry.event {
         Event::MemberStopped { member, how, .. } if member == name => {
             let words = match how.as_str() {
@@ -88,20 +87,20 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
 }
 
 /// Prints new output until the member has stopped.
-fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<ExitCode, Failure> {
+fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<(), Failure> {
     let mut watch = Watch::new()?;
     watch.file(path);
     let mut tail = Tail::default();
     loop {
         // The state is read before the output, so that the last lines are not missed.
-        let has_ended = has_ended(app, team, name)?;
+        let has_ended = has_ended(team, name)?;
         tail.read_more(path)?;
         print_new(app, name, &mut tail, has_ended)?;
         if has_ended {
             app.out.say(&format!("{name} has stopped"));
         }
         if has_ended || !app.out.is_wanted() {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         watch.wait(None);
     }
@@ -128,8 +127,8 @@ fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Res
     app.out.piece(&(output::shown(app, &text) + end))
 }
 
-fn has_ended(app: &App, team: &TeamName, name: &MemberName) -> Result<bool, Failure> {
-    match app.store.team(team).liveness(name).block_on() {
+fn has_ended(team: &dyn Team, name: &MemberName) -> Result<bool, Failure> {
+    match team.liveness(name).block_on() {
         Ok(liveness) => Ok(liveness == Liveness::Dead),
         Err(StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. }) => Ok(true),
         Err(error) => Err(error.into()),

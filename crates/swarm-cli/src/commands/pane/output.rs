@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use swarm_agent::transcript_path;
-use swarm_protocol::{ErrorKind, MemberName, SessionId, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_protocol::{MemberName, SessionId};
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::seen::seen;
 use crate::app::App;
@@ -20,20 +20,19 @@ pub(in crate::commands) fn lead_log(root: &Path, cwd: &Path, session: SessionId)
 
 /// Returns the path of the output file. A lead has one if its run was detached, next to its
 /// transcript.
-pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> Result<PathBuf, Failure> {
-    let files = app.store.team(team);
+pub(super) fn path(app: &App, team: &dyn Team, name: &MemberName) -> Result<PathBuf, Failure> {
     if !name.is_lead() {
-        return Ok(files.local_directory(name).join("output.log"));
+        return Ok(team.local_directory(name).join("output.log"));
     }
-    let config = files.config().block_on()?;
+    let config = team.config().block_on()?;
     let session = config.lead_session_id.as_deref().unwrap_or_default();
     let lead = config.member(name);
     let log = session.parse().ok().zip(lead);
     log.map(|(session, lead)| lead_log(&app.root, &lead.cwd, session))
         .filter(|log| log.exists())
         .ok_or_else(|| {
-            let message = format!("the lead of {team} prints to its own terminal");
-            Failure::new(ErrorKind::NotFound, message).with_hint(
+            let message = format!("the lead of {} prints to its own terminal", team.name());
+            Failure::not_found(message).with_hint(
                 "only runs started with `swarm run --detach` have a log; `swarm log` prints the team's journal",
             )
         })

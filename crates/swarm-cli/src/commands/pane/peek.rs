@@ -1,7 +1,6 @@
 //! `swarm peek`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_panes::PaneError;
@@ -33,19 +32,19 @@ pub(crate) struct PeekArgs {
 /// Default number of lines of saved output: about one screen.
 const SCREEN_LINES: usize = 50;
 
-pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure> {
     let team = app.team()?;
     let lines = args.lines.map(|lines| format!("--lines={lines}"));
     let words = ["peek", args.name.as_str()]
         .into_iter()
         .chain(lines.as_deref());
-    if let Some(relayed) = elsewhere(app, &team, &args.name, words)? {
+    if let Some(relayed) = elsewhere(app, &*team, &args.name, words)? {
         return relayed.show(app, "");
     }
-    let path = output::path(app, &team, &args.name)?;
-    let config = app.store.team(&team).config().block_on()?;
+    let path = output::path(app, &*team, &args.name)?;
+    let config = team.config().block_on()?;
     if !path.exists() {
-        refuse_elsewhere(app, &team, &args.name, "peek")?;
+        refuse_elsewhere(&*team, &args.name, "peek")?;
     }
     let captured = match config.member(&args.name) {
         // A member's output is kept after it leaves the roster.
@@ -68,7 +67,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
     } else {
         app.out.drawn(&output::shown(app, text.trim_end()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the content of the pane; `None` if it is closed.

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use swarm_panes::{Pane, PaneBackend, backend_for_pane};
-use swarm_protocol::{ErrorKind, Member, MemberName, TeamName};
-use swarm_store::BlockOn as _;
+use swarm_protocol::{Member, MemberName};
+use swarm_store::{BlockOn as _, Team};
 use swarm_supervisor::runs_elsewhere;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::own_process::host_name;
 use crate::spawn_context::terminal;
 
 /// Returns the pane of a member and the backend that can show it.
 pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {
     let no_pane = |why: &str| {
         let message = format!("{} has no pane: {why}", member.name);
-        Failure::new(ErrorKind::Environment, message)
+        Failure::environment(message)
     };
     let (Some(mark), Some(kind)) = (&member.swarm, &member.backend_type) else {
         return Err(
@@ -36,18 +37,15 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
 
 /// Fails for a member whose process is on another machine, where its pane and its output are.
 pub(super) fn refuse_elsewhere(
-    app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     name: &MemberName,
     command: &str,
 ) -> Result<(), Failure> {
-    let here = rustix::system::uname();
-    let here = here.nodename().to_string_lossy();
-    match runs_elsewhere(&*app.store.team(team), name, &here).block_on() {
+    match runs_elsewhere(team, name, &host_name()).block_on() {
         Some(host) => {
             let message = format!("{name} runs on {host}, where its output is");
             let hint = format!("run `swarm {command} {name}` there");
-            Err(Failure::new(ErrorKind::Environment, message).with_hint(hint))
+            Err(Failure::environment(message).with_hint(hint))
         }
         None => Ok(()),
     }

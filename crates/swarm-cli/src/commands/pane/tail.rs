@@ -69,7 +69,6 @@ impl Tail {
     }
 }
 
-/// Returns where the last line starts.
 fn line_start(bytes: &[u8]) -> usize {
     bytes
         .iter()

@@ -1,10 +1,9 @@
 //! `swarm continue`.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use swarm_protocol::{BudgetChange, ErrorKind, MemberState};
+use swarm_protocol::{BudgetChange, MemberState};
 
 use super::raise::raise;
 use super::subject::{PROMPTLY, Subject};
@@ -32,12 +31,12 @@ pub(crate) struct ContinueArgs {
     pub(crate) budget: Option<BudgetChange>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<(), Failure> {
     require_person(app, "continue")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;
     let raised = match args.budget {
-        Some(change) => raise(app, &team, name, change)?,
+        Some(change) => raise(app, &*team, name, change)?,
         None => Vec::new(),
     };
     let told = raised
@@ -47,28 +46,27 @@ pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCod
     let budgets: Vec<_> = raised.iter().map(budget_record).collect();
     if name.is_lead() && args.budget.is_some() {
         // A lead has no pause mark.
-        return report(app, &json!({"member": name, "budgets": budgets}), &lines);
+        let record = json!({"member": name, "budgets": budgets});
+        return app.out.result(&record, &lines.join("\n"));
     }
     let mut subject = Subject::find(app, &args.name, "continue")?;
-    let before = app
-        .store
-        .team(&subject.team)
-        .set_paused(&subject.name, None)
-        .block_on()?;
+    let before = team.set_paused(&subject.name, None).block_on()?;
     let end = Instant::now() + PROMPTLY;
-    let mut view = subject.view(app)?;
+    let mut view = subject.view()?;
     while matches!(view.state, MemberState::Paused)
         || (args.budget.is_some() && view.state == MemberState::OverBudget)
     {
         if !subject.watch.wait(Some(end)) {
             return Err(subject.silent(&view));
         }
-        view = subject.view(app)?;
+        view = subject.view()?;
     }
     if view.state == MemberState::Parked {
         let message = format!("{name} cannot take a turn: the team has lost its lead");
-        return Err(Failure::new(ErrorKind::Conflict, message)
-            .with_hint(format!("run `swarm resume {team}` to give the team a lead")));
+        return Err(Failure::conflict(message).with_hint(format!(
+            "run `swarm resume {}` to give the team a lead",
+            team.name()
+        )));
     }
     lines.extend(match (&before, args.budget) {
         (Some(_), _) => Some(format!("{name} continues")),
@@ -78,14 +76,5 @@ pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCod
     let record = json!({
         "member": name, "state": view.state, "pause": before, "budgets": budgets,
     });
-    report(app, &record, &lines)
-}
-
-fn report(app: &App, record: &serde_json::Value, lines: &[String]) -> Result<ExitCode, Failure> {
-    if app.out.json {
-        app.out.json(record)?;
-    } else {
-        app.out.data(&lines.join("\n"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    app.out.result(&record, &lines.join("\n"))
 }

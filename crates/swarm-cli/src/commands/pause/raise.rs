@@ -1,7 +1,7 @@
 //! Changing the budgets that hold a member.
 
-use swarm_protocol::{Budget, BudgetChange, BudgetScope, ErrorKind, MemberName, TeamName};
-use swarm_store::BlockOn as _;
+use swarm_protocol::{Budget, BudgetChange, BudgetScope, MemberName};
+use swarm_store::{BlockOn as _, Team};
 use swarm_team::{BudgetUse, TeamSpending, current_task, uses_of};
 
 use crate::app::App;
@@ -12,15 +12,14 @@ use crate::failure::Failure;
 /// budget that is used up counts from what is used. Returns the budgets as they are now.
 pub(super) fn raise(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     name: &MemberName,
     change: BudgetChange,
 ) -> Result<Vec<BudgetUse>, Failure> {
-    let team = app.store.team(team);
     known(&team.config().block_on()?, name)?;
     let defaults = app.settings.default_budgets();
-    let spending = TeamSpending::of(&*team)?;
-    let task = current_task(&*team, name)?;
+    let spending = TeamSpending::of(team)?;
+    let task = current_task(team, name)?;
     let current = || -> Result<Vec<BudgetUse>, Failure> {
         let budgets = team.budgets().block_on()?;
         Ok(uses_of(name, task, &spending, &budgets, &defaults))
@@ -62,7 +61,7 @@ fn changed_budget(used: &BudgetUse, base: Budget, change: BudgetChange) -> Resul
     };
     if used.with_budget(budget).is_used_up() {
         let message = format!("a budget of {budget} for {scope} is already used up: {used}");
-        return Err(Failure::new(ErrorKind::Conflict, message)
+        return Err(Failure::conflict(message)
             .with_hint("set a higher one, or add to what is used with `+`"));
     }
     Ok(budget)

@@ -1,10 +1,9 @@
 //! `swarm pause`.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use swarm_protocol::{ErrorKind, MemberState, PERSON, PauseMark};
+use swarm_protocol::{MemberState, PERSON, PauseMark};
 use swarm_store::{BlockOn as _, MemberView};
 
 use super::subject::{PROMPTLY, Subject};
@@ -36,7 +35,7 @@ pub(crate) struct PauseArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<(), Failure> {
     require_person(app, "pause")?;
     let mut subject = Subject::find(app, &args.name, "pause")?;
     let mark = PauseMark {
@@ -45,31 +44,24 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, F
         at: app.clock.now(),
         reason: args.reason,
     };
-    let before = app
-        .store
-        .team(&subject.team)
+    let before = subject
+        .team
         .set_paused(&subject.name, Some(&mark))
         .block_on()?;
     if before.is_some() {
         app.out
             .say(&format!("swarm: {} was paused already", subject.name));
     }
-    let view = obeyed(app, &mut subject, args.wait, args.timeout)?;
-    report(app, &view, &before.unwrap_or(mark))?;
-    Ok(ExitCode::SUCCESS)
+    let view = obeyed(&mut subject, args.wait, args.timeout)?;
+    report(app, &view, &before.unwrap_or(mark))
 }
 
 /// Returns the member once it is paused, or once it will pause at the end of its turn.
-fn obeyed(
-    app: &App,
-    subject: &mut Subject,
-    wait: bool,
-    seconds: Option<u64>,
-) -> Result<MemberView, Failure> {
+fn obeyed(subject: &mut Subject, wait: bool, seconds: Option<u64>) -> Result<MemberView, Failure> {
     let end = deadline(seconds);
     let promptly = Instant::now() + PROMPTLY;
     loop {
-        let view = subject.view(app)?;
+        let view = subject.view()?;
         let (is_held, is_busy) = match view.state {
             MemberState::Paused | MemberState::Parked => (true, false),
             state if state.waits_for_mail() => (false, false),
@@ -96,17 +88,14 @@ fn too_late(view: &MemberView, seconds: Option<u64>) -> Failure {
         view.state.name(),
         seconds.unwrap_or_default()
     );
-    Failure::new(ErrorKind::TimedOut, message)
+    Failure::timed_out(message)
 }
 
 fn report(app: &App, view: &MemberView, mark: &PauseMark) -> Result<(), Failure> {
     let name = &view.member.name;
-    if app.out.json {
-        let mut record = serde_json::to_value(mark).map_err(anyhow::Error::from)?;
-        record["member"] = json!(name);
-        record["state"] = json!(view.state);
-        return app.out.json(&record);
-    }
+    let mut record = serde_json::to_value(mark)?;
+    record["member"] = json!(name);
+    record["state"] = json!(view.state);
     let line = match view.state {
         MemberState::Paused => format!("{name} is paused"),
         MemberState::Parked => {
@@ -119,5 +108,5 @@ fn report(app: &App, view: &MemberView, mark: &PauseMark) -> Result<(), Failure>
             format!("{name} pauses when its turn ends ({}{time})", state.name())
         }
     };
-    app.out.data(&line)
+    app.out.result(&record, &line)
 }

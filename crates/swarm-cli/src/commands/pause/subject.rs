@@ -1,9 +1,10 @@
 //! The member to pause or continue, and its reaction.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, MemberView, Topic};
+use swarm_protocol::{MemberName, SpawnId};
+use swarm_store::{BlockOn as _, MemberView, Team, Topic};
 
 use crate::app::App;
 use crate::commands::members::{is_over, known};
@@ -18,7 +19,7 @@ pub(super) const PROMPTLY: Duration = Duration::from_secs(7);
 /// A running member that swarm manages.
 #[derive(Debug)]
 pub(super) struct Subject {
-    pub(super) team: TeamName,
+    pub(super) team: Arc<dyn Team>,
     pub(super) name: MemberName,
     pub(super) spawn_id: SpawnId,
     /// Wakes when the member's state may have changed.
@@ -30,7 +31,7 @@ impl Subject {
     pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
         let team = app.team_of_id(word.team.clone())?;
         let name = &word.name;
-        let config = app.store.team(&team).config().block_on()?;
+        let config = team.config().block_on()?;
         let member = known(&config, name)?;
         if name.is_lead() {
             let message = format!("`swarm {verb}` is for teammates, not for the team lead");
@@ -38,25 +39,23 @@ impl Subject {
         }
         let Some(spawn_id) = member.spawn_id() else {
             let message = format!("{name} belongs to another program");
-            return Err(
-                Failure::new(ErrorKind::Conflict, message).with_hint("stop it where it runs")
-            );
+            return Err(Failure::conflict(message).with_hint("stop it where it runs"));
         };
         let mut watch = Watch::new()?;
-        watch.topic(&*app.store.team(&team), Topic::State(name.clone()));
+        watch.topic(&*team, Topic::State(name.clone()));
         let subject = Self {
             team,
             name: name.clone(),
             spawn_id,
             watch,
         };
-        subject.view(app)?;
+        subject.view()?;
         Ok(subject)
     }
 
     /// Reads the current state of the member.
-    pub(super) fn view(&self, app: &App) -> Result<MemberView, Failure> {
-        let views = app.store.team(&self.team).member_view().block_on()?;
+    pub(super) fn view(&self) -> Result<MemberView, Failure> {
+        let views = self.team.member_view().block_on()?;
         let view = views.into_iter().find(|view| {
             view.member.name == self.name && view.member.spawn_id() == Some(self.spawn_id)
         });
@@ -64,12 +63,12 @@ impl Subject {
             Some(view) if !is_over(view.state) => Ok(view),
             Some(view) => {
                 let message = format!("{} is {}", self.name, view.state.name());
-                Err(Failure::new(ErrorKind::Conflict, message)
+                Err(Failure::conflict(message)
                     .with_hint(format!("`swarm spawn {}` restarts it", self.name)))
             }
             None => {
                 let message = format!("{} has stopped in the meantime", self.name);
-                Err(Failure::new(ErrorKind::Conflict, message))
+                Err(Failure::conflict(message))
             }
         }
     }
@@ -81,7 +80,6 @@ impl Subject {
             self.name,
             view.state.name()
         );
-        Failure::new(ErrorKind::TimedOut, message)
-            .with_hint("if it hangs, terminate it with `swarm kill`")
+        Failure::timed_out(message).with_hint("if it hangs, terminate it with `swarm kill`")
     }
 }

@@ -1,9 +1,9 @@
 //! `swarm ps`.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Value;
+use swarm_protocol::shortened;
 use swarm_supervisor::{ProcessStatus, SeenProcess, process_list};
 use swarm_ui::print::{Cell, Table, short_duration};
 
@@ -11,30 +11,22 @@ use super::text;
 use crate::app::App;
 use crate::failure::Failure;
 
-pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App) -> Result<(), Failure> {
     let seen = process_list(&*app.store, &app.root)?;
-    if app.out.json {
-        let records: Vec<Value> = seen.iter().map(text::record).collect();
-        app.out.json(&records)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if seen.is_empty() {
-        app.out.say("no swarm processes are running");
-        return Ok(ExitCode::SUCCESS);
-    }
-    app.out.table(&table(app, &seen))?;
+    let records: Vec<Value> = seen.iter().map(text::record).collect();
+    let none = "no swarm processes are running";
+    app.out.list(&records, &table(app, &seen), none)?;
     for line in advice(&seen) {
         app.out.say(&line);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn table(app: &App, seen: &[SeenProcess]) -> Table {
     let mut table = Table::new([
         "TEAM", "MEMBER", "KIND", "PID", "AGE", "STATE", "NOTE", "COMMAND",
     ])
-    .right(3)
-    .right(4)
+    .right([3, 4])
     .spare([7, 4]);
     for one in seen {
         let word = Cell::new(text::state(&one.standing));
@@ -71,11 +63,7 @@ fn short_command(command: &str) -> String {
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
     let program = program.rsplit('/').next().unwrap_or(program);
     let line = swarm_ui::clean_line(&format!("{program} {rest}"));
-    let line = line.trim_end();
-    match line.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
+    shortened(line.trim_end(), SHOWN)
 }
 
 /// Returns hints about orphaned processes and teams without a lead.

@@ -1,7 +1,5 @@
 //! `swarm reap`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 use swarm_protocol::ErrorKind;
 use swarm_supervisor::{ProcessStatus, Reaped, SeenProcess, process_list};
@@ -33,7 +31,7 @@ pub(crate) struct ReapArgs {
     pub(crate) parked: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<(), Failure> {
     require_person(app, "reap")?;
     let mut seen = process_list(&*app.store, &app.root)?;
     let teams: Vec<String> = seen.iter().filter_map(|one| one.team.clone()).collect();
@@ -72,11 +70,10 @@ fn is_to_end(seen: &SeenProcess, parked: bool) -> bool {
     }
 }
 
-fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
+fn would(app: &App, seen: &[SeenProcess]) -> Result<(), Failure> {
     if app.out.json {
         let records: Vec<Value> = seen.iter().map(text::record).collect();
-        app.out.json(&records)?;
-        return Ok(ExitCode::SUCCESS);
+        return app.out.json(&records);
     }
     if seen.is_empty() {
         app.out.say("no orphaned processes");
@@ -89,10 +86,10 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
             text::note(app, one)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
+fn report(app: &App, reaped: Vec<Reaped>) -> Result<(), Failure> {
     if reaped.is_empty() && !app.out.json {
         app.out.say("no orphaned processes");
     }
@@ -121,7 +118,7 @@ fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(&records)?;
     }
-    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(failures).map_or(Ok(()), Err)
 }
 
 fn processes(count: usize) -> String {

@@ -16,7 +16,6 @@ pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
     }
 }
 
-/// Returns the JSON form.
 pub(super) fn record(seen: &SeenProcess) -> Value {
     let (stray, root) = match &seen.standing {
         ProcessStatus::Orphan(stray) => (Some(stray.to_string()), None),

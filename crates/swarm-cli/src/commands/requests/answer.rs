@@ -1,17 +1,14 @@
 //! `swarm approve` and `swarm deny`.
 
-use std::process::ExitCode;
-
 use serde_json::Value;
 use swarm_protocol::{
-    AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
-    UnixMs,
+    AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, UnixMs,
 };
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::edit::edited;
 use super::text::{self, granted, what};
-use super::waiting::is_open;
+use super::waiting::pending;
 use super::which::{Named, named};
 use crate::app::App;
 use crate::commands::acting::team_to_answer;
@@ -65,44 +62,43 @@ pub(crate) struct DenyArgs {
     pub(crate) why: Option<String>,
 }
 
-pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<(), Failure> {
     let team = team_to_answer(app, "approve")?;
     if args.all {
-        return each(app, &team, |asked| {
+        return each(app, &*team, |asked| {
             if text::asks(asked) {
                 let line = format!("{}: {} asks a question", asked.short(), asked.from);
                 app.out.say(&format!("{line}; answer it separately"));
                 return Ok(());
             }
-            approve_one(app, &team, asked, args.always, None)
+            approve_one(app, &*team, asked, args.always, None)
         });
     }
-    let asked = shown(app, &team, args.id.as_deref(), "approve")?;
+    let asked = shown(app, &*team, args.id.as_deref(), "approve")?;
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
-        return answer(app, &team, &asked, &args.answer);
+        return answer(app, &*team, &asked, &args.answer);
     }
     let input = if args.edit || args.input.is_some() {
         edited(app, &asked, args.input.as_deref())?
     } else {
         None
     };
-    approve_one(app, &team, &asked, args.always, input)?;
-    Ok(ExitCode::SUCCESS)
+    approve_one(app, &*team, &asked, args.always, input)
 }
 
 /// Approves a request, with changed input if given.
 fn approve_one(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     asked: &RequestRecord,
     always: bool,
     input: Option<Value>,
 ) -> Result<(), Failure> {
-    let (files, by) = (app.store.team(team), person(app));
+    let by = person(app);
     let is_edited = input.is_some();
     let answered = match input {
-        Some(input) => swarm_team::approve_edited(&*files, asked, input, by).block_on(),
-        None => swarm_team::approve(&*files, asked, always, by).block_on(),
+        Some(input) => swarm_team::approve_edited(team, asked, input, by).block_on(),
+        None => swarm_team::approve(team, asked, always, by).block_on(),
     };
     let record = answered.map_err(|error| explained(app, team, error))?;
     let granted = granted(&record).filter(|_| always);
@@ -123,11 +119,10 @@ fn approve_one(
 /// skipped.
 fn each(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     answer: impl Fn(&RequestRecord) -> Result<(), Failure>,
-) -> Result<ExitCode, Failure> {
-    let mut open = app.store.team(team).requests().block_on()?.requests;
-    open.retain(is_open);
+) -> Result<(), Failure> {
+    let open = pending(team)?;
     if open.is_empty() {
         app.out.say("no pending requests");
     }
@@ -142,16 +137,16 @@ fn each(
             Ok(()) => {}
         }
     }
-    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+    failed.map_or(Ok(()), Err)
 }
 
 /// Answers a question with a person's text.
 fn answer(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     asked: &RequestRecord,
     answers: &[String],
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let id = asked.short();
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     if !is_plan && !text::asks(asked) {
@@ -165,24 +160,21 @@ fn answer(
             format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered =
-        swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app)).block_on();
+    let answered = swarm_team::answer(team, asked, answers.to_vec(), person(app)).block_on();
     let record = answered.map_err(|error| explained(app, team, error))?;
     let verdict = if is_plan {
         "may carry out its plan, with your comment"
     } else {
         "has your answer"
     };
-    show(app, &record, verdict, "")?;
-    Ok(ExitCode::SUCCESS)
+    show(app, &record, verdict, "")
 }
 
-pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<(), Failure> {
     let team = team_to_answer(app, "deny")?;
     let no = |asked: &RequestRecord| {
-        let (files, why) = (app.store.team(&team), args.why.clone());
-        let answered = swarm_team::deny(&*files, asked, why, person(app)).block_on();
-        let record = answered.map_err(|error| explained(app, &team, error))?;
+        let answered = swarm_team::deny(&*team, asked, args.why.clone(), person(app)).block_on();
+        let record = answered.map_err(|error| explained(app, &*team, error))?;
         let verdict = match &record.request {
             RequestKind::Plan { .. } => "has to revise its plan",
             RequestKind::Sandbox { .. } => "may not reach this host for the rest of its session",
@@ -191,28 +183,25 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, 
         show(app, &record, verdict, "")
     };
     if args.all {
-        return each(app, &team, no);
+        return each(app, &*team, no);
     }
-    no(&shown(app, &team, args.id.as_deref(), "deny")?)?;
-    Ok(ExitCode::SUCCESS)
+    no(&shown(app, &*team, args.id.as_deref(), "deny")?)
 }
 
 /// Returns the selected request from the queue. Only this one is answered, even if new requests
 /// arrive.
 fn shown(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     word: Option<&str>,
     verb: &str,
 ) -> Result<RequestRecord, Failure> {
     match named(app, team, word, verb)? {
         Named::Open(request) => Ok(*request),
-        Named::Id(id) => app
-            .store
-            .team(team)
-            .request(&id)
-            .block_on()
-            .map_err(|error| explained(app, team, error)),
+        Named::Id(id) => {
+            let request = team.request(&id).block_on();
+            request.map_err(|error| explained(app, team, error))
+        }
     }
 }
 
@@ -224,12 +213,12 @@ pub(in crate::commands) fn person(app: &App) -> AnsweredBy {
 
 /// Returns the error for a request that was already answered: the first answer wins. Also covers
 /// requests that are no longer in the queue.
-fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
+fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
     let (StoreError::RequestNotFound { id, .. } | StoreError::RequestAnswered { id, .. }) = &error
     else {
         return error.into();
     };
-    let Some((answer, at)) = earlier_answer(app, team, id) else {
+    let Some((answer, at)) = earlier_answer(team, id) else {
         return error.into();
     };
     let ago = age(app.clock.now(), at);
@@ -242,13 +231,13 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
             "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
         )
     };
-    Failure::new(ErrorKind::Conflict, message)
+    Failure::conflict(message)
         .with_hint("nothing was changed; run `swarm requests` to list pending requests")
 }
 
 /// Returns the answer that won, and when it was given.
-fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
-    let events = app.store.team(team).events().block_on().ok()?.entries;
+fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
+    let events = team.events().block_on().ok()?.entries;
     let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
     let numbered = events.iter().find_map(|entry| match &entry.event {
         Event::RequestOpened {
@@ -268,10 +257,7 @@ fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String,
 }
 
 fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<(), Failure> {
-    if app.out.json {
-        return app.out.json(record);
-    }
     let id = record.short();
     let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
-    app.out.data(&line)
+    app.out.result(record, &line)
 }

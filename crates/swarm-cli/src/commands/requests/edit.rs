@@ -30,10 +30,15 @@ pub(super) fn edited(
         let plan = input["plan"].as_str().unwrap_or_default();
         ("md", plan.to_owned())
     } else {
-        let pretty = serde_json::to_string_pretty(&input).map_err(anyhow::Error::from)?;
-        ("json", pretty)
+        ("json", serde_json::to_string_pretty(&input)?)
     };
-    let text = in_editor(app, asked, suffix, &before)?;
+    let draft = EditorDraft {
+        name: &format!("edit-{}.{suffix}", asked.short()),
+        text: &before,
+        without: "pass the new input with `--input JSON`",
+        undone: "nothing was answered",
+    };
+    let text = draft.edit(app)?;
     if text.trim().is_empty() {
         return Err(Failure::usage("the text is empty: nothing was answered"));
     }
@@ -60,20 +65,4 @@ fn parsed(text: &str) -> Result<Value, Failure> {
             "the input is not JSON ({error}): nothing was answered"
         ))),
     }
-}
-
-/// Opens the text in the person's editor and returns the result.
-fn in_editor(
-    app: &App,
-    asked: &RequestRecord,
-    suffix: &str,
-    text: &str,
-) -> Result<String, Failure> {
-    let draft = EditorDraft {
-        name: &format!("edit-{}.{suffix}", asked.short()),
-        text,
-        without: "pass the new input with `--input JSON`",
-        undone: "nothing was answered",
-    };
-    draft.edit(app)
 }

@@ -1,7 +1,5 @@
 //! `swarm requests`: the pending requests.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_protocol::RequestRecord;
 use swarm_store::{BlockOn as _, Team};
@@ -30,15 +28,14 @@ pub(crate) struct RequestsArgs {
     pub(crate) watch: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<(), Failure> {
     if args.all {
         return all(app);
     }
     let (team, others) = app.team_and_others()?;
-    let team = app.in_line(team)?;
-    let files = app.store.team(&team);
-    adopt(app, &*files)?;
-    let list = files.requests().block_on()?;
+    let team = app.in_line(&team)?;
+    adopt(app, &*team)?;
+    let list = team.requests().block_on()?;
     let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
     if app.out.json {
         app.out.json(&open)?;
@@ -56,11 +53,10 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<ExitCod
     if let Some(line) = waiting_elsewhere(app, &others) {
         app.out.say(&line);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-/// Prints the requests of every team.
-fn all(app: &App) -> Result<ExitCode, Failure> {
+fn all(app: &App) -> Result<(), Failure> {
     let teams = app.all_teams()?;
     let (mut records, mut blocks) = (Vec::new(), Vec::new());
     let now = app.clock.now();
@@ -75,7 +71,7 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
             }
         };
         for request in list.requests.iter().filter(|request| is_open(request)) {
-            let mut record = serde_json::to_value(request).map_err(anyhow::Error::from)?;
+            let mut record = serde_json::to_value(request)?;
             record["team"] = json!(team);
             records.push(record);
             blocks.push(text::in_full(request, Some(team), now));
@@ -89,7 +85,7 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
     } else {
         app.out.data(&blocks.join("\n\n"))?;
     }
-    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(damaged).map_or(Ok(()), Err)
 }
 
 /// Adds requests of other programs' members to the queue if no lead process does.

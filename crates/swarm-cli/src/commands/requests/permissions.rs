@@ -1,18 +1,16 @@
 //! `swarm permissions`: the permission rules of a member.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_permissions::Rule;
-use swarm_protocol::{ErrorKind, Member, MemberName, RightsReport, TeamName};
+use swarm_protocol::{Member, MemberName, RightsReport, TeamName, with_causes};
 use swarm_store::BlockOn as _;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::members::{self, is_over};
-use crate::failure::{Failure, with_causes};
-use crate::output::plain;
+use crate::failure::Failure;
+use crate::output::{plain, with_commas};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -23,19 +21,19 @@ pub(crate) struct PermissionsArgs {
     pub(crate) name: MemberName,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<(), Failure> {
     let team = app.team()?;
-    let views = app.store.team(&team).member_view().block_on()?;
+    let views = team.member_view().block_on()?;
     let Some(view) = views.iter().find(|view| view.member.name == args.name) else {
-        members::known(&app.store.team(&team).config().block_on()?, &args.name)?;
-        return Err(not_known(&team, args));
+        members::known(&team.config().block_on()?, &args.name)?;
+        return Err(not_known(team.name(), args));
     };
-    let rights = app.store.team(&team).rights(&args.name).block_on()?;
+    let rights = team.rights(&args.name).block_on()?;
     let Some(rights) = rights.filter(|rights| is_of(rights, &view.member)) else {
-        return Err(not_known(&team, args));
+        return Err(not_known(team.name(), args));
     };
     if app.out.json {
-        let mut record = serde_json::to_value(&rights).map_err(anyhow::Error::from)?;
+        let mut record = serde_json::to_value(&rights)?;
         for list in ["deny", "ask", "allow"] {
             for rule in record[list].as_array_mut().into_iter().flatten() {
                 if let Some(meant) = rule["rule"].as_str().and_then(meant) {
@@ -45,16 +43,11 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
         }
         record["name"] = json!(args.name);
         record["state"] = json!(view.state);
-        app.out.json(&record)?;
-        return Ok(ExitCode::SUCCESS);
+        return app.out.json(&record);
     }
     app.out.data(&heading(args, &rights))?;
-    let table = table(&rights);
-    if table.is_empty() {
-        app.out.say("no permission rules; only the mode applies");
-    } else {
-        app.out.table(&table)?;
-    }
+    let none = "no permission rules; only the mode applies";
+    app.out.list(&rights, &table(&rights), none)?;
     tell_refused(app, args);
     if is_over(view.state) {
         app.out.say(&format!(
@@ -63,7 +56,7 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
             view.state.name()
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn is_of(rights: &RightsReport, member: &Member) -> bool {
@@ -80,7 +73,7 @@ fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
     } else {
         "it has not started yet, or belongs to another program"
     };
-    Failure::new(ErrorKind::NotFound, message).with_hint(hint)
+    Failure::not_found(message).with_hint(hint)
 }
 
 fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
@@ -91,12 +84,12 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
     };
     let mut line = format!("{} runs in mode {}, {ceiling}", args.name, rights.mode);
     if !rights.directories.is_empty() {
-        let directories: Vec<String> = rights
-            .directories
-            .iter()
-            .map(|directory| directory.display().to_string())
-            .collect();
-        line = format!("{line}; additional directories: {}", directories.join(", "));
+        let directories = rights.directories.iter();
+        let directories = directories.map(|directory| directory.display().to_string());
+        line = format!(
+            "{line}; additional directories: {}",
+            with_commas(directories)
+        );
     }
     swarm_ui::clean_line(&line)
 }

@@ -136,7 +136,6 @@ pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
-/// Describes what a suggestion grants.
 fn grant(suggestion: &Value) -> String {
     match serde_json::from_value(suggestion.clone()) {
         Ok(Suggestion::AddRules { rules, .. }) => {

@@ -1,21 +1,16 @@
 //! Pending requests of several teams.
 
 use swarm_protocol::{RequestRecord, RequestState, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::{BlockOn as _, StoreError, Team};
 
 use crate::app::App;
 
-/// Returns whether a request is pending.
 pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
     request.state == RequestState::Open
 }
 
-/// The pending requests of a team.
-pub(in crate::commands) fn pending(
-    app: &App,
-    team: &TeamName,
-) -> Result<Vec<RequestRecord>, StoreError> {
-    let mut requests = app.store.team(team).requests().block_on()?.requests;
+pub(in crate::commands) fn pending(team: &dyn Team) -> Result<Vec<RequestRecord>, StoreError> {
+    let mut requests = team.requests().block_on()?.requests;
     requests.retain(is_open);
     Ok(requests)
 }
@@ -36,7 +31,7 @@ pub(in crate::commands) fn who_waits(requests: &[RequestRecord]) -> Vec<&str> {
 pub(in crate::commands) fn waiting_elsewhere(app: &App, others: &[TeamName]) -> Option<String> {
     let mut waiting = Vec::new();
     for other in others {
-        let Ok(requests) = pending(app, other) else {
+        let Ok(requests) = pending(&*app.store.team(other)) else {
             continue;
         };
         let names = who_waits(&requests);

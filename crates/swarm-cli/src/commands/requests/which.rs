@@ -1,13 +1,13 @@
 //! Selection of the request to answer.
 
-use swarm_protocol::{ErrorKind, RequestId, RequestRecord, TeamName};
+use swarm_protocol::{RequestId, RequestRecord};
+use swarm_store::{BlockOn as _, Team};
 
 use super::list::adopt;
 use super::text::what;
-use super::waiting::is_open;
+use super::waiting::pending;
 use crate::app::App;
 use crate::failure::Failure;
-use swarm_store::BlockOn as _;
 
 /// The result of the selection.
 pub(super) enum Named {
@@ -22,36 +22,34 @@ pub(super) enum Named {
 /// is treated as an id, so that an earlier answer can be reported.
 pub(super) fn named(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     word: Option<&str>,
     verb: &str,
 ) -> Result<Named, Failure> {
-    let files = app.store.team(team);
-    adopt(app, &*files)?;
-    let mut open = files.requests().block_on()?.requests;
-    open.retain(is_open);
+    adopt(app, team)?;
+    let open = pending(team)?;
     let meant: Vec<&RequestRecord> = match word {
         None => open.iter().collect(),
         Some(word) => matching(&open, word),
     };
     match (&meant[..], word) {
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
-        ([], Some(word)) if is_member(app, team, word)? => {
-            let message = format!("{word} of the team {team} has no pending request");
-            Err(Failure::new(ErrorKind::NotFound, message)
+        ([], Some(word)) if is_member(team, word)? => {
+            let message = format!("{word} of the team {} has no pending request", team.name());
+            Err(Failure::not_found(message)
                 .with_hint("run `swarm requests` to list pending requests"))
         }
         ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
-            let message = format!("no pending requests in team {team}");
-            Err(Failure::new(ErrorKind::NotFound, message))
+            let message = format!("no pending requests in team {}", team.name());
+            Err(Failure::not_found(message))
         }
         (several, _) => Err(ambiguous(several, word, verb)),
     }
 }
 
-fn is_member(app: &App, team: &TeamName, word: &str) -> Result<bool, Failure> {
-    let members = app.store.team(team).config().block_on()?.members;
+fn is_member(team: &dyn Team, word: &str) -> Result<bool, Failure> {
+    let members = team.config().block_on()?.members;
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 

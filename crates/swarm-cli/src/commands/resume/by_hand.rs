@@ -1,7 +1,5 @@
 //! Manual takeover of a team.
 
-use std::process::ExitCode;
-
 use futures::future::join_all;
 use swarm_permissions::same_agent_type;
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
@@ -18,7 +16,7 @@ use crate::failure::Failure;
 use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context};
 
 /// Parked members continue as soon as the roster names no lead.
-pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<(), Failure> {
     let team = &config.name;
     runtime()?.block_on(swarm_supervisor::clean_up_after_lead(
         &for_stopping(app),
@@ -54,7 +52,7 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
         refresh(app, team, &mut found)?;
     }
     report::show(app, config, &found, &back)?;
-    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(failures).map_or(Ok(()), Err)
 }
 
 /// Reads the current state of everything except dead members.

@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
-use swarm_member::RunReport;
+use swarm_member::Beginning;
 use swarm_protocol::{ErrorKind, MemberName, TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
-use super::headless::ResumeArgs;
-use super::{by_hand, headless};
+use super::by_hand;
+use super::headless::{ResumeArgs, take_over};
 use crate::app::App;
 use crate::commands::acting::require_no_agent;
 use crate::commands::input_text::prompt as prompt_of;
-use crate::commands::lead::{output_format, show};
+use crate::commands::lead::{LeadFlags, Ready, output_format, show};
 use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {
@@ -20,23 +20,29 @@ pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode,
     let config = without_lead(app, &TeamName::parse(&args.name)?)
         .map_err(|failure| or_name_of_member(app, &args.name, failure))?;
     let Some(prompt) = &args.prompt else {
-        return by_hand::run(app, args, &config);
+        by_hand::run(app, args, &config)?;
+        return Ok(ExitCode::SUCCESS);
     };
-    let report = headless::run(app, args, &config, Some(prompt_of(prompt)?))?;
+    let prompt = prompt_of(prompt)?;
+    let mut ready = take_over(app, &args.lead_flags(), &config, false)?;
+    if args.respawn {
+        ready.parts.beginning = Beginning::Respawn;
+    }
+    let report = ready.execute_headless(app, args.output, args.timeout, args.rm, prompt)?;
     show(app, output_format(app, args.output), &report, false)
 }
 
-/// Continues a team with a new lead. `what` is the command, for errors.
+/// Assembles a new lead that continues a team. `what` is the command, for errors.
 pub(in crate::commands) fn carry_on(
     app: &App,
     what: &str,
-    args: &ResumeArgs,
+    flags: &LeadFlags,
     team: &TeamName,
-    prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+    is_interactive: bool,
+) -> Result<Ready, Failure> {
     require_no_agent(app, what)?;
     let config = without_lead(app, team)?;
-    headless::run(app, args, &config, prompt)
+    take_over(app, flags, &config, is_interactive)
 }
 
 /// Says how to restart a member if a member's name was given instead of a team's.

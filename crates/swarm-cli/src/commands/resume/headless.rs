@@ -1,31 +1,19 @@
 //! Takeover by a new lead process that continues the conversation of the lost one.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
-use swarm_protocol::{
-    Budget, ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
-};
+use swarm_protocol::{Budget, Member, MemberName, PermissionMode, SessionId, TeamConfig};
 use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::json_schema::required_output;
-use crate::commands::lead::{
-    KeptChoices, LeadConsole, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format,
-    parts,
-};
-use crate::commands::worktree::{OwnWorktree, leave_entered};
+use crate::commands::lead::{KeptChoices, LeadFlags, OutputFormat, Ready};
+use crate::commands::worktree::OwnWorktree;
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
-use crate::spawn_context::{Choices, Prepared, spawn_context, worktrees};
+use crate::spawn_context::{spawn_context, worktrees};
 
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a separate command line flag"
-)]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a prompt, you lead the team from the shell; running members continue. With a prompt, a new lead continues \
@@ -76,52 +64,34 @@ pub(crate) struct ResumeArgs {
     /// Delete the team at the end and archive its tasks and journal.
     #[arg(long, requires = "prompt")]
     pub(crate) rm: bool,
-    /// `--coordinator` of `swarm lead`; a team keeps the mode of its lead.
-    #[arg(skip)]
-    pub(crate) coordinator: bool,
-    /// `--json-schema` of `swarm run`.
-    #[arg(skip)]
-    pub(crate) json_schema: Option<String>,
-    /// Whether a person talks to the lead, as in `swarm lead`.
-    #[arg(skip)]
-    pub(crate) is_interactive: bool,
-    /// Where an interactive lead shows its work.
-    #[arg(skip)]
-    pub(in crate::commands) console: LeadConsole,
 }
 
 impl ResumeArgs {
-    /// Arguments for continuing a team with the flags of a command that starts a lead.
-    pub(in crate::commands) fn of_lead(team: &TeamName, flags: &LeadFlags) -> Self {
-        Self {
-            name: team.to_string(),
-            prompt: None,
-            respawn: false,
-            model: flags.model.clone(),
-            requests: flags.requests.clone(),
-            mode: flags.mode,
-            backend: flags.backend.clone(),
-            mcp_config: flags.mcp_config.clone(),
-            trust: flags.trust,
-            output: OutputFormat::Text,
-            max_turns: flags.max_turns,
-            timeout: None,
-            budget: flags.budget,
-            rm: false,
-            coordinator: flags.coordinator,
-            json_schema: None,
-            is_interactive: false,
-            console: LeadConsole::default(),
+    pub(super) fn lead_flags(&self) -> LeadFlags {
+        LeadFlags {
+            model: self.model.clone(),
+            requests: self.requests.clone(),
+            agents: None,
+            mode: self.mode,
+            coordinator: false,
+            worktree: None,
+            snapshot: false,
+            backend: self.backend.clone(),
+            max_turns: self.max_turns,
+            budget: self.budget,
+            mcp_config: self.mcp_config.clone(),
+            trust: self.trust,
         }
     }
 }
 
-pub(super) fn run(
+/// Assembles the lead that continues the conversation of the lost one.
+pub(super) fn take_over(
     app: &App,
-    args: &ResumeArgs,
+    flags: &LeadFlags,
     config: &TeamConfig,
-    prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+    is_interactive: bool,
+) -> Result<Ready, Failure> {
     forbid_inspection();
     let lead = config.member(&MemberName::lead());
     // A manually led team has no conversation to continue.
@@ -131,58 +101,18 @@ pub(super) fn run(
         .and_then(|id| id.parse::<SessionId>().ok())
         .unwrap_or_else(SessionId::random);
     let directory = lead.map_or(&*app.env.cwd, |lead| &*lead.cwd);
-    let mut choices = Choices {
-        model: args.model.clone(),
-        mode: args.mode,
-        backend: args.backend.clone(),
-        requests: args.requests.clone(),
-        in_run: true,
-        is_interactive: args.is_interactive,
-    };
+    let mut choices = flags.choices(is_interactive);
     KeptChoices::read(app, directory, session).complete(app, &mut choices);
     choices.model = (choices.model).or_else(|| lead.and_then(|lead| lead.model.clone()));
-    let Prepared {
-        mut spawn_context,
-        claude,
-        ..
-    } = spawn_context(app, &choices)?;
-    let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
-    app.settings.permit("turn.max_requests", max_requests)?;
-    let conversation = (directory, session);
-    let is_coordinator = is_coordinator(app, &claude, args.coordinator, conversation)?;
-    let own = match lead {
-        Some(lead) => return_to_directory(app, lead, &mut spawn_context)?,
-        None => None,
+    let prepared = spawn_context(app, &choices)?;
+    let (conversation, team) = ((directory, session), Some(&config.name));
+    let enter = |spawn_context: &mut SpawnContext| match lead {
+        Some(lead) => return_to_directory(app, lead, spawn_context),
+        None => Ok(None),
     };
-    let console = if args.is_interactive {
-        args.console.clone()
-    } else {
-        LeadConsole::Terminal(output_format(app, args.output))
-    };
-    let lead = LeadParts {
-        team: Some(config.name.clone()),
-        beginning: if args.respawn {
-            Beginning::Respawn
-        } else {
-            Beginning::TakeOver
-        },
-        is_interactive: args.is_interactive,
-        output: required_output(app, args.json_schema.as_deref())?,
-        is_coordinator,
-        session,
-        max_requests,
-        timeout: args.timeout.map(Duration::from_secs),
-        remove_team: args.rm,
-        worktree: own.as_ref().map(OwnWorktree::root),
-        instructions: own.iter().map(OwnWorktree::notice).collect(),
-        ..parts(app, spawn_context, claude, args.budget)?
-    };
-    let report = execute_lead(app, lead, &console, prompt);
-    if let Some(own) = own {
-        own.leave(app);
-    }
-    leave_entered(app);
-    report
+    let mut ready = Ready::assemble(app, flags, conversation, team, prepared, enter)?;
+    ready.parts.is_interactive = is_interactive;
+    Ok(ready)
 }
 
 /// Starts the new lead in the directory of the lost one.
@@ -193,12 +123,8 @@ fn return_to_directory(
 ) -> Result<Option<OwnWorktree>, Failure> {
     let record = worktree_of(app, lead)?;
     spawn_context.cwd = directory_of(app, lead, record.as_ref())?;
-    let Some(record) = record else {
-        return Ok(None);
-    };
-    let own = OwnWorktree::take_over(app, &record, spawn_context.cwd.clone())?;
-    own.extend_env(&mut spawn_context.shell_env);
-    Ok(Some(own))
+    let own = |record| OwnWorktree::take_over(app, &record, spawn_context.cwd.clone());
+    record.map(own).transpose()
 }
 
 /// Returns the worktree of a lost lead, if it had a separate one.
@@ -229,7 +155,7 @@ fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<P
     } else {
         format!("the lead worked in {directory}, which no longer exists")
     };
-    Err(Failure::new(ErrorKind::Usage, message).with_hint(format!(
+    Err(Failure::usage(message).with_hint(format!(
         "`cd {}` first; without a prompt, `swarm resume` takes the team over from anywhere",
         started_in.display()
     )))

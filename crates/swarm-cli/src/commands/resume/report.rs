@@ -9,6 +9,7 @@ use swarm_ui::print::counted;
 use crate::app::App;
 use crate::commands::{members, requests, task};
 use crate::failure::Failure;
+use crate::output::with_commas;
 
 type Back = (DeadMember, SpawnedMember);
 
@@ -87,28 +88,22 @@ fn tasks(found: &Handover) -> Vec<String> {
     owners.dedup();
     let of = |owner: Option<&str>| {
         let its = open.iter().filter(|task| task.owner.as_deref() == owner);
-        let words: Vec<String> = its
-            .map(|task| {
-                let subject = swarm_ui::clean_line(&task.subject);
-                format!("#{} {subject} ({})", task.id, list.state(task).name())
-            })
-            .collect();
+        let words = its.map(|task| {
+            let subject = swarm_ui::clean_line(&task.subject);
+            format!("#{} {subject} ({})", task.id, list.state(task).name())
+        });
         let owned = owner.map_or_else(
             || "unassigned tasks".to_owned(),
             |name| format!("tasks of {name}"),
         );
-        format!("{owned}: {}", words.join(", "))
+        format!("{owned}: {}", with_commas(words))
     };
     owners.into_iter().map(of).collect()
 }
 
 fn tasks_of(dead: &DeadMember) -> Option<String> {
-    let ids: Vec<String> = dead
-        .tasks
-        .iter()
-        .map(|task| format!("#{}", task.id))
-        .collect();
-    (!ids.is_empty()).then(|| ids.join(", "))
+    let ids = with_commas(dead.tasks.iter().map(|task| format!("#{}", task.id)));
+    (!ids.is_empty()).then_some(ids)
 }
 
 /// Describes what a member is doing and since when.

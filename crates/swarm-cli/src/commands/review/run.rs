@@ -101,7 +101,7 @@ fn edited(app: &App, slug: &Slug, work: &WorktreeDiff) -> Result<String, Failure
 
 fn send(app: &App, team: &TeamName, to: &MemberName, text: &str) -> Result<(), Failure> {
     let actor = party_in(app, "review", Some(team.clone()))?;
-    let files = app.store.team(&actor.team);
+    let files = &actor.team;
     let config = files.config().block_on()?;
     members::known(&config, to)?;
     let color = config.member(&actor.name).and_then(|own| own.color.clone());

@@ -1,7 +1,5 @@
 //! `swarm send`: queues a message for its recipients.
 
-use std::process::ExitCode;
-
 use swarm_os::Liveness;
 use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, SwarmMark, TeamConfig,
@@ -18,6 +16,7 @@ use crate::app::App;
 use crate::commands::acting::{CommandActor, party_in};
 use crate::commands::{input_text, members};
 use crate::failure::Failure;
+use crate::output::with_commas;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -50,27 +49,27 @@ pub(crate) struct SendArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<(), Failure> {
     if let Some(socket) = session_socket(&args.to) {
         refuse_member_options(args)?;
         return session::send(app, socket, text(&args.text, LONGEST_FRAME)?);
     }
     let command_actor = party_in(app, "send", team_named_by(&args.to))?;
-    let config = app.store.team(&command_actor.team).config().block_on()?;
+    let config = command_actor.team.config().block_on()?;
     let sender = sender(&command_actor, &config, args)?;
-    let receivers = receivers(app, &config, &command_actor, &sender, args)?;
+    let receivers = receivers(&config, &command_actor, &sender, args)?;
     let text = text(&args.text, app.settings.max_message_bytes)?;
     let waiting = args
         .wait
-        .map(|goal| Waiting::new(app, &command_actor.team, goal, args.timeout))
+        .map(|goal| Waiting::new(&command_actor.team, goal, args.timeout))
         .transpose()?;
     let drafted = |to: &MemberName| draft(&config, &sender, to, &text, args);
-    let delivered = post(&*app.store.team(&command_actor.team), receivers, drafted).block_on()?;
+    let delivered = post(&*command_actor.team, receivers, drafted).block_on()?;
     let mut sent: Vec<Tracked> = delivered.sent.into_iter().map(Tracked::from).collect();
     let refused: Vec<Refused> = delivered.failed.into_iter().map(Refused::from).collect();
-    let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));
+    let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(&mut sent));
     let report = Report {
-        team: &command_actor.team,
+        team: command_actor.team.name(),
         to_all: args.to.trim() == "*",
         sent: &sent,
         refused: &refused,
@@ -79,7 +78,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
     if !refused.is_empty() {
         return Err(not_for_all(refused, sent.len()));
     }
-    waited.map(|()| ExitCode::SUCCESS)
+    waited
 }
 
 /// Refuses the options that only concern members of a team.
@@ -142,7 +141,6 @@ fn sender(
 }
 
 fn receivers(
-    app: &App,
     config: &TeamConfig,
     command_actor: &CommandActor,
     sender: &MemberName,
@@ -153,7 +151,7 @@ fn receivers(
             // A person writes as the lead, and the lead may be a program that reads its inbox.
             let to_program = command_actor.is_person
                 && name.is_lead()
-                && app.store.team(&config.name).liveness(&name).block_on()? != Liveness::Foreign;
+                && command_actor.team.liveness(&name).block_on()? != Liveness::Foreign;
             if to_program {
                 return Ok(vec![name]);
             }
@@ -162,7 +160,7 @@ fn receivers(
         }
         Ok(Recipient::Member(name)) => Ok(vec![members::known(config, &name)?.name.clone()]),
         Ok(Recipient::Everybody) => everybody_but(sender, config).map_err(|error| {
-            Failure::new(ErrorKind::NotFound, error.to_string())
+            Failure::not_found(error.to_string())
                 .with_hint("start a teammate with `swarm spawn NAME`")
         }),
         Err(error @ RecipientError::OtherTeam(..)) => {
@@ -170,17 +168,12 @@ fn receivers(
             Err(Failure::usage(error.to_string()).with_hint(hint))
         }
         Err(error @ RecipientError::Transport(_)) => {
-            let hint = format!("members: {}", names(&config.names()));
-            Err(Failure::new(ErrorKind::Refused, error.to_string()).with_hint(hint))
+            let hint = format!("members: {}", with_commas(config.names()));
+            Err(Failure::refused(error.to_string()).with_hint(hint))
         }
         Err(error) => Err(Failure::usage(error.to_string())
-            .with_hint(format!("members: {}", names(&config.names())))),
+            .with_hint(format!("members: {}", with_commas(config.names())))),
     }
-}
-
-fn names(names: &[MemberName]) -> String {
-    let words: Vec<&str> = names.iter().map(MemberName::as_str).collect();
-    words.join(", ")
 }
 
 fn text(argument: &str, limit: usize) -> Result<String, Failure> {
@@ -195,7 +188,7 @@ fn text(argument: &str, limit: usize) -> Result<String, Failure> {
             "the text is a control frame (`{}`), which cannot be sent as a message",
             frame.type_name()
         );
-        return Err(Failure::new(ErrorKind::Refused, message).with_hint(
+        return Err(Failure::refused(message).with_hint(
             "use `swarm shutdown`, `swarm approve`, `swarm deny` or `swarm task update`",
         ));
     }

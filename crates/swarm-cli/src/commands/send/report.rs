@@ -126,7 +126,6 @@ fn no_record(refused: &Refused) -> Value {
     record
 }
 
-/// Delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DeliveryState {
     Queued,

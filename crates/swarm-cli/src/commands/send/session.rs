@@ -1,7 +1,6 @@
 //! `swarm send uds:PATH`: a message to another session on this machine.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_protocol::{
@@ -16,7 +15,7 @@ use crate::commands::runtime;
 use crate::failure::Failure;
 
 /// Writes to the session with this socket in the person's name.
-pub(super) fn send(app: &App, socket: &Path, text: String) -> Result<ExitCode, Failure> {
+pub(super) fn send(app: &App, socket: &Path, text: String) -> Result<(), Failure> {
     require_person(app, "send uds:")?;
     let message = PeerMessage {
         msg_id: MessageId::random(),
@@ -27,14 +26,9 @@ pub(super) fn send(app: &App, socket: &Path, text: String) -> Result<ExitCode, F
     let (directory, msg_id) = (peer_directory(&app.root), message.msg_id.clone());
     let sent = send_to_session(&directory, socket, message);
     let reached = runtime()?.block_on(sent).map_err(|error| failure(&error))?;
-    if app.out.json {
-        let to = format!("{SESSION_ADDRESS}{}", socket.display());
-        app.out
-            .json(&json!({"to": to, "msg_id": msg_id, "status": reached}))?;
-    } else {
-        app.out.data(sentence(reached))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let to = format!("{SESSION_ADDRESS}{}", socket.display());
+    let document = json!({"to": to, "msg_id": msg_id, "status": reached});
+    app.out.result(&document, sentence(reached))
 }
 
 fn sentence(reached: PeerDelivery) -> &'static str {

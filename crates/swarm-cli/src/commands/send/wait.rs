@@ -1,15 +1,14 @@
 //! `swarm send --wait`: waits until a message is delivered or acknowledged.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Instant;
 
-use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
-use swarm_store::{BlockOn as _, Cursor, Inbox, Topic};
-
+use swarm_protocol::{ErrorKind, Event, MemberName, MessageId};
+use swarm_store::{BlockOn as _, Cursor, Inbox, Team, Topic};
 use swarm_team::Sent;
 
 use super::report::{DeliveryState, Tracked};
-use crate::app::App;
 use crate::commands::members::is_over;
 use crate::commands::watch::{Watch, deadline};
 use crate::failure::Failure;
@@ -26,7 +25,7 @@ pub(crate) enum WaitFor {
 /// A wait that starts before the messages are sent, so that it misses no event.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    team: TeamName,
+    team: Arc<dyn Team>,
     goal: DeliveryState,
     seconds: Option<u64>,
     deadline: Option<Instant>,
@@ -41,18 +40,17 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn new(
-        app: &App,
-        team: &TeamName,
+        team: &Arc<dyn Team>,
         goal: WaitFor,
         seconds: Option<u64>,
     ) -> Result<Self, Failure> {
         let mut watch = Watch::new()?;
         for topic in [Topic::AllMail, Topic::Journal] {
-            watch.topic(&*app.store.team(team), topic);
+            watch.topic(&**team, topic);
         }
         Ok(Self {
-            position: app.store.team(team).events().block_on()?.next,
-            team: team.clone(),
+            position: team.events().block_on()?.next,
+            team: Arc::clone(team),
             goal: match goal {
                 WaitFor::Delivered => DeliveryState::Delivered,
                 WaitFor::Acked => DeliveryState::Acked,
@@ -67,15 +65,15 @@ impl Waiting {
     }
 
     /// Waits until every message has reached the state, and updates the state of each.
-    pub(super) fn wait(mut self, app: &App, sent: &mut [Tracked]) -> Result<(), Failure> {
+    pub(super) fn wait(mut self, sent: &mut [Tracked]) -> Result<(), Failure> {
         // No message was sent yet, so an interrupt needs no report.
         self.watch.heed_ctrl_c()?;
         let mut in_time = true;
         loop {
             // A recipient may acknowledge a message and stop, so its state is read before the
             // delivery state.
-            let ended = self.ended(app)?;
-            self.look(app, sent)?;
+            let ended = self.ended()?;
+            self.look(sent)?;
             let late: Vec<&Tracked> = sent
                 .iter()
                 .filter(|sent| sent.reached < self.goal)
@@ -99,13 +97,13 @@ impl Waiting {
         }
     }
 
-    fn look(&mut self, app: &App, sent: &mut [Tracked]) -> Result<(), Failure> {
-        self.follow_journal(app)?;
+    fn look(&mut self, sent: &mut [Tracked]) -> Result<(), Failure> {
+        self.follow_journal()?;
         for Tracked { sent, reached } in sent {
             if *reached >= self.goal || reached.is_gone() {
                 continue;
             }
-            let inbox = match app.store.team(&self.team).inbox(&sent.to).block_on() {
+            let inbox = match self.team.inbox(&sent.to).block_on() {
                 Ok(inbox) => inbox,
                 // The next writer moves the inbox aside, and the message counts as lost.
                 Err(error) if error.kind() == ErrorKind::Damaged => continue,
@@ -113,7 +111,7 @@ impl Waiting {
             };
             *reached = match self.standing(&inbox, sent) {
                 Some(reached) => reached,
-                None => self.fate(app, sent, *reached)?,
+                None => self.fate(sent, *reached)?,
             };
         }
         Ok(())
@@ -134,25 +132,15 @@ impl Waiting {
     }
 
     /// Returns the state of a message that is not in its inbox.
-    fn fate(
-        &mut self,
-        app: &App,
-        sent: &Sent,
-        reached: DeliveryState,
-    ) -> Result<DeliveryState, Failure> {
+    fn fate(&mut self, sent: &Sent, reached: DeliveryState) -> Result<DeliveryState, Failure> {
         // Another program may be writing. Removals are recorded in the journal before the inbox is
         // unlocked.
-        let inbox = match app
-            .store
-            .team(&self.team)
-            .inbox_at_rest(&sent.to)
-            .block_on()
-        {
+        let inbox = match self.team.inbox_at_rest(&sent.to).block_on() {
             Ok(inbox) => inbox,
             Err(error) if error.kind() == ErrorKind::Damaged => return Ok(reached),
             Err(error) => return Err(error.into()),
         };
-        self.follow_journal(app)?;
+        self.follow_journal()?;
         if let Some(reached) = self.standing(&inbox, sent) {
             return Ok(reached);
         }
@@ -166,12 +154,8 @@ impl Waiting {
         })
     }
 
-    fn follow_journal(&mut self, app: &App) -> Result<(), Failure> {
-        let events = app
-            .store
-            .team(&self.team)
-            .events_from(self.position)
-            .block_on()?;
+    fn follow_journal(&mut self) -> Result<(), Failure> {
+        let events = self.team.events_from(self.position).block_on()?;
         self.position = events.next;
         for entry in events.entries {
             match entry.event {
@@ -187,8 +171,8 @@ impl Waiting {
     }
 
     /// Returns the names of all members that have stopped.
-    fn ended(&self, app: &App) -> Result<HashSet<MemberName>, Failure> {
-        let views = app.store.team(&self.team).member_view().block_on()?;
+    fn ended(&self) -> Result<HashSet<MemberName>, Failure> {
+        let views = self.team.member_view().block_on()?;
         let over = views.into_iter().filter(|view| is_over(view.state));
         Ok(over.map(|view| view.member.name).collect())
     }
@@ -199,7 +183,7 @@ impl Waiting {
                 "a newer message with the same key replaced this one before {} read it",
                 sent.to
             );
-            return Failure::new(ErrorKind::Conflict, message)
+            return Failure::conflict(message)
                 .with_hint("wait for the newer one, or omit `--supersede`");
         }
         let message = format!(
@@ -217,8 +201,7 @@ impl Waiting {
             self.verb(),
             self.seconds.unwrap_or_default(),
         );
-        Failure::new(ErrorKind::TimedOut, message)
-            .with_hint("see what it is doing with `swarm status`")
+        Failure::timed_out(message).with_hint("see what it is doing with `swarm status`")
     }
 
     fn interrupted(&self, sent: &Sent) -> Failure {
@@ -227,7 +210,7 @@ impl Waiting {
             sent.to,
             self.verb(),
         );
-        Failure::new(ErrorKind::Interrupted, message)
+        Failure::interrupted(message)
             .with_hint(format!("`swarm inbox {}` shows how far it is", sent.to))
     }
 

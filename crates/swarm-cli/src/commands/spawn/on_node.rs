@@ -1,6 +1,5 @@
 //! `swarm spawn --on`: the same command, carried out by a node.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use swarm_protocol::{PermissionMode, TeamName};
@@ -19,7 +18,7 @@ pub(super) fn spawn_on(
     acting: &Acting,
     team: &TeamName,
     on: &str,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let prompt = args.initial_prompt()?;
     // Files are read before a node is asked.
     let mut inside = words(args, prompt.is_some(), true)?;

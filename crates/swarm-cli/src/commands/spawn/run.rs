@@ -1,7 +1,6 @@
 //! `swarm spawn`.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,11 +29,11 @@ use crate::models::{self, require_price};
 use crate::output::plain;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
-pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<(), Failure> {
     let acting = require_person(app, "spawn")?;
     acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
-    let team = app.team_to_change()?;
+    let team = app.team_to_change()?.name().clone();
     match &args.on {
         Some(on) => spawn_on(app, args, &acting, &team, on),
         None => spawn_here(app, args, &acting, &team, name),
@@ -47,7 +46,7 @@ fn spawn_here(
     acting: &Acting,
     team: &TeamName,
     name: MemberName,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     refuse_if_lead_lost(app, team)?;
     let choices = Choices {
         backend: args.backend.clone(),
@@ -83,15 +82,7 @@ fn spawn_here(
         .and_then(Member::requested_model);
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
-    let found = &prepared.definitions;
-    let definition = match (&args.agent, &former_type) {
-        (Some(asked), _) => Some(agents::known(found, asked)?),
-        (None, Some(former)) => Some(agents::known_again(found, former, &name)?),
-        (None, None) => None,
-    };
-    if let Some(definition) = definition {
-        agent_config::warn_of(app, found, definition);
-    }
+    let definition = chosen_definition(app, args, &prepared, &name, former_type.as_deref())?;
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
     if runtime.is_swarm() {
@@ -148,7 +139,24 @@ fn spawn_here(
             "its definition requests mode {asked}, which is above its ceiling; pass `--mode {asked}` to allow it"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+fn chosen_definition<'a>(
+    app: &App,
+    args: &SpawnArgs,
+    prepared: &'a Prepared,
+    name: &MemberName,
+    former_type: Option<&str>,
+) -> Result<Option<&'a AgentDefinition>, Failure> {
+    let found = &prepared.definitions;
+    let definition = match (&args.agent, former_type) {
+        (Some(asked), _) => agents::known(found, asked)?,
+        (None, Some(former)) => agents::known_again(found, former, name)?,
+        (None, None) => return Ok(None),
+    };
+    agent_config::warn_of(app, found, definition);
+    Ok(Some(definition))
 }
 
 /// Checks the model of the member, because the child would report a missing requirement less

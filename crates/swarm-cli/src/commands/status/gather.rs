@@ -10,7 +10,7 @@ use swarm_protocol::{
     MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
 };
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team, TeamView};
-use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
+use swarm_team::{BudgetUse, TeamSpending, budget_uses};
 use swarm_worktree::Collision;
 
 use super::past::Past;
@@ -42,15 +42,15 @@ pub(super) struct Status {
     /// Reason of each member's last death.
     deaths: BTreeMap<MemberName, String>,
     /// Costs, including those of members that have left.
-    spending: TeamSpending,
-    /// Use of the budgets.
+    pub(super) spending: TeamSpending,
     pub(super) budgets: Vec<BudgetUse>,
     pub(super) tasks: TaskList,
     /// Pending requests.
     pub(super) requests: Vec<RequestRecord>,
     /// Forecast conflicts between the worktrees of the team's repository.
     pub(super) collisions: Vec<Collision>,
-    damaged: Vec<String>,
+    /// Unreadable files, and damaged files that were moved aside and still exist.
+    pub(super) damaged: Vec<String>,
     /// Why stopped members could not be recorded.
     pub(super) unentered: Option<String>,
 }
@@ -90,18 +90,15 @@ impl Status {
         })
     }
 
-    /// Returns why a member died.
     pub(super) fn death(&self, name: &MemberName) -> Option<&str> {
         self.deaths.get(name).map(String::as_str)
     }
 
-    /// Returns the open tasks in order.
     pub(super) fn open_tasks(&self) -> impl Iterator<Item = &Task> {
         let tasks = self.tasks.tasks.iter();
         tasks.filter(|task| task.status != TaskStatus::Completed)
     }
 
-    /// Counts the tasks per state.
     pub(super) fn counts(&self) -> [(TaskState, usize); TASK_STATES.len()] {
         let mut counts = TASK_STATES.map(|state| (state, 0));
         for task in &self.tasks.tasks {
@@ -113,28 +110,12 @@ impl Status {
         counts
     }
 
-    /// Returns the usage and cost of all members, including those that have left.
-    pub(super) fn total(&self) -> &CostSum {
-        &self.spending.total
-    }
-
-    /// Returns the usage and cost of one member across its spawns.
-    pub(super) fn sum_of(&self, name: &MemberName) -> CostSum {
-        self.spending.of_member(name)
-    }
-
-    /// Returns unreadable files, and damaged files that were moved aside and still exist.
-    pub(super) fn damaged(&self) -> &[String] {
-        &self.damaged
-    }
-
-    /// Returns the JSON form.
     pub(super) fn document(&self) -> Result<Value, Failure> {
-        let mut document = serde_json::to_value(&self.config).map_err(anyhow::Error::from)?;
+        let mut document = serde_json::to_value(&self.config)?;
         document["state"] = json!(self.state);
         let members = self.members.iter().map(|view| {
             let mut record = members::record(view, &self.tasks.tasks, &self.config.name)?;
-            let sum = self.sum_of(&view.member.name);
+            let sum = self.spending.of_member(&view.member.name);
             record["usage"] = json!(sum.usage);
             record["cost"] = json!(sum);
             if is_over(view.state) {
@@ -154,8 +135,8 @@ impl Status {
             "open": open.collect::<Result<Value, Failure>>()?,
         });
         document["requests"] = json!(self.requests);
-        document["usage"] = json!(self.total().usage);
-        document["cost"] = json!(self.total());
+        document["usage"] = json!(self.spending.total.usage);
+        document["cost"] = json!(self.spending.total);
         document["budgets"] = self.budgets.iter().map(budget_record).collect();
         document["collisions"] = json!(self.collisions);
         document["damaged"] = json!(self.damaged);

@@ -16,7 +16,6 @@ pub(super) struct Past {
     next: Cursor,
     /// Reason of each member's last death.
     pub(super) deaths: BTreeMap<MemberName, String>,
-    /// Costs of all model requests.
     pub(super) spending: TeamSpending,
     /// Damaged files that were moved aside: their location and the message about each.
     set_aside: Vec<(String, String)>,

@@ -55,11 +55,7 @@ fn heading() -> Table {
     Table::new([
         "MEMBER", "STATE", "FOR", "UNREAD", "COST", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
     ])
-    .right(2)
-    .right(3)
-    .right(4)
-    .right(5)
-    .right(6)
+    .right([2, 3, 4, 5, 6])
     .spare([9, 8, 5, 6, 4])
 }
 
@@ -75,7 +71,7 @@ fn row(
         Some(count) => Cell::new(count.to_string()),
         None => Cell::new("?").bad(),
     };
-    let sum = status.sum_of(&view.member.name);
+    let sum = status.spending.of_member(&view.member.name);
     let cost = if sum.requests == 0 {
         String::new()
     } else {

@@ -1,7 +1,5 @@
 //! `swarm status`: prints a status once or on every change.
 
-use std::process::ExitCode;
-
 use serde_json::Value;
 use swarm_os::Liveness;
 use swarm_protocol::{SandboxUse, TeamName};
@@ -35,7 +33,7 @@ pub(crate) struct StatusArgs {
     pub(crate) all: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<(), Failure> {
     if args.all {
         return all(app);
     }
@@ -55,11 +53,11 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
             app.out.say(&line);
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints the status of every team; teams that cannot be read are reported at the end.
-fn all(app: &App) -> Result<ExitCode, Failure> {
+fn all(app: &App) -> Result<(), Failure> {
     let teams = app.all_teams()?;
     let (mut documents, mut texts, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for team in &teams {
@@ -77,7 +75,7 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
     } else if !texts.is_empty() {
         app.out.drawn(texts.join("\n\n").trim_end())?;
     }
-    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(damaged).map_or(Ok(()), Err)
 }
 
 /// Warns if the settings ask for a sandbox and none works. The cheapest test comes first.
@@ -106,7 +104,7 @@ fn warn_about_programs(app: &App, status: &Status) {
 }
 
 /// Prints the status on every change. A terminal is redrawn; other output gets each version once.
-fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
+fn watch(app: &App, team: &TeamName) -> Result<(), Failure> {
     let mut watch = Watch::new()?;
     let store = &app.store;
     let topics = [
@@ -155,7 +153,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         }
         watch.wait(None);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns how to draw on a terminal whose size may have changed.

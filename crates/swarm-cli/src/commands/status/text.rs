@@ -9,7 +9,7 @@ use super::roster;
 use crate::app::App;
 use crate::commands::worktree::collision_line;
 use crate::commands::{requests, task};
-use crate::output::plain;
+use crate::output::{plain, with_commas};
 
 /// Formats heading, pending requests, members and tasks, separated by empty lines. If they exceed
 /// `height`, idle members and similar parts are shortened.
@@ -31,22 +31,12 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
     if !status.requests.is_empty() {
         parts.push(plain(&waiting(status)));
     }
-    if !status.damaged().is_empty() {
-        let lines: Vec<String> = status
-            .damaged()
-            .iter()
-            .map(|line| format!("damaged: {line}\n"))
-            .collect();
-        parts.push(plain(&lines.concat()));
-    }
-    if !status.collisions.is_empty() {
-        let lines: Vec<String> = status
-            .collisions
-            .iter()
-            .map(|collision| format!("forecast: {}\n", collision_line(collision)))
-            .collect();
-        parts.push(lines.concat());
-    }
+    let damaged = status.damaged.iter();
+    let damaged = damaged.map(|line| format!("damaged: {line}\n"));
+    parts.push(plain(&damaged.collect::<String>()));
+    let forecast = status.collisions.iter();
+    let forecast = forecast.map(|one| format!("forecast: {}\n", collision_line(one)));
+    parts.push(forecast.collect());
     if let Some(why) = &status.unentered {
         parts.push(plain(&format!("{why}\n")));
     }
@@ -65,7 +55,7 @@ fn heading(status: &Status) -> String {
         ("foreign", _) => "created by another program".to_owned(),
         _ => "led manually".to_owned(),
     };
-    let total = status.total();
+    let total = &status.spending.total;
     let tokens = short_count(total.usage.total());
     let cost = if total.requests == 0 {
         String::new()
@@ -102,16 +92,13 @@ fn advice(status: &Status) -> String {
 
 /// Counts the tasks per state.
 fn counts(status: &Status) -> String {
-    let counts: Vec<String> = status
-        .counts()
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(state, count)| format!("{count} {}", state.name()))
-        .collect();
+    let counts = status.counts().into_iter();
+    let counts = counts.filter(|(_, count)| *count > 0);
+    let counts = with_commas(counts.map(|(state, count)| format!("{count} {}", state.name())));
     if counts.is_empty() {
         return "no tasks\n".to_owned();
     }
-    format!("tasks: {}\n", counts.join(", "))
+    format!("tasks: {counts}\n")
 }
 
 /// Lists open tasks; if space is short, their count comes first.

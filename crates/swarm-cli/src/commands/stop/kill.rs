@@ -1,7 +1,5 @@
 //! `swarm kill`.
 
-use std::process::ExitCode;
-
 use futures::future::join_all;
 
 use super::lead::{self, BETWEEN_SIGNALS};
@@ -27,26 +25,26 @@ pub(crate) struct KillArgs {
     pub(crate) targets: StopTargets,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure> {
     require_person(app, "kill")?;
     if let Some(team) = lead_target(app, &args.targets)? {
-        return lead::stop(app, &team, BETWEEN_SIGNALS);
+        return lead::stop(app, &*team, BETWEEN_SIGNALS);
     }
     let (team, names) = targets(app, &args.targets, false)?;
     let mut here = Vec::new();
     let mut on_nodes = Vec::new();
     for name in names {
-        match elsewhere(app, &team, &name, ["kill", name.as_str()]) {
+        match elsewhere(app, &*team, &name, ["kill", name.as_str()]) {
             Ok(None) => here.push(name),
             Ok(Some(relayed)) => on_nodes.push((name, Ok(relayed))),
             Err(failure) => on_nodes.push((name, Err(failure))),
         }
     }
     let spawn_context = for_stopping(app);
-    let results = runtime()?.block_on(join_all(
-        here.iter()
-            .map(|name| swarm_supervisor::kill(&spawn_context, &team, name)),
-    ));
+    let results = runtime()?
+        .block_on(join_all(here.iter().map(|name| {
+            swarm_supervisor::kill(&spawn_context, team.name(), name)
+        })));
     report::report(
         app,
         here.into_iter().zip(results),

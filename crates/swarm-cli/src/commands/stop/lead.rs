@@ -1,13 +1,12 @@
 //! Stopping a lead's process by name: `swarm shutdown team-lead`.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_os::process::Process;
-use swarm_protocol::{ErrorKind, LifeRecord, MemberName, TeamName};
-use swarm_store::BlockOn as _;
+use swarm_protocol::{LifeRecord, MemberName};
+use swarm_store::{BlockOn as _, Team};
 use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
 use crate::app::App;
@@ -26,45 +25,42 @@ const KILL_WAIT: Duration = Duration::from_secs(3);
 
 /// Stops the lead of a team with the signals of its terminal: the first one shuts the team down, and
 /// after `patience` the second one kills it. SIGKILL follows if the process does not respond.
-pub(super) fn stop(app: &App, team: &TeamName, patience: Duration) -> Result<ExitCode, Failure> {
-    let process = lead_process(app, team)?;
+pub(super) fn stop(app: &App, files: &dyn Team, patience: Duration) -> Result<(), Failure> {
+    let (process, team) = (lead_process(app, files)?, files.name());
     let stopping = escalate(process, patience);
     let standing = || {
         let message = format!("interrupted, but the lead of {team} is still stopping");
-        Failure::new(ErrorKind::Interrupted, message).with_hint("`swarm status` shows the progress")
+        Failure::interrupted(message).with_hint("`swarm status` shows the progress")
     };
     let Some(outcome) = run_until_ctrl_c(standing, stopping)?? else {
         let message = format!("process {} of the lead did not exit", process.pid);
-        return Err(Failure::new(ErrorKind::TimedOut, message));
+        return Err(Failure::timed_out(message));
     };
     let lead = MemberName::lead();
     if outcome == StopOutcome::Killed {
-        end_lease(app, team, process)?;
+        end_lease(files, process)?;
     }
-    if app.out.json {
-        app.out
-            .json(&json!({ "member": lead, "outcome": outcome.word(), "released": [] }))?;
-    } else if outcome == StopOutcome::Killed {
-        app.out.data(&format!("{lead} was killed"))?;
-        app.out.say(&format!(
-            "its members wait for another lead: `swarm resume {team}`, or `swarm reap --parked {team}`"
-        ));
-    } else {
-        app.out
-            .data(&format!("{lead} has shut down, with its teammates"))?;
+    let document = json!({ "member": lead, "outcome": outcome.word(), "released": [] });
+    if outcome != StopOutcome::Killed {
+        let text = format!("{lead} has shut down, with its teammates");
+        return app.out.result(&document, &text);
     }
-    Ok(ExitCode::SUCCESS)
+    app.out.result(&document, &format!("{lead} was killed"))?;
+    app.out.say(&format!(
+        "its members wait for another lead: `swarm resume {team}`, or `swarm reap --parked {team}`"
+    ));
+    Ok(())
 }
 
 /// Ends the lease of a lead that was killed, which a hub would keep for some time.
-fn end_lease(app: &App, team: &TeamName, killed: Process) -> Result<(), Failure> {
-    let (files, lead) = (app.store.team(team), MemberName::lead());
-    let record = files.life_record(&lead).block_on();
+fn end_lease(team: &dyn Team, killed: Process) -> Result<(), Failure> {
+    let lead = MemberName::lead();
+    let record = team.life_record(&lead).block_on();
     let its = |record: &LifeRecord| {
         i32::try_from(record.pid) == Ok(killed.pid) && record.proc_start == killed.start.to_string()
     };
     if let Some(record) = record.filter(its) {
-        files.end_lease(&lead, &record.spawn_id).block_on()?;
+        team.end_lease(&lead, &record.spawn_id).block_on()?;
     }
     Ok(())
 }
@@ -86,14 +82,14 @@ async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOut
 }
 
 /// Returns the running process that leads a team on this machine.
-fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
-    let files = app.store.team(team);
+fn lead_process(app: &App, files: &dyn Team) -> Result<Process, Failure> {
+    let team = files.name();
     let pid = match lead_standing(&*app.store, &files.config().block_on()?)? {
         LeadStanding::Led { pid } => pid,
         LeadStanding::Unknown { pid } => {
             let message =
                 format!("the lead of {team} is process {pid} of another machine or container");
-            return Err(Failure::new(ErrorKind::Environment, message).with_hint("stop it there"));
+            return Err(Failure::environment(message).with_hint("stop it there"));
         }
         LeadStanding::Foreign { .. } => {
             let location = files.location();
@@ -112,7 +108,7 @@ fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
     });
     process.ok_or_else(|| {
         let message = format!("no process leads the team {team}");
-        Failure::new(ErrorKind::NotFound, message).with_hint(format!(
+        Failure::not_found(message).with_hint(format!(
             "`swarm shutdown --all --team {team}` stops its members"
         ))
     })

@@ -1,9 +1,7 @@
 //! Report of stopped members.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
-use swarm_protocol::{ErrorKind, MemberName};
+use swarm_protocol::MemberName;
 use swarm_supervisor::{LeadError, StopOutcome, StopReport};
 
 use crate::app::App;
@@ -18,7 +16,7 @@ pub(super) fn report(
     results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,
     on_nodes: Vec<(MemberName, Result<Relayed, Failure>)>,
     is_list: bool,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
     let failed = |name: MemberName, failure: &Failure| {
@@ -34,7 +32,7 @@ pub(super) fn report(
             }
             relayed
                 .show(app, &format!(" on {}", relayed.node))
-                .map(|_| None)
+                .map(|()| None)
         });
         match shown {
             Ok(record) => records.extend(record),
@@ -49,7 +47,7 @@ pub(super) fn report(
             Ok(stopped) => {
                 tell_left(app, &stopped);
                 tell_conversation(app, &stopped);
-                records.push(serde_json::to_value(&stopped).map_err(anyhow::Error::from)?);
+                records.push(serde_json::to_value(&stopped)?);
                 match refusal(&stopped) {
                     Some(failure) => failures.push(failure),
                     None if !app.out.json => app.out.data(&stopped.sentence())?,
@@ -66,7 +64,7 @@ pub(super) fn report(
     if app.out.json {
         show(app, &records, is_list)?;
     }
-    Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(failures).map_or(Ok(()), Err)
 }
 
 /// Reports what remains of a stopped member: its pane and processes of its shell.
@@ -116,5 +114,5 @@ fn refusal(stopped: &StopReport) -> Option<Failure> {
         "`swarm shutdown {} --force` stops it anyway",
         stopped.member
     );
-    Some(Failure::new(ErrorKind::Refused, message).with_hint(hint))
+    Some(Failure::refused(message).with_hint(hint))
 }

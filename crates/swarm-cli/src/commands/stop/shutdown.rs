@@ -1,10 +1,10 @@
 //! `swarm shutdown`.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::future::join_all;
-use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
+use swarm_protocol::{MemberName, PERSON};
+use swarm_store::Team;
 use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
 use super::lead::{self, LEAD_PATIENCE};
@@ -40,11 +40,11 @@ pub(crate) struct ShutdownArgs {
     pub(crate) force: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<(), Failure> {
     require_person(app, "shutdown")?;
     if let Some(team) = lead_target(app, &args.targets)? {
         let patience = args.timeout.map_or(LEAD_PATIENCE, Duration::from_secs);
-        return lead::stop(app, &team, patience);
+        return lead::stop(app, &*team, patience);
     }
     let (team, names) = targets(app, &args.targets, true)?;
     let spawn_context = for_stopping(app);
@@ -65,10 +65,10 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let ended = join_all(
         names
             .iter()
-            .map(|name| swarm_supervisor::shutdown(&spawn_context, &team, name, &options)),
+            .map(|name| swarm_supervisor::shutdown(&spawn_context, team.name(), name, &options)),
     );
-    let waiting = saying_who(app, &team, &names, options.timeout, ended);
-    let results = run_until_ctrl_c(|| standing(app, &team, &names), waiting);
+    let waiting = saying_who(app, &*team, &names, options.timeout, ended);
+    let results = run_until_ctrl_c(|| standing(app, &*team, &names), waiting);
     report::report(
         app,
         names.into_iter().zip(results?),
@@ -78,18 +78,18 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
 }
 
 /// Returns the error for an interrupted wait: the requests were sent and cannot be withdrawn.
-fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
-    let Some(alive) = who_lives(app, team, names) else {
+fn standing(app: &App, team: &dyn Team, names: &[MemberName]) -> Failure {
+    let Some(alive) = who_lives(team, names) else {
         let message =
             "interrupted after all members had stopped; the next command cleans up after them";
-        return Failure::new(ErrorKind::Interrupted, message);
+        return Failure::interrupted(message);
     };
     let grace = for_stopping(app).limits.shutdown_grace().as_secs();
     let message = format!(
         "interrupted, but the request stays pending: {alive} will stop after the current turn, within {grace} s, unless \
          an agent refuses; no member is terminated"
     );
-    Failure::new(ErrorKind::Interrupted, message).with_hint(
+    Failure::interrupted(message).with_hint(
         "`swarm status` shows the progress, `swarm kill NAME` terminates a member now, `swarm shutdown NAME` waits again",
     )
 }

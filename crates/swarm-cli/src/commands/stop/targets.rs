@@ -1,13 +1,14 @@
 //! Selection of the members to stop.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use swarm_protocol::{AgentId, Member, MemberName, NameError, TeamName};
+use swarm_store::{BlockOn as _, Team};
 
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
-use swarm_store::BlockOn as _;
 
 /// A member argument: `NAME`, or an agent id `NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,10 @@ impl StopTargets {
 
 /// Returns the team whose lead is to be stopped, if the arguments name a lead. It is the only one:
 /// its teammates stop with it.
-pub(super) fn lead_target(app: &App, targets: &StopTargets) -> Result<Option<TeamName>, Failure> {
+pub(super) fn lead_target(
+    app: &App,
+    targets: &StopTargets,
+) -> Result<Option<Arc<dyn Team>>, Failure> {
     if !targets.names.iter().any(|word| word.name.is_lead()) {
         return Ok(None);
     }
@@ -73,14 +77,14 @@ pub(super) fn targets(
     app: &App,
     targets: &StopTargets,
     with_foreign: bool,
-) -> Result<(TeamName, Vec<MemberName>), Failure> {
+) -> Result<(Arc<dyn Team>, Vec<MemberName>), Failure> {
     if targets.names.is_empty() {
         let team = app.team_to_end()?;
-        let members = all_of(app, &team, with_foreign)?;
+        let members = all_of(app, &*team, with_foreign)?;
         return Ok((team, members));
     }
     let team = app.team_of_id(team_in(&targets.names)?)?;
-    let config = app.store.team(&team).config().block_on()?;
+    let config = team.config().block_on()?;
     let mut members = Vec::new();
     for MemberWord { name, .. } in &targets.names {
         let name = &members::known(&config, name)?.name;
@@ -103,8 +107,8 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-fn all_of(app: &App, team: &TeamName, with_foreign: bool) -> Result<Vec<MemberName>, Failure> {
-    let config = app.store.team(team).config().block_on()?;
+fn all_of(app: &App, team: &dyn Team, with_foreign: bool) -> Result<Vec<MemberName>, Failure> {
+    let config = team.config().block_on()?;
     let is_target = |member: &&Member| with_foreign || member.swarm.is_some();
     let (chosen, others): (Vec<_>, Vec<_>) = config.teammates().partition(is_target);
     for other in others {

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::{MemberName, TeamName};
-use swarm_store::{BlockOn as _, process::is_stopped};
+use swarm_protocol::MemberName;
+use swarm_store::{BlockOn as _, Team, process::is_stopped};
 
 use crate::app::App;
+use crate::output::with_commas;
 
 /// Delay before the first message: most members stop sooner.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -16,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// will be terminated.
 pub(in crate::commands) async fn saying_who<T>(
     app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     names: &[MemberName],
     patience: Duration,
     work: impl Future<Output = T>,
@@ -26,68 +27,43 @@ pub(in crate::commands) async fn saying_who<T>(
         done = &mut work => return done,
         () = tokio::time::sleep(SILENCE) => {}
     }
-    if let Some(line) = waited_for(app, team, names, patience) {
+    if let Some(line) = waited_for(team, names, patience) {
         app.out.say(&line);
     }
     work.await
 }
 
-fn waited_for(
-    app: &App,
-    team: &TeamName,
-    names: &[MemberName],
-    patience: Duration,
-) -> Option<String> {
+fn waited_for(team: &dyn Team, names: &[MemberName], patience: Duration) -> Option<String> {
     let patience = patience.as_secs();
-    if let Some(awaited) = who_lives(app, team, names) {
+    if let Some(awaited) = who_lives(team, names) {
         return Some(format!(
             "waiting for {awaited} to stop; members still running after {patience} s are terminated"
         ));
     }
     // Their processes are not known, so only they can end the wait.
-    let config = app.store.team(team).config().block_on().ok()?;
+    let config = team.config().block_on().ok()?;
     let is_foreign =
         |name: &&MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
-    let foreign: Vec<&str> = (names.iter().filter(is_foreign))
-        .map(MemberName::as_str)
-        .collect();
-    (!foreign.is_empty()).then(|| {
-        format!(
-            "waiting for {} of another program to agree, {patience} s at most",
-            foreign.join(", ")
-        )
-    })
+    let foreign = with_commas(names.iter().filter(is_foreign));
+    (!foreign.is_empty())
+        .then(|| format!("waiting for {foreign} of another program to agree, {patience} s at most"))
 }
 
 /// Returns the running members with their activities; `None` if no member is running.
-pub(in crate::commands) fn who_lives(
-    app: &App,
-    team: &TeamName,
-    names: &[MemberName],
-) -> Option<String> {
-    let alive: Vec<String> = names
-        .iter()
-        .filter_map(|name| alive(app, team, name))
-        .collect();
-    (!alive.is_empty()).then(|| alive.join(", "))
+pub(in crate::commands) fn who_lives(team: &dyn Team, names: &[MemberName]) -> Option<String> {
+    let alive = with_commas(names.iter().filter_map(|name| alive(team, name)));
+    (!alive.is_empty()).then_some(alive)
 }
 
 /// Describes a running member and its activity.
-fn alive(app: &App, team: &TeamName, name: &MemberName) -> Option<String> {
+fn alive(team: &dyn Team, name: &MemberName) -> Option<String> {
     // Only informational: the command itself reports read errors.
-    if !matches!(
-        app.store.team(team).liveness(name).block_on(),
-        Ok(Liveness::Alive)
-    ) {
+    if !matches!(team.liveness(name).block_on(), Ok(Liveness::Alive)) {
         return None;
     }
-    let state = app.store.team(team).state(name).block_on().ok().flatten();
-    let frozen = app
-        .store
-        .team(team)
-        .life_record(name)
-        .block_on()
-        .is_some_and(|life| is_stopped(life.pid, &life.proc_start));
+    let state = team.state(name).block_on().ok().flatten();
+    let record = team.life_record(name).block_on();
+    let frozen = record.is_some_and(|life| is_stopped(life.pid, &life.proc_start));
     let words: Vec<&str> = state
         .map(|report| report.state.name())
         .into_iter()

@@ -1,8 +1,6 @@
 //! `swarm task claim` and `swarm task release`.
 
-use std::process::ExitCode;
-
-use swarm_protocol::{ErrorKind, MemberName, Task, TaskId};
+use swarm_protocol::{MemberName, TaskId};
 use swarm_store::{Actor, BlockOn as _};
 
 use super::record;
@@ -28,42 +26,37 @@ pub(crate) struct TaskClaimArgs {
     pub(crate) member: Option<MemberName>,
 }
 
-pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
+pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<(), Failure> {
     let command_actor = command_actor(app, "task claim")?;
-    let actor = claimant(app, &command_actor, args.member.as_ref())?;
+    let actor = claimant(&command_actor, args.member.as_ref())?;
     let claimed = match args.id {
-        Some(id) => app
-            .store
-            .team(&command_actor.team)
-            .claim(&id, &actor)
-            .block_on()?,
-        None => app
-            .store
-            .team(&command_actor.team)
+        Some(id) => command_actor.team.claim(&id, &actor).block_on()?,
+        None => command_actor
+            .team
             .claim_next(&actor)
             .block_on()?
             .ok_or_else(|| nothing_free(&actor))?,
     };
     if app.out.json {
-        show(app, &command_actor, &claimed)?;
+        let list = command_actor.team.tasks().block_on()?;
+        app.out.json(&record::record(&claimed, &list)?)?;
     } else {
         let owner = claimed.owner.as_deref().unwrap_or_default();
         let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the member that acts; a person may name any member.
 pub(super) fn claimant(
-    app: &App,
     command_actor: &CommandActor,
     named: Option<&MemberName>,
 ) -> Result<Actor, Failure> {
     match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
-            let config = app.store.team(&command_actor.team).config().block_on()?;
+            let config = command_actor.team.config().block_on()?;
             let actor = members::actor(&config, name)?;
             Ok(actor.in_name_of(&command_actor.name))
         }
@@ -73,29 +66,19 @@ pub(super) fn claimant(
 
 fn nothing_free(actor: &Actor) -> Failure {
     let message = format!("no task is available for {}", actor.name());
-    Failure::new(ErrorKind::NotFound, message)
-        .with_hint("`swarm task list` shows what blocks the others")
+    Failure::not_found(message).with_hint("`swarm task list` shows what blocks the others")
 }
 
-pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
+pub(super) fn release(app: &App, id: TaskId) -> Result<(), Failure> {
     let command_actor = command_actor(app, "task release")?;
-    let task = app
-        .store
-        .team(&command_actor.team)
+    let task = command_actor
+        .team
         .release(&id, &command_actor.actor())
         .block_on()?;
-    let list = app.store.team(&command_actor.team).tasks().block_on()?;
-    if app.out.json {
-        show(app, &command_actor, &task)?;
-    } else {
-        let state = list.state(&task).name();
-        app.out
-            .data(&format!("#{id} is {state} and has no owner"))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn show(app: &App, command_actor: &CommandActor, task: &Task) -> Result<(), Failure> {
-    let list = app.store.team(&command_actor.team).tasks().block_on()?;
-    app.out.json(&record::record(task, &list)?)
+    let list = command_actor.team.tasks().block_on()?;
+    let state = list.state(&task);
+    app.out.result(
+        &record::record(&task, &list)?,
+        &format!("#{id} is {} and has no owner", state.name()),
+    )
 }

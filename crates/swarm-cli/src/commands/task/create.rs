@@ -1,11 +1,10 @@
 //! `swarm task create`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use swarm_protocol::{Budget, BudgetScope, ErrorKind, MemberName, NewTask, TaskId};
-use swarm_store::BlockOn as _;
+use swarm_protocol::{Budget, BudgetScope, MemberName, NewTask, TaskId};
+use swarm_store::{BlockOn as _, Team};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +67,7 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<(), Failure> {
     let command_actor = command_actor(app, "task create")?;
     let budget = args.budget;
     if budget.is_some() {
@@ -87,27 +86,21 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         );
     }
     check_checks(&command_actor, &new)?;
-    let config = app.store.team(&command_actor.team).config().block_on()?;
+    let (team, actor) = (&command_actor.team, command_actor.actor());
+    let config = team.config().block_on()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
         members::known(&config, owner)?;
     }
-    let ids = app
-        .store
-        .team(&command_actor.team)
-        .create_tasks(&new, &command_actor.actor())
-        .block_on()?;
+    let ids = team.create_tasks(&new, &actor).block_on()?;
     if let (Some(budget), Some(id)) = (budget, ids.first()) {
-        let team = app.store.team(&command_actor.team);
         team.set_budget(&BudgetScope::Task(*id), budget)
             .block_on()?;
     }
     let hooks = task_hooks(app, &command_actor)?;
     let cancel = CancellationToken::new();
-    let actor = command_actor.actor();
-    let team = app.store.team(&command_actor.team);
-    let looked_at = created_hooks(&*team, &ids, &hooks, &actor, &cancel);
+    let looked_at = created_hooks(&**team, &ids, &hooks, &actor, &cancel);
     runtime()?.block_on(looked_at).map_err(refused)?;
-    show(app, &command_actor, &ids, refs.as_deref())?;
+    show(app, &**team, &ids, refs.as_deref())?;
     let announced = team.announce_tasks(&ids, &actor).block_on();
     announced.map_err(|error| {
         let mut failure = Failure::from(error);
@@ -116,8 +109,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
             failure.message
         );
         failure
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Refuses empty checks, and those of a member: only its own tool asks for the permission that the
@@ -126,7 +118,7 @@ fn check_checks(command_actor: &CommandActor, new: &[NewTask]) -> Result<(), Fai
     let mut checks = new.iter().flat_map(|task| &task.checks).peekable();
     if checks.peek().is_some() && !command_actor.is_person {
         let message = "`swarm task create` sets checks for people only";
-        return Err(Failure::new(ErrorKind::Refused, message)
+        return Err(Failure::refused(message)
             .with_hint("create the task with the tool TaskCreate and its parameter `checks`"));
     }
     if checks.any(|check| check.trim().is_empty()) {
@@ -136,7 +128,7 @@ fn check_checks(command_actor: &CommandActor, new: &[NewTask]) -> Result<(), Fai
 }
 
 pub(super) fn refused(why: String) -> Failure {
-    Failure::new(ErrorKind::Refused, why)
+    Failure::refused(why)
         .with_hint("follow the hook's message, or contact the person who configured it")
 }
 
@@ -156,7 +148,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
 /// Prints the task numbers or records; for a file, each record includes its `ref`.
 fn show(
     app: &App,
-    command_actor: &CommandActor,
+    team: &dyn Team,
     ids: &[TaskId],
     refs: Option<&[Option<String>]>,
 ) -> Result<(), Failure> {
@@ -169,7 +161,7 @@ fn show(
         let lines: Vec<String> = ids.iter().enumerate().map(line).collect();
         return app.out.data(&lines.join("\n"));
     }
-    let list = app.store.team(&command_actor.team).tasks().block_on()?;
+    let list = team.tasks().block_on()?;
     let mut records = Vec::with_capacity(ids.len());
     for (place, id) in ids.iter().enumerate() {
         let Some(task) = list.get(*id) else { continue };

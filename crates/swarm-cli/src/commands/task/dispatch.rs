@@ -1,7 +1,5 @@
 //! Arguments of `swarm task` and their dispatch.
 
-use std::process::ExitCode;
-
 use swarm_protocol::TaskId;
 
 use super::claim::TaskClaimArgs;
@@ -41,7 +39,7 @@ pub(crate) enum TaskCommand {
     },
 }
 
-pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
     match command {
         TaskCommand::Create(args) => create::run(app, *args),
         TaskCommand::List(args) => list::run(app, &args),

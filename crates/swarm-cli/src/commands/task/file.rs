@@ -30,14 +30,11 @@ struct Entry {
     subject: String,
     #[serde(default)]
     description: String,
-    #[serde(default)]
     active_form: Option<String>,
-    #[serde(default)]
     owner: Option<MemberName>,
     /// `ref`s of this file, or numbers of existing tasks.
     #[serde(default)]
     blocked_by: Vec<Blocker>,
-    #[serde(default)]
     metadata: Option<Map<String, Value>>,
     #[serde(default)]
     checks: Vec<String>,
@@ -50,7 +47,6 @@ enum Blocker {
     Text(String),
 }
 
-/// Parses the file.
 pub(super) fn read(path: &Path, base: &Path) -> Result<Listed, Failure> {
     let text = input_text::file(path, base)?;
     parse(&text, &input_text::name(path))

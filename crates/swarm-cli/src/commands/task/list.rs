@@ -1,7 +1,5 @@
 //! `swarm task list`.
 
-use std::process::ExitCode;
-
 use serde_json::Value;
 use swarm_protocol::{AgentId, MemberName, Task, TaskState};
 
@@ -53,15 +51,15 @@ impl From<StateWord> for TaskState {
     }
 }
 
-pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<(), Failure> {
     let team = app.team()?;
-    let list = app.store.team(&team).tasks().block_on()?;
+    let list = team.tasks().block_on()?;
     let owner = args.owner.as_ref();
-    let owner = owner.map(|name| AgentId::new(name.clone(), team.clone()));
+    let owner = owner.map(|name| AgentId::new(name.clone(), team.name().clone()));
     if let Some(owner) = owner.as_ref()
         && !list.tasks.iter().any(|task| task.is_owned_by(owner))
     {
-        members::known(&app.store.team(&team).config().block_on()?, &owner.name)?;
+        members::known(&team.config().block_on()?, &owner.name)?;
     }
     let is_wanted = |task: &&Task| {
         let state = list.state(task);
@@ -85,5 +83,5 @@ pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
         app.out.table(&record::full_table(wanted, &list))?;
     }
     app.out.left_out(&list.broken);
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

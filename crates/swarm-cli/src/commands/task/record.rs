@@ -6,10 +6,11 @@ use swarm_store::TaskList;
 use swarm_ui::print::{Cell, Table};
 
 use crate::failure::Failure;
+use crate::output::with_commas;
 
 /// Returns a task's stored record with its state.
 pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value, Failure> {
-    let mut record = serde_json::to_value(task).map_err(anyhow::Error::from)?;
+    let mut record = serde_json::to_value(task)?;
     record["state"] = json!(list.state(task));
     Ok(record)
 }
@@ -19,7 +20,6 @@ pub(super) fn open_blockers(task: &Task, list: &TaskList) -> String {
     numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)))
 }
 
-/// Formats tasks as a table.
 pub(in crate::commands) fn table<'a>(
     tasks: impl IntoIterator<Item = &'a Task>,
     list: &TaskList,
@@ -30,17 +30,23 @@ pub(in crate::commands) fn table<'a>(
     let headings = ["TASK", "STATE", "OWNER", "WAITS FOR"];
     let mut table = Table::new(headings.into_iter().chain(checks).chain(["SUBJECT"]));
     for task in tasks {
-        let own = [
-            Cell::new(format!("#{}", task.id)),
-            state_cell(list.state(task)),
-            Cell::new(task.owner.as_deref().unwrap_or_default()),
-            Cell::new(open_blockers(task, list)),
-        ];
         let checks = has_checks.then(|| checks_cell(task));
-        let subject = Cell::new(&task.subject);
-        table.row(own.into_iter().chain(checks).chain([subject]));
+        table.row(row(task, list, checks));
     }
     table
+}
+
+/// Returns a row with another column before the subject.
+fn row(task: &Task, list: &TaskList, more: Option<Cell>) -> impl Iterator<Item = Cell> {
+    let own = [
+        Cell::new(format!("#{}", task.id)),
+        state_cell(list.state(task)),
+        Cell::new(task.owner.as_deref().unwrap_or_default()),
+        Cell::new(open_blockers(task, list)),
+    ];
+    own.into_iter()
+        .chain(more)
+        .chain([Cell::new(&task.subject)])
 }
 
 /// Formats how many checks of a task have passed.
@@ -74,22 +80,14 @@ pub(super) fn full_table<'a>(tasks: impl IntoIterator<Item = &'a Task>, list: &T
         } else {
             numbers(task.blocks.iter().filter(open))
         };
-        table.row([
-            Cell::new(format!("#{}", task.id)),
-            state_cell(list.state(task)),
-            Cell::new(task.owner.as_deref().unwrap_or_default()),
-            Cell::new(open_blockers(task, list)),
-            Cell::new(blocks),
-            Cell::new(&task.subject),
-        ]);
+        table.row(row(task, list, Some(Cell::new(blocks))));
     }
     table
 }
 
 /// Formats numbers as `#1, #3`.
 fn numbers<'a>(ids: impl Iterator<Item = &'a TaskId>) -> String {
-    let words: Vec<String> = ids.map(|id| format!("#{id}")).collect();
-    words.join(", ")
+    with_commas(ids.map(|id| format!("#{id}")))
 }
 
 fn state_cell(state: TaskState) -> Cell {

@@ -1,7 +1,5 @@
 //! `swarm task delete`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_protocol::TaskId;
 
@@ -10,19 +8,15 @@ use crate::commands::acting::command_actor;
 use crate::failure::Failure;
 use swarm_store::BlockOn as _;
 
-pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, id: TaskId) -> Result<(), Failure> {
     let command_actor = command_actor(app, "task delete")?;
-    let freed = app
-        .store
-        .team(&command_actor.team)
+    let freed = command_actor
+        .team
         .delete_task(&id, &command_actor.actor())
         .block_on()?;
-    if app.out.json {
-        let ids: Vec<TaskId> = freed.iter().map(|task| task.id).collect();
-        app.out
-            .json(&json!({ "id": id, "state": "deleted", "unblocked": ids }))?;
-    } else {
-        app.out.data(&format!("#{id} is deleted"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let ids: Vec<TaskId> = freed.iter().map(|task| task.id).collect();
+    app.out.result(
+        &json!({ "id": id, "state": "deleted", "unblocked": ids }),
+        &format!("#{id} is deleted"),
+    )
 }

@@ -1,7 +1,5 @@
 //! `swarm task show`.
 
-use std::process::ExitCode;
-
 use swarm_protocol::{Task, TaskId, UnixMs};
 use swarm_store::{BlockOn as _, TaskList};
 use swarm_team::check_line;
@@ -10,17 +8,14 @@ use super::record;
 use crate::app::App;
 use crate::commands::members::age;
 use crate::failure::Failure;
+use crate::output::with_commas;
 
-pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, id: TaskId) -> Result<(), Failure> {
     let team = app.team()?;
-    let task = app.store.team(&team).task(&id).block_on()?;
-    let list = app.store.team(&team).tasks().block_on()?;
-    if app.out.json {
-        app.out.json(&record::record(&task, &list)?)?;
-    } else {
-        app.out.data(&text(&task, &list, app.clock.now()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let task = team.task(&id).block_on()?;
+    let list = team.tasks().block_on()?;
+    let text = text(&task, &list, app.clock.now());
+    app.out.result(&record::record(&task, &list)?, &text)
 }
 
 fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
@@ -37,15 +32,11 @@ fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
             .map_or_else(String::new, |at| format!(", claimed {} ago", age(now, at)));
         lines.push(format!("owner       {owner}{claimed}"));
     }
-    let edges = |ids: &[TaskId]| -> String {
-        let words: Vec<String> = ids
-            .iter()
-            .map(|id| match list.get(*id) {
-                Some(other) => format!("#{id} ({})", list.state(other).name()),
-                None => format!("#{id} (missing)"),
-            })
-            .collect();
-        words.join(", ")
+    let edges = |ids: &[TaskId]| {
+        with_commas(ids.iter().map(|id| match list.get(*id) {
+            Some(other) => format!("#{id} ({})", list.state(other).name()),
+            None => format!("#{id} (missing)"),
+        }))
     };
     if !task.blocked_by.is_empty() {
         lines.push(format!("waits for   {}", edges(&task.blocked_by)));

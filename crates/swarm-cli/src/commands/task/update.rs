@@ -1,9 +1,7 @@
 //! `swarm task update`.
 
-use std::process::ExitCode;
-
 use serde_json::{Map, Value};
-use swarm_protocol::{CheckRun, ErrorKind, MemberName, TaskId, TaskStatus};
+use swarm_protocol::{CheckRun, MemberName, TaskId, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, TaskChange, TaskUpdated};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
@@ -17,6 +15,7 @@ use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
+use crate::output::with_commas;
 use crate::spawn_context::worktrees;
 use crate::team_hooks::task_hooks;
 
@@ -85,9 +84,9 @@ impl From<StatusWord> for TaskStatus {
     }
 }
 
-pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<(), Failure> {
     let command_actor = command_actor(app, "task update")?;
-    let mut actor = claimant(app, &command_actor, args.member.as_ref())?;
+    let mut actor = claimant(&command_actor, args.member.as_ref())?;
     if args.force {
         command_actor.require_person("--force")?;
         actor = actor.forced();
@@ -101,24 +100,20 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         );
     }
     if let Some(owner) = &owner {
-        members::known(
-            &app.store.team(&command_actor.team).config().block_on()?,
-            owner,
-        )?;
+        members::known(&command_actor.team.config().block_on()?, owner)?;
     }
-    require_result(app, &command_actor, id, &change)?;
+    require_result(&command_actor, id, &change)?;
     let check_runs = clear(app, &command_actor, &actor, id, &change)?;
     let change = TaskChange {
         check_runs,
         ..change
     };
-    let updated = app
-        .store
-        .team(&command_actor.team)
+    let updated = command_actor
+        .team
         .update_task(&id, change, &actor)
         .block_on()?;
     show(app, &command_actor, &updated)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Runs the hooks and checks for a task that is about to be completed, and merges its owner's
@@ -133,10 +128,10 @@ fn clear(
     if change.status != Some(TaskStatus::Completed) {
         return Ok(Vec::new());
     }
-    let team = app.store.team(&command_actor.team);
-    let shell = check_shell(app, &*team, id)?;
+    let team = &*command_actor.team;
+    let shell = check_shell(app, team, id)?;
     let completion = Completion {
-        team: &*team,
+        team,
         id,
         change,
         by: actor,
@@ -151,14 +146,13 @@ fn clear(
     cleared.map_err(|error| match error {
         CompletionError::Store(error) => error.into(),
         CompletionError::Hook(why) => refused(why),
-        CompletionError::Check(why) => Failure::new(ErrorKind::Refused, why),
-        CompletionError::Merge(why) => Failure::new(ErrorKind::Conflict, why),
+        CompletionError::Check(why) => Failure::refused(why),
+        CompletionError::Merge(why) => Failure::conflict(why),
     })
 }
 
 /// Requires a result from a member that completes a task; a person may omit it.
 fn require_result(
-    app: &App,
     command_actor: &CommandActor,
     id: TaskId,
     change: &TaskChange,
@@ -167,15 +161,8 @@ fn require_result(
     if command_actor.is_person || !completes || change.result.is_some() {
         return Ok(());
     }
-    if app
-        .store
-        .team(&command_actor.team)
-        .task(&id)
-        .block_on()?
-        .swarm()
-        .result
-        .is_some()
-    {
+    let task = command_actor.team.task(&id).block_on()?;
+    if task.swarm().result.is_some() {
         return Ok(());
     }
     Err(Failure::usage(format!("task {id} has no result yet"))
@@ -200,7 +187,7 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
 fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Result<(), Failure> {
     let task = &updated.task;
     if app.out.json {
-        let list = app.store.team(&command_actor.team).tasks().block_on()?;
+        let list = command_actor.team.tasks().block_on()?;
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {
@@ -216,13 +203,9 @@ fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Resul
     }
     app.out.data(&line)?;
     if !updated.unblocked.is_empty() {
-        let ids: Vec<String> = updated
-            .unblocked
-            .iter()
-            .map(|task| format!("#{}", task.id))
-            .collect();
+        let ids = updated.unblocked.iter().map(|task| format!("#{}", task.id));
         app.out
-            .say(&format!("no longer blocked: {}", ids.join(", ")));
+            .say(&format!("no longer blocked: {}", with_commas(ids)));
     }
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! `swarm team create`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
 use swarm_store::{BlockOn as _, NewTeam, StoreError};
@@ -31,7 +29,7 @@ pub(crate) struct TeamCreateArgs {
     pub(crate) hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<(), Failure> {
     let name = TeamName::parse(&args.name)?;
     config_directory::make(&app.root)?;
     let new = NewTeam {
@@ -59,16 +57,14 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
         team.set_budget(&BudgetScope::Team, budget).block_on()?;
     }
     if app.out.json {
-        let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
+        let mut record = serde_json::to_value(&config)?;
         record["state"] = json!(state_in(&app.store.team(&config.name).view().block_on()?));
-        app.out.json(&record)?;
-    } else {
-        app.out.data(config.name.as_str())?;
-        app.out.say(
-            "start teammates with `swarm spawn NAME`, give them work with `swarm task create`",
-        );
+        return app.out.json(&record);
     }
-    Ok(ExitCode::SUCCESS)
+    app.out.data(config.name.as_str())?;
+    app.out
+        .say("start teammates with `swarm spawn NAME`, give them work with `swarm task create`");
+    Ok(())
 }
 
 /// Suggests what to do with an existing team.

@@ -1,13 +1,13 @@
 //! `swarm team delete`.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
 use swarm_ui::clean_line;
 
@@ -37,7 +37,7 @@ pub(crate) struct TeamDeleteArgs {
     pub(crate) purge: bool,
 }
 
-pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<(), Failure> {
     let team = match meant(app, args) {
         Err(failure) if args.force => match damage(app, args, failure) {
             Ok(damage) => return delete_damaged(app, args, asked_for(app, args)?, damage),
@@ -45,40 +45,41 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         },
         named => named?,
     };
-    let is_on_hub = app.hubs.hub_of(&team)?.is_some();
+    let name = team.name();
+    let is_on_hub = app.hubs.hub_of(name)?.is_some();
     // Checked before any change: a team is deleted completely or not at all.
-    app.store.team(&team).may_delete(args.force).block_on()?;
-    app.store.team(&team).adopt().block_on()?;
+    team.may_delete(args.force).block_on()?;
+    team.adopt().block_on()?;
     let mut stopped = Vec::new();
     let archive = if args.force {
-        match delete_by_force(app, args.purge, &team, &mut stopped) {
+        match delete_by_force(app, args.purge, &*team, &mut stopped) {
             // The journal cannot be written, for example on a full disk; deleting the team may free
             // the space.
             Err(failure) if failure.kind == ErrorKind::Environment => {
-                return delete_damaged(app, args, Some(team), failure);
+                return delete_damaged(app, args, Some(name.clone()), failure);
             }
             deleted => deleted?,
         }
     } else {
-        clear(app, &team, &mut stopped)?;
-        remove(app, &team, args.purge, false)??
+        clear(app, &*team, &mut stopped)?;
+        remove(&*team, args.purge, false)??
     };
     let left = stopped.iter().filter_map(|one| {
         let why = one.pane_left.as_ref()?;
         Some(json!({ "member": one.member, "reason": why }))
     });
     let panes: Value = left.collect();
-    show(app, &team, archive.as_deref(), &stopped, &panes)?;
+    show(app, name, archive.as_deref(), &stopped, &panes)?;
     if is_on_hub {
         app.out.say(&format!(
-            "{team} is deleted for all machines, and nothing of it is archived"
+            "{name} is deleted for all machines, and nothing of it is archived"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Selects the team to delete; never guesses between several.
-fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
+fn meant(app: &App, args: &TeamDeleteArgs) -> Result<Arc<dyn Team>, Failure> {
     match &args.name {
         None => app.team_to_end(),
         named_by => app.named_team(named_by.as_deref()),
@@ -121,11 +122,12 @@ fn delete_damaged(
     args: &TeamDeleteArgs,
     team: Option<TeamName>,
     damage: Failure,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let Some(team) = team else {
         return Err(damage);
     };
-    let lease = app.store.team(&team).lease(&MemberName::lead()).block_on();
+    let files = app.store.team(&team);
+    let lease = files.lease(&MemberName::lead()).block_on();
     let is_led = match lease {
         Err(StoreError::NotOnHub { .. }) => false,
         lease => lease? == Liveness::Alive,
@@ -148,10 +150,9 @@ fn delete_damaged(
     for pane in &left.panes {
         app.out.warn(pane);
     }
-    let archive = app.store.team(&team).delete(args.purge, true).block_on()?;
+    let archive = files.delete(args.purge, true).block_on()?;
     let panes = left.panes.iter().map(|why| json!({ "reason": why }));
-    show(app, &team, archive.as_deref(), &[], &panes.collect())?;
-    Ok(ExitCode::SUCCESS)
+    show(app, &team, archive.as_deref(), &[], &panes.collect())
 }
 
 /// How long new spawns are stopped while a team is deleted by force.
@@ -162,17 +163,17 @@ const STORM: Duration = Duration::from_secs(30);
 fn delete_by_force(
     app: &App,
     purge: bool,
-    team: &TeamName,
+    team: &dyn Team,
     stopped: &mut Vec<StopReport>,
 ) -> Result<Option<PathBuf>, Failure> {
     let until = Instant::now() + STORM;
     loop {
         stopped.extend(end_members(app, team)?);
         clear(app, team, stopped)?;
-        match remove(app, team, purge, false)? {
-            Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
+        match remove(team, purge, false)? {
+            Err(StoreError::TeamBusy { members, .. }) if are_of_others(team, &members)? => {
                 // Their state is unknown, and swarm did not start them.
-                return Ok(remove(app, team, purge, true)??);
+                return Ok(remove(team, purge, true)??);
             }
             Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
             done => return Ok(done?),
@@ -181,29 +182,27 @@ fn delete_by_force(
 }
 
 /// Returns whether all remaining members belong to other programs.
-fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<bool, Failure> {
-    let config = app.store.team(team).config().block_on()?;
+fn are_of_others(team: &dyn Team, members: &[MemberName]) -> Result<bool, Failure> {
+    let config = team.config().block_on()?;
     let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
     Ok(members.iter().all(is_other))
 }
 
 /// Deletes the files of a team. Returns the archive.
 fn remove(
-    app: &App,
-    team: &TeamName,
+    team: &dyn Team,
     purge: bool,
     force: bool,
 ) -> Result<Result<Option<PathBuf>, StoreError>, Failure> {
-    let files = app.store.team(team);
-    run_until_ctrl_c(|| standing(app, team, &[]), files.delete(purge, force))
+    run_until_ctrl_c(|| standing(team, &[]), team.delete(purge, force))
 }
 
 /// Removes dead members from the roster and cleans up after them.
-fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
+fn clear(app: &App, team: &dyn Team, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
     let spawn_context = for_stopping(app);
     // A handled Ctrl-C no longer terminates this process by itself.
-    let clearing = clear_dead(&spawn_context, team);
-    let cleared = run_until_ctrl_c(|| standing(app, team, &[]), clearing)??;
+    let clearing = clear_dead(&spawn_context, team.name());
+    let cleared = run_until_ctrl_c(|| standing(team, &[]), clearing)??;
     for one in &cleared {
         tell_left(app, one);
     }
@@ -211,15 +210,15 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<()
     Ok(())
 }
 
-fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
+fn end_members(app: &App, team: &dyn Team) -> Result<Vec<StopReport>, Failure> {
     let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
-    let config = app.store.team(team).config().block_on()?;
+    let config = team.config().block_on()?;
     let ours = config.teammates().filter(|member| member.swarm.is_some());
     let names: Vec<MemberName> = ours.map(|member| member.name.clone()).collect();
-    let ending = end_team(&spawn_context, team, &options);
+    let ending = end_team(&spawn_context, team.name(), &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
-    let ended = run_until_ctrl_c(|| standing(app, team, &names), waiting)??;
+    let ended = run_until_ctrl_c(|| standing(team, &names), waiting)??;
     for stopped in &ended.stopped {
         app.out.say(&stopped.sentence());
         tell_left(app, stopped);
@@ -231,12 +230,13 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
 }
 
 /// Returns the error for an interrupted deletion.
-fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
-    let asked = who_lives(app, team, names).map_or_else(String::new, |alive| {
+fn standing(team: &dyn Team, names: &[MemberName]) -> Failure {
+    let asked = who_lives(team, names).map_or_else(String::new, |alive| {
         format!("; asked to stop after the turn: {alive}")
     });
+    let team = team.name();
     let message = format!("interrupted: {team} is not deleted{asked}");
-    Failure::new(ErrorKind::Interrupted, message).with_hint(format!(
+    Failure::interrupted(message).with_hint(format!(
         "`swarm team delete {team} --force` continues, `swarm status --team {team}` shows the remaining members"
     ))
 }
@@ -248,24 +248,20 @@ fn show(
     stopped: &[StopReport],
     panes_left: &Value,
 ) -> Result<(), Failure> {
-    if app.out.json {
-        let trees: Vec<_> = stopped
-            .iter()
-            .filter_map(|one| one.worktree.as_ref())
-            .collect();
-        return app.out.json(&json!({
-            "name": team,
-            "state": "deleted",
-            "archive": archive,
-            "panesLeft": panes_left,
-            "worktrees": trees,
-        }));
-    }
-    app.out.data(&match archive {
+    let trees = stopped.iter().filter_map(|one| one.worktree.as_ref());
+    let document = json!({
+        "name": team,
+        "state": "deleted",
+        "archive": archive,
+        "panesLeft": panes_left,
+        "worktrees": trees.collect::<Vec<_>>(),
+    });
+    let text = match archive {
         Some(archive) => format!(
             "{team} is deleted; its tasks and journal are in {}",
             archive.display()
         ),
         None => format!("{team} is deleted"),
-    })
+    };
+    app.out.result(&document, &text)
 }

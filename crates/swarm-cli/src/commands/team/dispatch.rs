@@ -1,7 +1,5 @@
 //! Arguments of `swarm team` and their dispatch.
 
-use std::process::ExitCode;
-
 use swarm_protocol::MemberName;
 
 use super::create::TeamCreateArgs;
@@ -50,7 +48,7 @@ Examples:
     Delete(TeamDeleteArgs),
 }
 
-pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<(), Failure> {
     match command {
         TeamCommand::Create(args) => {
             require_person(app, "team create")?;

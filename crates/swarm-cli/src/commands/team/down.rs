@@ -1,7 +1,5 @@
 //! `swarm team down`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 use swarm_config::TEAM_TEMPLATES;
 use swarm_protocol::TeamName;
@@ -29,38 +27,33 @@ pub(crate) struct TeamDownArgs {
     pub(crate) template: Option<String>,
 }
 
-pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<(), Failure> {
     require_person(app, "team down")?;
     let name = match (app.asked_team()?, &args.template) {
         (Some(team), _) => team,
         (None, Some(word)) => named(app, word)?,
-        (None, None) => app.team_to_end()?,
+        (None, None) => app.team_to_end()?.name().clone(),
     };
     let views = match app.store.team(&name).member_view().block_on() {
         Err(StoreError::TeamNotFound { .. }) => {
-            report(app, &name, "was not up")?;
-            return Ok(ExitCode::SUCCESS);
+            return report(app, &name, "was not up");
         }
         views => views?,
     };
     let mut running = views.iter();
     if running.any(|view| !view.member.name.is_lead() && !is_over(view.state)) {
-        let stopped = quiet(app, || shut_down(&app.for_team(&name)))?;
-        if stopped != ExitCode::SUCCESS {
-            return Ok(stopped);
-        }
+        quiet(app, || shut_down(&app.for_team(&name)))?;
     }
     let args = TeamDeleteArgs {
         name: Some(name.to_string()),
         force: false,
         purge: false,
     };
-    let deleted = quiet(app, || delete::run(app, &args))?;
-    report(app, &name, "is down")?;
-    Ok(deleted)
+    quiet(app, || delete::run(app, &args))?;
+    report(app, &name, "is down")
 }
 
-fn shut_down(app: &App) -> Result<ExitCode, Failure> {
+fn shut_down(app: &App) -> Result<(), Failure> {
     let args = ShutdownArgs {
         targets: StopTargets {
             names: Vec::new(),
@@ -85,14 +78,11 @@ fn named(app: &App, word: &str) -> Result<TeamName, Failure> {
 }
 
 fn report(app: &App, name: &TeamName, state: &str) -> Result<(), Failure> {
-    if app.out.json {
-        app.out.json(&json!({"team": name, "state": state}))
-    } else {
-        app.out.data(&format!("team {name} {state}"))
-    }
+    let document = json!({"team": name, "state": state});
+    app.out.result(&document, &format!("team {name} {state}"))
 }
 
 /// Runs a part of the command; with `--json` without its own output.
-fn quiet(app: &App, run: impl FnOnce() -> Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+fn quiet(app: &App, run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     if app.out.json { captured(run).0 } else { run() }
 }

@@ -1,10 +1,9 @@
 //! `swarm team add` and `swarm team remove`: members that other programs run.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_protocol::{ErrorKind, MemberName};
+use swarm_protocol::MemberName;
 use swarm_store::BlockOn as _;
 use swarm_ui::print::counted;
 
@@ -31,46 +30,41 @@ pub(crate) struct TeamAddArgs {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<ExitCode, Failure> {
+pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<(), Failure> {
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     let cwd = args.cwd.as_ref();
     let cwd = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let member = app.store.team(&team).add_external(&name, &cwd).block_on()?;
-    if app.out.json {
-        app.out.json(&member)?;
-    } else {
-        app.out.data(&format!("{name}@{team} is a member"))?;
-        app.out.say(&format!(
-            "an MCP client takes part as {name} with `swarm mcp --team {team} --as {name}`"
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    let member = team.add_external(&name, &cwd).block_on()?;
+    let team = team.name();
+    app.out
+        .result(&member, &format!("{name}@{team} is a member"))?;
+    app.out.say(&format!(
+        "an MCP client takes part as {name} with `swarm mcp --team {team} --as {name}`"
+    ));
+    Ok(())
 }
 
-pub(super) fn remove(app: &App, name: &MemberName) -> Result<ExitCode, Failure> {
+pub(super) fn remove(app: &App, name: &MemberName) -> Result<(), Failure> {
     let team = app.team_to_change()?;
-    let member = members::known(&app.store.team(&team).config().block_on()?, name)?.clone();
+    let member = members::known(&team.config().block_on()?, name)?.clone();
     if name.is_lead() || member.swarm.is_some() {
         let message = format!("{name} is not a member of another program");
-        return Err(Failure::new(ErrorKind::Refused, message)
+        return Err(Failure::refused(message)
             .with_hint("stop members that swarm runs with `swarm shutdown` or `swarm kill`"));
     }
-    let removed = app.store.team(&team).remove_member(name, None).block_on()?;
+    let removed = team.remove_member(name, None).block_on()?;
     let released = removed.map(|removed| removed.released).unwrap_or_default();
-    if app.out.json {
-        app.out
-            .json(&json!({"member": name, "released": released}))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let tasks = match released.len() {
         0 => String::new(),
         count => format!("; released {}", counted(count as u64, "task")),
     };
-    app.out
-        .data(&format!("{name} is removed from {team}{tasks}"))?;
+    app.out.result(
+        &json!({"member": name, "released": released}),
+        &format!("{name} is removed from {}{tasks}", team.name()),
+    )?;
     app.out.warn(&format!(
         "swarm: the process of {name} was not stopped: if it still runs, stop it in its own program"
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `swarm team join`.
 
-use std::process::ExitCode;
-
 use swarm_protocol::TeamName;
 use swarm_store::{BlockOn as _, StoreError};
 
@@ -24,7 +22,7 @@ pub(crate) struct TeamJoinArgs {
     hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: &TeamJoinArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TeamJoinArgs) -> Result<(), Failure> {
     let name = TeamName::parse(&args.name)?;
     let hub = args.hub.required(app)?;
     config_directory::make(&app.root)?;
@@ -37,13 +35,8 @@ pub(super) fn run(app: &App, args: &TeamJoinArgs) -> Result<ExitCode, Failure> {
         }
         joined => joined?,
     };
-    if app.out.json {
-        let record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
-        app.out.json(&record)?;
-    } else {
-        app.out.data(config.name.as_str())?;
-        app.out
-            .say(&format!("`swarm status --team {name}` shows its members"));
-    }
-    Ok(ExitCode::SUCCESS)
+    app.out.result(&config, config.name.as_str())?;
+    app.out
+        .say(&format!("`swarm status --team {name}` shows its members"));
+    Ok(())
 }

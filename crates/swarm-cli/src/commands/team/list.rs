@@ -1,7 +1,5 @@
 //! `swarm team list`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, TeamView};
@@ -37,7 +35,7 @@ pub(crate) struct TeamListArgs {
     pub(crate) all: bool,
 }
 
-pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App) -> Result<(), Failure> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
     let (mut teams, remains) = app.store.teams_and_remains().block_on()?;
@@ -72,12 +70,13 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         }
     }
     // Readable teams were printed; the error reports the damaged ones.
-    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
+    Failure::worst(damaged).map_or(Ok(()), Err)
 }
 
 fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    let (seen, _not_entered) = swarm_team::reconcile_and_view(&app.store.team(team))?;
-    let requests = pending(app, team)?;
+    let team = app.store.team(team);
+    let (seen, _not_entered) = swarm_team::reconcile_and_view(&team)?;
+    let requests = pending(&*team)?;
     let waiting = who_waits(&requests)
         .into_iter()
         .map(str::to_owned)
@@ -85,7 +84,7 @@ fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     Ok(Line {
         waiting,
         state: state_in(&seen),
-        tasks: app.store.team(team).tasks().block_on()?,
+        tasks: team.tasks().block_on()?,
         config: seen.config,
         members: seen.members,
     })
@@ -103,7 +102,7 @@ pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
 }
 
 fn record(line: &Line) -> Result<Value, Failure> {
-    let mut record = serde_json::to_value(&line.config).map_err(anyhow::Error::from)?;
+    let mut record = serde_json::to_value(&line.config)?;
     record["state"] = json!(line.state);
     record["waiting"] = json!(line.waiting);
     Ok(record)
@@ -119,9 +118,7 @@ fn table(app: &App, lines: &[Line]) -> Table {
         "AGE",
         "DESCRIPTION",
     ])
-    .right(2)
-    .right(3)
-    .right(5)
+    .right([2, 3, 5])
     .spare([6, 5]);
     let now = app.clock.now();
     for line in lines {

@@ -1,7 +1,5 @@
 //! `swarm team show`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 use swarm_panes::backend_kind;
 use swarm_protocol::TeamConfig;
@@ -14,28 +12,26 @@ use crate::commands::members;
 use crate::failure::Failure;
 use crate::output::plain;
 
-pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, name: Option<&str>) -> Result<(), Failure> {
     let team = app.named_team(name)?;
-    let seen = app.store.team(&team).view().block_on()?;
+    let seen = team.view().block_on()?;
     let state = state_in(&seen);
     let (config, views) = (seen.config, seen.members);
     if app.out.json {
-        let tasks = app.store.team(&team).tasks().block_on()?.tasks;
-        let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
+        let tasks = team.tasks().block_on()?.tasks;
+        let mut record = serde_json::to_value(&config)?;
         record["state"] = json!(state);
         record["members"] = views
             .iter()
-            .map(|view| members::record(view, &tasks, &team))
+            .map(|view| members::record(view, &tasks, team.name()))
             .collect::<Result<Value, Failure>>()?;
-        app.out.json(&record)?;
-        return Ok(ExitCode::SUCCESS);
+        return app.out.json(&record);
     }
-    app.out.data(&heading(app, &config, state))?;
-    app.out.table(&roster(&views))?;
-    Ok(ExitCode::SUCCESS)
+    app.out.data(&heading(&config, &team.location(), state))?;
+    app.out.table(&roster(&views))
 }
 
-fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
+fn heading(config: &TeamConfig, location: &str, state: &str) -> String {
     let mut lines = vec![format!("team {} ({state})", config.name)];
     if let Some(description) = &config.description {
         lines.push(plain(description));
@@ -49,10 +45,7 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
             lead.pid, config.name
         ));
     }
-    lines.push(format!(
-        "stored in {}",
-        app.store.team(&config.name).location()
-    ));
+    lines.push(format!("stored in {location}"));
     lines.join("\n")
 }
 

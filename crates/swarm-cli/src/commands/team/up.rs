@@ -1,7 +1,6 @@
 //! `swarm team up`.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 
 use clap::Parser as _;
 use serde_json::json;
@@ -35,7 +34,7 @@ pub(crate) struct TeamUpArgs {
     pub(crate) backend: Option<String>,
 }
 
-pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
     require_person(app, "team up")?;
     let template = template(app, &args.template)?;
     let name = app.asked_team()?.unwrap_or_else(|| template.name.clone());
@@ -55,17 +54,12 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<ExitCode, Failure> {
         team.announce_tasks(&created, &Actor::person(&name))
             .block_on()?;
     }
-    if app.out.json {
-        app.out.json(&json!({
-            "team": name, "created": is_new, "started": started, "tasks": created,
-        }))?;
-    } else {
-        let tasks = swarm_ui::print::counted(created.len() as u64, "new task");
-        let members = swarm_ui::print::counted(started.len() as u64, "member");
-        app.out
-            .data(&format!("team {name} is up: {members} started, {tasks}"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let tasks = swarm_ui::print::counted(created.len() as u64, "new task");
+    let members = swarm_ui::print::counted(started.len() as u64, "member");
+    app.out.result(
+        &json!({"team": name, "created": is_new, "started": started, "tasks": created}),
+        &format!("team {name} is up: {members} started, {tasks}"),
+    )
 }
 
 /// Reads a template: a file, or a built-in one.

@@ -63,7 +63,7 @@ pub(super) fn why(listed: &ListedWorktree) -> String {
 
 fn table(listed: &[ListedWorktree]) -> Table {
     let mut table = Table::new(["WORKTREE", "OWNER", "STATE", "SIZE", "BASE", "PATH"])
-        .right(3)
+        .right([3])
         .spare([4, 5]);
     for one in listed {
         let state = Cell::new(one.condition.name());

@@ -9,11 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
 use swarm_team::MemberContext;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use swarm_supervisor::Leadership;
 
-/// Creates the lead's team.
 #[derive(Debug)]
 pub(crate) struct TeamCreate {
     pub(crate) context: Arc<MemberContext>,
@@ -22,7 +21,7 @@ pub(crate) struct TeamCreate {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(crate) struct Input {
     /// Letters, digits, `_` and `-`
     team_name: String,
     /// What the team is for
@@ -30,38 +29,17 @@ struct Input {
 }
 
 #[async_trait]
-impl Tool for TeamCreate {
-    fn name(&self) -> &'static str {
-        "TeamCreate"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TeamCreate").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
+impl TypedTool for TeamCreate {
+    type Parameters = Input;
+    const NAME: &'static str = "TeamCreate";
+    const PROMPT: &'static str = prompt!("tools/TeamCreate");
+    const KIND: ToolKind = ToolKind::Team;
 
     fn one_line(&self, input: &Value) -> String {
         format!("TeamCreate {}", input["team_name"].as_str().unwrap_or("?"))
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match self.create(input) {
-            Ok(output) => output,
-            Err(error) => ToolOutput::error(error),
-        }
-    }
-}
-
-impl TeamCreate {
-    fn create(&self, input: Value) -> Result<ToolOutput, String> {
-        let input: Input = parse(self.name(), input)?;
+    async fn call(&self, input: Input, _ctx: &ToolContext) -> Result<ToolOutput, String> {
         if let Some(team) = self.context.team() {
             return Err(format!(
                 "you already lead team {}: delete it with TeamDelete first",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_agent::{PeerSessionStatus, Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
+use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerRecord, PermissionMode};
@@ -131,8 +131,7 @@ impl Teammates for LeadTeammates {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         // Calls of one response arrive in order, so names and colours are assigned in that order.
         let turn = Some(Arc::clone(&self.turn).lock_owned().await);
-        let name =
-            MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
+        let name = request.name.clone();
         let team = self
             .context
             .team_or_found()
@@ -167,7 +166,7 @@ impl Teammates for LeadTeammates {
         let dead_model = dead.as_ref().and_then(Member::requested_model);
         let dead_model = dead_model.map(str::to_owned);
         let runtime = dead.as_ref().and_then(Member::known_runtime);
-        // A member that had a worktree continues in it, or is told that it no longer exists.
+        // A member that had a worktree continues in it, or is informed that it no longer exists.
         let dead_cwd = dead
             .filter(|dead| {
                 let had_tree = dead.worktree_path.is_some() && request.isolation.is_none();
@@ -219,15 +218,9 @@ impl Teammates for LeadTeammates {
         other_members(&self.context).await
     }
 
-    async fn sessions(&self) -> Vec<PeerSessionStatus> {
-        let others = self.sessions.as_ref().map(|sessions| sessions.others());
-        let status = |record: PeerRecord| PeerSessionStatus {
-            address: record.address(),
-            team: record.team,
-            cwd: record.cwd,
-            started: record.started_at,
-        };
-        others.into_iter().flatten().map(status).collect()
+    async fn sessions(&self) -> Vec<PeerRecord> {
+        let sessions = self.sessions.as_ref();
+        sessions.map_or_else(Vec::new, |sessions| sessions.others())
     }
 
     async fn stop(&self, name: &MemberName) -> Result<String, String> {

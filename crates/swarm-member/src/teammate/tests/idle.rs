@@ -1,16 +1,21 @@
 //! Reports to the lead at the end of a turn.
 
-use swarm_agent::{AgentError, Totals, TurnOutcome};
+use swarm_agent::{AgentError, Totals, TurnOutcome, TurnStop};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};
 
 use crate::reporter::TurnMail;
 use crate::teammate::turn_reporter::notice;
 
-fn finished(text: &str) -> TurnOutcome {
-    TurnOutcome::Finished {
+fn ended(end: Result<(), TurnStop>, text: &str) -> TurnOutcome {
+    TurnOutcome {
+        end,
         text: text.to_owned(),
         spent: Totals::default(),
     }
+}
+
+fn finished(text: &str) -> TurnOutcome {
+    ended(Ok(()), text)
 }
 
 fn told(outcome: &TurnOutcome, mail: &TurnMail) -> IdleNotification {
@@ -89,31 +94,22 @@ fn the_last_message_to_a_peer_is_reported_and_cut() {
 #[test]
 fn failures_limits_and_interruptions_say_so() {
     let none = TurnMail::default();
-    let failed = TurnOutcome::Failed {
-        error: AgentError::ContextFull,
-        text: "half a word".to_owned(),
-        spent: Totals::default(),
-    };
+    let stop = TurnStop::Failed(AgentError::ContextFull);
+    let failed = ended(Err(stop), "half a word");
     let notice = told(&failed, &none);
     assert_eq!(
         (notice.idle_reason, notice.result),
         (Some(IdleReason::Failed), None)
     );
     assert!(notice.failure_reason.unwrap().contains("context window"));
-    let limit = TurnOutcome::TurnLimit {
-        text: "I stopped without finishing".to_owned(),
-        spent: Totals::default(),
-    };
+    let limit = ended(Err(TurnStop::Limit), "I stopped without finishing");
     let notice = told(&limit, &none);
     assert_eq!(notice.idle_reason, Some(IdleReason::Failed));
     assert_eq!(
         notice.failure_reason.as_deref(),
         Some("I stopped without finishing")
     );
-    let interrupted = TurnOutcome::Interrupted {
-        text: "half a word".to_owned(),
-        spent: Totals::default(),
-    };
+    let interrupted = ended(Err(TurnStop::Interrupted), "half a word");
     let notice = told(&interrupted, &none);
     assert_eq!(notice.idle_reason, Some(IdleReason::Interrupted));
     assert_eq!((notice.result, notice.failure_reason), (None, None));

@@ -30,7 +30,6 @@ pub(crate) struct DeniedHost {
     pub(crate) why: HostDenial,
 }
 
-/// Why a host was denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostDenial {
     /// It is local, and the settings do not name it.
@@ -84,7 +83,7 @@ impl NetworkAccess {
             return Err(self.deny(&host, port, HostDenial::Local));
         }
         if !is_known {
-            // Before the answer: a command that ends while it waits is told as well.
+            // Before the answer: a command that ends while it waits is notified as well.
             let unanswered = self.deny(&host, port, HostDenial::Unknown);
             match self.answer(&host, port).await {
                 Some(true) => self.forget(&format!("{host}:{port}")),

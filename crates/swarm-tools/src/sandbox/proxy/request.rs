@@ -9,7 +9,6 @@ use tokio::net::TcpStream;
 /// Maximum length of the head of an HTTP request in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
     pub(super) host: String,
@@ -20,7 +19,6 @@ pub(super) struct ProxyRequest {
 /// How the client is answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProxyProtocol {
-    /// SOCKS5.
     Socks,
     /// HTTP `CONNECT`.
     Tunnel,

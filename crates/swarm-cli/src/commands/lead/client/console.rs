@@ -8,7 +8,7 @@ use swarm_agent::{TranscriptReplay, find_transcript};
 use swarm_member::LeadParts;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, TeamName};
-use swarm_store::{BlockOn as _, Changes, StoreError, TeamStore, Topic};
+use swarm_store::{BlockOn as _, Changes, StoreError, Topic};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
@@ -19,10 +19,9 @@ use super::updates::{plan, tool_kind};
 use crate::app::App;
 use crate::commands::lead::person_shell::ShellLines;
 use crate::commands::lead::questions::{
-    AttentiveSink, DialogRequest, KeyAnswer, QuestionHost, Questions,
+    DialogRequest, KeyAnswer, QuestionHost, Questions, attentive,
 };
 use crate::commands::lead::slash::TerminalCommands;
-use crate::commands::lead::status_line::StatusSink;
 use crate::commands::lead::terminal::LeadTerminal;
 use crate::commands::lead::typist::{status_line, wait_for_answers};
 use crate::failure::Failure;
@@ -41,10 +40,7 @@ pub(in crate::commands::lead) fn attach(
     let sink = Arc::new(ClientSink::new(Arc::clone(session), parts.session));
     let terminal = LeadTerminal::begin(None, "")?;
     let status = Arc::new(status_line(app, parts, &terminal)?);
-    parts.events = Arc::new(StatusSink {
-        inner: Arc::clone(&sink) as _,
-        status: Arc::clone(&status),
-    });
+    parts.events = status.following(Arc::clone(&sink) as _);
     let (input, person) = unbounded_channel();
     let commands = TerminalCommands::new(app, parts, &terminal, status, lines, input)?;
     let commands = Arc::new(commands);
@@ -58,23 +54,12 @@ pub(in crate::commands::lead) fn attach(
         questions: Mutex::default(),
         runtime: Handle::current(),
     });
-    let questions = Questions {
-        store: Arc::clone(&app.store),
-        watcher: Arc::clone(&watcher),
-        host: Arc::clone(&host) as Arc<dyn QuestionHost>,
-        look: Arc::default(),
-        put_off: Arc::default(),
-        shown: Arc::default(),
-    };
+    let questions = Questions::new(&app.store, &watcher, Arc::clone(&host) as _);
     *host.questions.lock() = Some(questions.clone());
-    let shows_dialogs = commands.shows_dialogs();
-    parts.events = Arc::new(AttentiveSink {
-        inner: Arc::clone(&parts.events),
-        questions: shows_dialogs.then(|| Arc::clone(&questions.look)),
-        team: Arc::clone(&look),
-    });
+    let shows_dialogs = commands.actor.shows_dialogs();
+    let requests = shows_dialogs.then(|| Arc::clone(&questions.look));
+    parts.events = attentive(Arc::clone(&parts.events), requests, Arc::clone(&look));
     let tasks = PlanSource {
-        store: Arc::clone(&app.store),
         watcher,
         commands: Arc::clone(&commands),
         sink: Arc::clone(&sink),
@@ -89,7 +74,6 @@ pub(in crate::commands::lead) fn attach(
         |mode: &PermissionMode| app.settings.permit("permissions.mode", mode.name()).is_ok();
     let modes: Vec<_> = modes.filter(permitted).collect();
     let lead = SessionLead {
-        id: parts.session,
         commands,
         questions: questions.clone(),
     };
@@ -116,16 +100,16 @@ impl QuestionHost for ClientHost {
     }
 
     fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) {
-        let line = self.commands.run(&answer.command(request, why));
+        let line = self.commands.run(&answer.command(request, why), false);
         self.commands.notice(line);
     }
 
-    fn ask(&self, asked: Option<DialogRequest>) -> bool {
+    fn ask(&self, asked: Option<&DialogRequest>) -> bool {
         let (Some(asked), Some(questions)) = (asked, self.questions.lock().clone()) else {
             return false;
         };
-        let link = Arc::clone(&self.session.link);
-        let mut params = permission_request(&asked);
+        let (link, id) = (Arc::clone(&self.session.link), asked.dialog.id.clone());
+        let mut params = permission_request(asked);
         params["sessionId"] = json!(self.session.id());
         self.runtime.spawn(async move {
             let answer = link.request("session/request_permission", &params).await;
@@ -134,7 +118,6 @@ impl QuestionHost for ClientHost {
                 option.as_str()?.chars().next()
             });
             // Without an answer it stays in the queue. The command that answers blocks.
-            let id = asked.dialog.id;
             let key = key.unwrap_or(NO_ANSWER);
             tokio::task::spawn_blocking(move || questions.answer(&id, key, ""));
         });
@@ -156,7 +139,6 @@ impl QuestionHost for ClientHost {
 /// A key of no answer.
 const NO_ANSWER: char = '0';
 
-/// Returns the parameters of the request to the client.
 fn permission_request(asked: &DialogRequest) -> Value {
     let request = &asked.request;
     let options = asked.dialog.choices.iter().zip(&asked.answers);
@@ -198,7 +180,6 @@ fn call_id(request: &RequestRecord) -> String {
 
 /// The team's tasks as the plan of the session.
 struct PlanSource {
-    store: Arc<dyn TeamStore>,
     watcher: Arc<DirectoryWatcher>,
     commands: Arc<TerminalCommands>,
     sink: Arc<ClientSink>,
@@ -213,11 +194,13 @@ impl PlanSource {
             let team = self.commands.team();
             if team.as_ref() != tasks.as_ref().map(|(team, _)| team) {
                 tasks = team.map(|team| {
-                    let handle = self.store.team(&team);
+                    let handle = self.commands.app.store.team(&team);
                     (team, handle.watch(&self.watcher, &Topic::Tasks))
                 });
             }
-            let team = tasks.as_ref().map(|(team, _)| self.store.team(team));
+            let team = tasks
+                .as_ref()
+                .map(|(team, _)| self.commands.app.store.team(team));
             let list = team.and_then(|team| team.tasks().block_on().ok());
             if let Some(list) = list.filter(|list| !sent.is_null() || !list.tasks.is_empty()) {
                 let plan = plan(&list);

@@ -21,36 +21,27 @@ pub(in crate::commands) struct RpcError {
 }
 
 impl RpcError {
-    /// A method that is not served.
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
+
     pub(in crate::commands) fn unknown_method(method: &str) -> Self {
-        Self {
-            code: -32601,
-            message: format!("{method} is not available"),
-        }
+        Self::new(-32601, format!("{method} is not available"))
     }
 
     /// A request with parameters that cannot be used.
     pub(in crate::commands) fn invalid(message: impl Into<String>) -> Self {
-        Self {
-            code: -32602,
-            message: message.into(),
-        }
+        Self::new(-32602, message)
     }
 
     /// A request that failed.
     pub(in crate::commands) fn internal(message: impl Into<String>) -> Self {
-        Self {
-            code: -32603,
-            message: message.into(),
-        }
+        Self::new(-32603, message)
     }
 
-    /// A message that is not JSON.
     pub(in crate::commands) fn not_json(message: impl Into<String>) -> Self {
-        Self {
-            code: -32700,
-            message: message.into(),
-        }
+        Self::new(-32700, message)
     }
 }
 
@@ -62,10 +53,7 @@ impl From<Failure> for RpcError {
         };
         match failure.kind {
             // The protocol's code of a resource that was not found.
-            ErrorKind::NotFound => Self {
-                code: -32002,
-                message,
-            },
+            ErrorKind::NotFound => Self::new(-32002, message),
             ErrorKind::Usage => Self::invalid(message),
             _ => Self::internal(message),
         }
@@ -75,7 +63,7 @@ impl From<Failure> for RpcError {
 /// Requests to the client that have no response yet, by id.
 type Waiting = HashMap<u64, oneshot::Sender<Value>>;
 
-/// The connection. Messages are written by a thread, so a client that does not read delays nobody.
+/// The connection. Messages are written by a thread, so a client that does not read delays no one.
 #[derive(Debug)]
 pub(in crate::commands) struct ClientLink {
     lines: Mutex<Option<Sender<String>>>,
@@ -116,7 +104,6 @@ impl ClientLink {
         }
     }
 
-    /// Sends a notification.
     pub(super) fn notify(&self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }

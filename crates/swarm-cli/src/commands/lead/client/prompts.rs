@@ -37,9 +37,7 @@ struct RunningCommand {
 /// What follows from an event.
 #[derive(Debug)]
 pub(super) enum Reaction {
-    /// The turn is interrupted.
     Interrupt,
-    /// A request gets a response.
     Respond(Value, Result<&'static str, RpcError>),
 }
 
@@ -64,12 +62,10 @@ impl Prompts {
         Some((open.request, stop_reason(open.is_cancelled)))
     }
 
-    /// Returns whether the open prompt was cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.is_cancelled)
     }
 
-    /// Adds a command.
     pub(super) fn command_starts(&mut self, request: Value) {
         self.commands.push(RunningCommand {
             request,

@@ -16,7 +16,6 @@ use crate::commands::lead::questions::Questions;
 use crate::commands::lead::slash::{TerminalCommands, Typed};
 use crate::failure::Failure;
 
-/// The sessions of a client.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct ClientSessions(Mutex<Vec<Arc<ClientSession>>>);
 
@@ -46,7 +45,6 @@ impl ClientSessions {
     }
 }
 
-/// A session.
 pub(in crate::commands) struct ClientSession {
     pub(super) link: Arc<ClientLink>,
     /// The request that opens the session, until it has a response.
@@ -61,10 +59,8 @@ pub(in crate::commands) struct ClientSession {
     pub(super) kill: CancellationToken,
 }
 
-/// The lead of a session.
 #[derive(Clone)]
 pub(super) struct SessionLead {
-    pub(super) id: SessionId,
     pub(super) commands: Arc<TerminalCommands>,
     pub(super) questions: Questions,
 }
@@ -98,7 +94,7 @@ impl ClientSession {
 
     /// Returns the id of the session, once its lead runs.
     pub(super) fn id(&self) -> Option<SessionId> {
-        self.lead.lock().as_ref().map(|lead| lead.id)
+        self.lead.lock().as_ref().map(|lead| lead.commands.session)
     }
 
     /// The lead runs: responds to the request that opens the session.
@@ -107,7 +103,7 @@ impl ClientSession {
             .iter()
             .map(|mode| json!({"id": mode.name(), "name": mode.name()}));
         let response = json!({
-            "sessionId": lead.id.to_string(),
+            "sessionId": lead.commands.session.to_string(),
             "modes": {"currentModeId": mode.name(), "availableModes": modes.collect::<Vec<_>>()},
         });
         *self.lead.lock() = Some(lead);
@@ -214,12 +210,11 @@ impl ClientSession {
             self.respond(&request, Ok("cancelled"));
         }
         if let Ok(lead) = self.lead() {
-            lead.commands.stop_lines();
+            lead.commands.lines.stop();
             lead.send(PaneInput::Interrupt);
         }
     }
 
-    /// Changes the permission mode.
     pub(in crate::commands) fn set_mode(&self, params: &Value) -> Result<(), RpcError> {
         let lead = self.lead()?;
         let mode = params["modeId"].as_str().unwrap_or_default();

@@ -31,7 +31,6 @@ impl ClientSink {
         }
     }
 
-    /// Sends an update.
     pub(super) fn update(&self, update: &Value) {
         let params = json!({"sessionId": self.id.to_string(), "update": update});
         self.session.link.notify("session/update", &params);

@@ -9,7 +9,6 @@ use crate::output::plain;
 /// Converts events, in the order in which they happen.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
-    /// Whether prompts of the person are repeated.
     repeats_prompts: bool,
     text: Text,
 }
@@ -187,7 +186,6 @@ impl Updates {
     }
 }
 
-/// Returns a message of a member as a quotation.
 fn quoted(from: &str, text: &str) -> String {
     let text = plain(text);
     format!("> **{from}:** {}", text.trim_end().replace('\n', "\n> "))

@@ -1,14 +1,44 @@
-//! Extended thinking of a model.
+//! Options of model requests.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::named_enum;
+use crate::text_form::serde_as_text;
+
+named_enum! {
+    /// How many tokens a model spends on an answer. Named as in agent definitions and the Messages API.
+    #[derive(PartialOrd, Ord)]
+    pub enum Effort {
+        /// Fewest tokens.
+        Low = "low",
+        /// Between low and high.
+        Medium = "medium",
+        /// Default of the models.
+        High = "high",
+        /// More than high.
+        Xhigh = "xhigh",
+        /// No limit on tokens.
+        Max = "max",
+    }
+}
+
+/// A word that is not an effort level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not an effort level: use low, medium, high, xhigh or max", .0.escape_debug())]
+pub struct UnknownEffort(pub String);
+
+impl FromStr for Effort {
+    type Err = UnknownEffort;
+
+    fn from_str(word: &str) -> Result<Self, UnknownEffort> {
+        Self::named(&word.trim().to_ascii_lowercase()).ok_or_else(|| UnknownEffort(word.to_owned()))
+    }
+}
 
 /// Extended thinking: whether a model thinks before it answers, and for how long. Written in files
 /// as `off`, `adaptive`, or a number of tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Thinking {
     /// No thinking.
     #[default]
@@ -66,23 +96,38 @@ impl FromStr for Thinking {
     }
 }
 
-impl TryFrom<String> for Thinking {
-    type Error = UnknownThinking;
+serde_as_text!(Thinking);
 
-    fn try_from(text: String) -> Result<Self, UnknownThinking> {
-        text.parse()
-    }
-}
-
-impl From<Thinking> for String {
-    fn from(thinking: Thinking) -> Self {
-        thinking.to_string()
+named_enum! {
+    /// Lifetime of a prompt cache entry that is not read. Named as in the Messages API
+    /// (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
+    #[derive(Default)]
+    pub enum CacheLifetime {
+        /// Supported by every model.
+        #[default]
+        FiveMinutes = "5m",
+        /// Cache writes cost more.
+        OneHour = "1h",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_level_round_trips_and_other_words_are_rejected() {
+        for effort in Effort::ALL {
+            assert_eq!(effort.name().parse(), Ok(effort));
+            assert_eq!(serde_json::to_value(effort).unwrap(), effort.name());
+        }
+        assert_eq!(" HIGH ".parse(), Ok(Effort::High));
+        assert!(Effort::Low < Effort::Max);
+        for word in ["", "70", "huge"] {
+            let error = word.parse::<Effort>().unwrap_err().to_string();
+            assert!(error.contains("low, medium, high, xhigh or max"), "{error}");
+        }
+    }
 
     #[test]
     fn thinking_settings_round_trip_and_small_budgets_are_rejected() {

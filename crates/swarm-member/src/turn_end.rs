@@ -1,9 +1,24 @@
-//! Shows which questions of peers a turn has not answered.
+//! What the end of a turn shows: its failure, and questions of peers that it has not answered.
 
-use swarm_protocol::MemberName;
+use swarm_agent::{TurnOutcome, TurnStop};
+use swarm_protocol::{MemberName, MemberState};
 use swarm_team::MemberContext;
 
 use crate::reporter::Reporter;
+
+/// Describes why a turn failed, in one line, with the resulting state.
+pub(crate) fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
+    let Err(TurnStop::Failed(error)) = &outcome.end else {
+        return None;
+    };
+    let state = if error.is_out_of_room() {
+        MemberState::Exhausted
+    } else {
+        MemberState::Failed
+    };
+    let line = error.to_string().lines().next()?.to_owned();
+    Some((state, line))
+}
 
 /// Describes the questions of peers that are read and not answered: `unanswered: bob`.
 pub(crate) async fn unanswered_detail(context: &MemberContext) -> Option<String> {
