@@ -4,7 +4,8 @@ use std::future::pending;
 
 use swarm_os::Subscription;
 use swarm_protocol::MemberName;
-use tokio::sync::watch;
+
+use crate::records::Heard;
 
 /// Something in a team that can be watched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +45,7 @@ pub struct Changes(Source);
 #[derive(Debug)]
 enum Source {
     Files(Subscription),
-    Records(watch::Receiver<()>),
+    Records(Heard),
 }
 
 impl Changes {
@@ -52,8 +53,8 @@ impl Changes {
         Self(Source::Files(subscription))
     }
 
-    pub(crate) fn of_records(receiver: watch::Receiver<()>) -> Self {
-        Self(Source::Records(receiver))
+    pub(crate) fn of_records(heard: Heard) -> Self {
+        Self(Source::Records(heard))
     }
 
     /// Resolves when the topic may have changed since the last call. A hint may come without a
@@ -61,9 +62,8 @@ impl Changes {
     pub async fn changed(&mut self) {
         match &mut self.0 {
             Source::Files(subscription) => subscription.changed().await,
-            Source::Records(receiver) => {
-                // Without its sender the team is deleted, and nothing changes any more.
-                if receiver.changed().await.is_err() {
+            Source::Records(heard) => {
+                if !heard.changed().await {
                     pending::<()>().await;
                 }
             }

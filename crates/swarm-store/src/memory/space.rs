@@ -1,6 +1,6 @@
 //! The records, logs and leases of one team in this process.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use tokio::sync::{oneshot, watch};
 use super::faults::{Fault, Faults};
 use crate::lease::Held;
 use crate::records::{
-    Answered, Bells, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+    Answered, Bells, Entries, Heard, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space,
+    Stored, Taken, WriteId,
 };
 use crate::{LeaseEnd, Result, StoreError};
 
@@ -48,7 +49,9 @@ struct Record {
 
 #[derive(Default)]
 struct Log {
-    entries: Vec<Vec<u8>>,
+    /// Number of removed entries.
+    removed: u64,
+    entries: VecDeque<Vec<u8>>,
     appended: HashSet<WriteId>,
 }
 
@@ -239,17 +242,40 @@ impl Space for MemorySpace {
         }
     }
 
-    fn append(&self, log: &Key, id: WriteId, entry: &[u8], _at_most: Duration) -> Answered<()> {
+    fn append(&self, entries: &[NewEntry], _at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
         faults.delay();
         let content = self.content()?;
         let fault = faults.of_write();
-        if fault != Fault::LostRequest {
+        let arrive = if fault == Fault::LostRequest {
+            entries.len() / 2
+        } else {
+            entries.len()
+        };
+        for (log, id, entry) in &entries[..arrive] {
             let mut logs = content.logs.lock();
             let log_now = logs.entry(log.clone()).or_default();
-            if log_now.appended.insert(id) {
-                log_now.entries.push(entry.to_vec());
+            if log_now.appended.insert(*id) {
+                log_now.entries.push_back(entry.clone());
                 content.bells.ring(log.as_str());
+            }
+        }
+        match fault {
+            Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
+            Fault::None | Fault::Conflict => Ok(()),
+        }
+    }
+
+    fn trim(&self, log: &Key, before: u64, _at_most: Duration) -> Answered<()> {
+        let faults = &self.shared.faults;
+        faults.delay();
+        let content = self.content()?;
+        let fault = faults.of_write();
+        if fault != Fault::LostRequest
+            && let Some(log) = content.logs.lock().get_mut(log)
+        {
+            while log.removed < before && log.entries.pop_front().is_some() {
+                log.removed += 1;
             }
         }
         match fault {
@@ -262,10 +288,15 @@ impl Space for MemorySpace {
         self.shared.faults.delay();
         let content = self.content()?;
         let logs = content.logs.lock();
-        let all = logs.get(log).map_or(&[][..], |log| &log.entries);
-        let first = usize::try_from(from).unwrap_or(usize::MAX);
-        let entries = all.get(first..).unwrap_or_default().to_vec();
-        let next = from + entries.len() as u64;
+        let Some(log) = logs.get(log) else {
+            return Ok(Entries {
+                entries: Vec::new(),
+                next: from,
+            });
+        };
+        let entries = (log.removed + 1..).zip(log.entries.iter().cloned());
+        let entries: Vec<_> = entries.filter(|(next, _)| *next > from).collect();
+        let next = entries.last().map_or(from, |(next, _)| *next);
         Ok(Entries { entries, next })
     }
 
@@ -273,10 +304,10 @@ impl Space for MemorySpace {
         Ok(self.entries(log, 0, at_most)?.next)
     }
 
-    fn heard(&self, key: &Key) -> watch::Receiver<()> {
+    fn heard(&self, keys: &[Key]) -> Heard {
         match self.content() {
-            Ok(content) => content.bells.heard(key),
-            Err(_) => Bells::default().heard(key),
+            Ok(content) => content.bells.heard(keys),
+            Err(_) => Bells::default().heard(keys),
         }
     }
 

@@ -23,6 +23,11 @@ impl Requests {
         Ok(self.hub.client().await?.max_payload() / PART)
     }
 
+    /// Returns [`Self::largest`] if the server has told it.
+    pub(super) fn largest_now(&self) -> Option<usize> {
+        Some(self.hub.last_client()?.max_payload() / PART)
+    }
+
     /// Stores a value under a subject, in chunks if it is large.
     pub(super) async fn put(
         &self,

@@ -160,6 +160,11 @@ impl Connection {
         Ok(client)
     }
 
+    /// Returns the client if it was ever connected.
+    pub(super) fn last_client(&self) -> Option<&Client> {
+        self.client.get()
+    }
+
     pub(super) async fn jetstream(&self) -> Answered<Context> {
         Ok(jetstream::new(self.client().await?.clone()))
     }

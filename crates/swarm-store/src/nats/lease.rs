@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::lease_record::{LeaseRecord, Seen, State};
 use super::requests::{Published, Requests};
 use crate::lease::Held;
-use crate::records::{Answered, Key, NoAnswer};
+use crate::records::{Answered, Heard, Key, NoAnswer};
 use crate::{Result, StoreError};
 
 /// Longest wait for one request about a lease.
@@ -110,7 +110,7 @@ impl Requests {
             seen.record.state = state;
             let written = self.write_lease(name, seen.revision, &seen.record).await?;
             if written != Published::Conflict {
-                self.announce(&Key::lease(name)).await;
+                self.announce([&Key::lease(name)]).await;
                 return Ok(());
             }
         }
@@ -123,7 +123,7 @@ impl Requests {
         tell: oneshot::Sender<Result<()>>,
     ) {
         let mut tell = tell;
-        let mut changes = self.bells.heard(&Key::lease(&name));
+        let mut changes = self.bells.heard(&[Key::lease(&name)]);
         let ended = tokio::select! {
             ended = self.until_end(&name, &mut changes) => ended,
             () = tell.closed() => return,
@@ -132,7 +132,7 @@ impl Requests {
         drop(tell.send(ended));
     }
 
-    async fn until_end(&self, name: &MemberName, changes: &mut watch::Receiver<()>) -> Result<()> {
+    async fn until_end(&self, name: &MemberName, changes: &mut Heard) -> Result<()> {
         loop {
             let pause = match tokio::time::timeout(REQUEST, self.judge_lease(name)).await {
                 Ok(Ok(Some((seen, left)))) if seen.record.state == State::Held => left,

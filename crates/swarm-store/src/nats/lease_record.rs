@@ -101,7 +101,7 @@ impl Requests {
             let written = self.write_lease(name, seen.revision, &seen.record).await?;
             if let Published::At(revision) = written {
                 seen.revision = revision;
-                self.announce(&Key::lease(name)).await;
+                self.announce([&Key::lease(name)]).await;
                 return Ok(Some((seen, Duration::ZERO)));
             }
         }
@@ -143,7 +143,7 @@ impl Requests {
             let written = self.write_lease(name, revision, &record).await?;
             if written != Published::Conflict {
                 let mine = self.see_lease(name).await?;
-                self.announce(&Key::lease(name)).await;
+                self.announce([&Key::lease(name)]).await;
                 return match mine {
                     Some(mine) if mine.record == record => Ok(Ok(mine)),
                     Some(other) => Ok(Err(other.record.holder)),

@@ -6,10 +6,14 @@ use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::message::StreamMessage;
 use futures::StreamExt as _;
+use futures::future::try_join;
 
 use super::requests::Requests;
 use super::subjects;
 use crate::records::{Answered, Entries, Key};
+
+/// Entries that are read one by one.
+const SINGLE: usize = 3;
 
 /// Entries per request.
 const BATCH: usize = 500;
@@ -24,55 +28,81 @@ impl Requests {
         Ok(last.map_or(0, |message| message.sequence))
     }
 
-    /// Reads the entries behind a sequence number.
+    /// Reads the entries behind a sequence number. The first few are read one by one, which is faster
+    /// than a reader for them.
     pub(super) async fn log_from(&self, log: &Key, from: u64) -> Answered<Entries> {
-        let end = self.log_end(log).await?;
         let mut found = Entries {
             entries: Vec::new(),
             next: from,
         };
-        if end <= from {
-            return Ok(found);
+        let pattern = subjects::entries(&self.team, log);
+        let (first, last) = try_join(self.first(&pattern, from + 1), self.last(&pattern)).await?;
+        let end = last.map_or(0, |last| last.sequence);
+        let mut next = first;
+        for _ in 0..SINGLE {
+            let Some(message) = next else {
+                return Ok(found);
+            };
+            self.add(&mut found, &message).await?;
+            if found.next >= end {
+                return Ok(found);
+            }
+            next = self.first(&pattern, found.next + 1).await?;
         }
+        self.read_batches(pattern, &mut found).await?;
+        Ok(found)
+    }
+
+    async fn add(&self, found: &mut Entries, message: &StreamMessage) -> Answered<()> {
+        let value = self.value(message).await?;
+        let entry = value.map(|value| (message.sequence, value.to_vec()));
+        found.entries.extend(entry);
+        found.next = message.sequence;
+        Ok(())
+    }
+
+    async fn read_batches(&self, pattern: String, found: &mut Entries) -> Answered<()> {
         let stream = self.stream().await?;
         let config = Config {
             deliver_policy: DeliverPolicy::ByStartSequence {
-                start_sequence: from + 1,
+                start_sequence: found.next + 1,
             },
             ack_policy: AckPolicy::None,
-            filter_subject: subjects::entries(&self.team, log),
+            filter_subject: pattern.clone(),
             inactive_threshold: READER,
             memory_storage: true,
             ..Config::default()
         };
         let reader = stream.create_consumer(config).await;
         let reader = reader.map_err(|error| self.failed(&error))?;
-        while found.next < end {
+        let mut pending = reader.cached_info().num_pending;
+        while pending > 0 {
             let fetch = reader.fetch().max_messages(BATCH).messages().await;
             let mut fetch = fetch.map_err(|error| self.failed(&error))?;
-            let before = found.next;
+            let before = pending;
             while let Some(message) = fetch.next().await {
                 let message = message.map_err(|_| self.unanswered())?;
                 let info = message.info().map_err(|_| self.unanswered())?;
-                let sequence = info.stream_sequence;
+                pending = info.pending;
                 let message = StreamMessage {
-                    sequence,
+                    sequence: info.stream_sequence,
                     subject: message.subject.clone(),
                     headers: message.headers.clone().unwrap_or_default(),
                     payload: message.payload.clone(),
                     time: info.published,
                 };
-                let value = self.value(&message).await?;
-                found.entries.extend(value.map(|value| value.to_vec()));
-                found.next = sequence;
+                self.add(found, &message).await?;
             }
-            if found.next == before {
+            // The others may have been removed meanwhile.
+            if pending == before && self.first(&pattern, found.next + 1).await?.is_some() {
                 return Err(self.unanswered());
+            } else if pending == before {
+                break;
             }
         }
         let name = reader.cached_info().name.clone();
         // Otherwise the server removes it later.
         drop(stream.delete_consumer(&name).await);
-        Ok(found)
+        Ok(())
     }
 }

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{Context, PublishError, PublishErrorKind};
+use async_nats::jetstream::context::{Context, PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::StreamMessage;
-use async_nats::jetstream::stream::{LastRawMessageErrorKind, PurgeErrorKind, Stream};
+use async_nats::jetstream::stream::{
+    LastRawMessageError, LastRawMessageErrorKind, PurgeErrorKind, Stream,
+};
 use async_nats::jetstream::{Error, ErrorCode};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -38,6 +40,9 @@ pub(super) struct Requests {
     /// Members whose lease this process has lost.
     pub(super) lost: Mutex<HashSet<MemberName>>,
 }
+
+/// A message that was sent, and perhaps not stored yet.
+pub(super) type Sent = Result<PublishAckFuture, PublishError>;
 
 /// Whether a message was stored, or another one was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +108,25 @@ impl Requests {
     /// Returns the last message of a subject.
     pub(super) async fn last(&self, subject: &str) -> Answered<Option<StreamMessage>> {
         let stream = self.stream().await?;
-        match stream.get_last_raw_message_by_subject(subject).await {
+        self.found(stream.get_last_raw_message_by_subject(subject).await)
+    }
+
+    /// Returns the first message from a sequence number on whose subject matches a pattern.
+    pub(super) async fn first(
+        &self,
+        pattern: &str,
+        sequence: u64,
+    ) -> Answered<Option<StreamMessage>> {
+        let stream = self.stream().await?;
+        let found = stream.get_first_raw_message_by_subject(pattern, sequence);
+        self.found(found.await)
+    }
+
+    fn found(
+        &self,
+        message: Result<StreamMessage, LastRawMessageError>,
+    ) -> Answered<Option<StreamMessage>> {
+        match message {
             Ok(message) => Ok(Some(message)),
             Err(error) => match error.kind() {
                 LastRawMessageErrorKind::NoMessageFound => Ok(None),
@@ -121,16 +144,35 @@ impl Requests {
         subject: String,
         expected: Option<u64>,
         id: WriteId,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
         payload: Bytes,
     ) -> Answered<Published> {
+        let sent = self.send(subject, expected, id, headers, payload).await?;
+        self.stored(sent).await
+    }
+
+    /// Sends such a message. The server stores messages in the order in which they are sent.
+    pub(super) async fn send(
+        &self,
+        subject: String,
+        expected: Option<u64>,
+        id: WriteId,
+        mut headers: HeaderMap,
+        payload: Bytes,
+    ) -> Answered<Sent> {
         if let Some(expected) = expected {
             headers.insert(EXPECTED, expected.to_string());
         }
         headers.insert(MESSAGE_ID, id.to_string());
         let context = self.jetstream().await?;
-        let sent = context.publish_with_headers(subject, headers, payload);
-        let ack = match sent.await {
+        Ok(context
+            .publish_with_headers(subject, headers, payload)
+            .await)
+    }
+
+    /// Waits until a message that was sent is stored.
+    pub(super) async fn stored(&self, sent: Sent) -> Answered<Published> {
+        let ack = match sent {
             Ok(sent) => sent.await,
             Err(error) => Err(error),
         };
@@ -149,10 +191,15 @@ impl Requests {
         }
     }
 
-    /// Removes the messages whose subjects match a pattern.
-    pub(super) async fn purge(&self, pattern: String) -> Answered<()> {
+    /// Removes the messages whose subjects match a pattern, all or those before a sequence number.
+    pub(super) async fn purge(&self, pattern: String, before: Option<u64>) -> Answered<()> {
         let stream = self.stream().await?;
-        match stream.purge().filter(pattern).await {
+        let purge = stream.purge().filter(pattern);
+        let purged = match before {
+            Some(before) => purge.sequence(before).await,
+            None => purge.await,
+        };
+        match purged {
             Ok(_) => Ok(()),
             Err(error) => match error.kind() {
                 PurgeErrorKind::TimedOut => Err(self.unanswered()),
@@ -162,19 +209,24 @@ impl Requests {
         }
     }
 
-    /// Tells all processes that a key has changed. It is only a hint.
-    pub(super) async fn announce(&self, key: &Key) {
-        self.bells.ring(key.as_str());
+    /// Tells all processes that keys have changed. It is only a hint.
+    pub(super) async fn announce(&self, keys: impl IntoIterator<Item = &Key> + Send) {
+        let keys: Vec<&Key> = keys.into_iter().collect();
+        for key in &keys {
+            self.bells.ring(key.as_str());
+        }
         let Ok(client) = self.hub.client().await else {
             return;
         };
         let subject = subjects::changed(&self.team);
-        let told = client.publish(subject, key.to_string().into()).await;
-        // A command may end right after this.
-        let flushed = client.flush().await;
-        if told.is_err() || flushed.is_err() {
-            tracing::debug!(%key, "a change was not announced");
+        for key in keys {
+            let told = client.publish(subject.clone(), key.to_string().into());
+            if told.await.is_err() {
+                tracing::debug!(%key, "a change was not announced");
+            }
         }
+        // A command may end right after this.
+        drop(client.flush().await);
     }
 
     /// Returns the server's time in nanoseconds since 1970, measured now. It is late by at most the

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -17,7 +17,8 @@ use super::requests::Requests;
 use super::settings::LeaseTerms;
 use super::subjects;
 use crate::records::{
-    Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+    Answered, Entries, Heard, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored,
+    Taken, WriteId,
 };
 use crate::{LeaseEnd, StoreError};
 
@@ -153,6 +154,9 @@ impl Space for NatsSpace {
     }
 
     fn largest(&self, at_most: Duration) -> Answered<usize> {
+        if let Some(largest) = self.requests.largest_now() {
+            return Ok(largest);
+        }
         self.wait(at_most, |requests| async move { requests.largest().await })
     }
 
@@ -177,16 +181,23 @@ impl Space for NatsSpace {
 
     fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()> {
         let pattern = subjects::below(&self.requests.team, prefix);
+        self.wait(at_most, |requests| async move {
+            requests.purge(pattern, None).await
+        })
+    }
+
+    fn append(&self, entries: &[NewEntry], at_most: Duration) -> Answered<()> {
+        let entries = entries.to_vec();
         self.wait(
             at_most,
-            |requests| async move { requests.purge(pattern).await },
+            |requests| async move { requests.append(entries).await },
         )
     }
 
-    fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()> {
-        let (log, entry) = (log.clone(), entry.to_vec());
+    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()> {
+        let pattern = subjects::entries(&self.requests.team, log);
         self.wait(at_most, |requests| async move {
-            requests.append(log, id, entry).await
+            requests.purge(pattern, Some(before + 1)).await
         })
     }
 
@@ -205,8 +216,8 @@ impl Space for NatsSpace {
         )
     }
 
-    fn heard(&self, key: &Key) -> watch::Receiver<()> {
-        let heard = self.requests.bells.heard(key);
+    fn heard(&self, keys: &[Key]) -> Heard {
+        let heard = self.requests.bells.heard(keys);
         self.listen();
         heard
     }

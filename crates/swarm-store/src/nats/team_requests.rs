@@ -1,8 +1,10 @@
 //! Requests to the server about records and logs of one team.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{CreateStreamErrorKind, DeleteStreamErrorKind};
 use async_nats::jetstream::stream::{Config, StorageType};
@@ -11,7 +13,7 @@ use super::chunks::chunk_id;
 use super::requests::{Published, Requests};
 use super::subjects;
 use crate::StoreError;
-use crate::records::{Answered, Key, NoAnswer, Stored, WriteId};
+use crate::records::{Answered, Key, NewEntry, NoAnswer, Stored, WriteId};
 
 /// How long the server recognizes a repeated write. A call repeats a write for a shorter time.
 const RECOGNIZED: Duration = Duration::from_mins(2);
@@ -108,25 +110,42 @@ impl Requests {
         if self.put(subject, revision, id, value.into()).await? == Published::Conflict {
             return Ok(false);
         }
-        self.announce(&key).await;
+        self.announce([&key]).await;
         Ok(true)
     }
 
-    pub(super) async fn append(&self, log: Key, id: WriteId, entry: Vec<u8>) -> Answered<()> {
-        if self.appended.lock().contains(&id) {
-            return Ok(());
+    /// Sends all entries before it waits for the first answer.
+    pub(super) async fn append(&self, mut entries: Vec<NewEntry>) -> Answered<()> {
+        {
+            let appended = self.appended.lock();
+            entries.retain(|(_, id, _)| !appended.contains(id));
         }
-        let subject = subjects::entry(&self.team, &log, id);
-        // A conflict means that it was appended before.
-        self.put(subject, 0, id, entry.into()).await?;
+        let largest = self.largest().await?;
+        let mut sent = Vec::new();
+        let (mut logs, mut ids) = (BTreeSet::new(), Vec::new());
+        for (log, id, entry) in entries {
+            let subject = subjects::entry(&self.team, &log, id);
+            // A conflict means that it was appended before.
+            if entry.len() > largest {
+                self.put(subject, 0, id, entry.into()).await?;
+            } else {
+                let none = HeaderMap::new();
+                sent.push(self.send(subject, Some(0), id, none, entry.into()).await?);
+            }
+            logs.insert(log);
+            ids.push(id);
+        }
+        for sent in sent {
+            self.stored(sent).await?;
+        }
         {
             let mut appended = self.appended.lock();
             if appended.len() >= REMEMBERED {
                 appended.clear();
             }
-            appended.insert(id);
+            appended.extend(ids);
         }
-        self.announce(&log).await;
+        self.announce(&logs).await;
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ impl RecordsTeam {
         let at = self.now();
         self.may_write(false)?;
         let entry = JournalEntry { at, event };
-        self.append(&values::journal(), Uuid::new_v4(), &entry)?;
+        self.append(&[values::journal().entry(Uuid::new_v4(), &entry)?])?;
         self.observer.notify(&self.team, &entry.event);
         Ok(())
     }
@@ -33,10 +33,9 @@ impl RecordsTeam {
     pub(super) fn record_costs(&self, costs: &[CostRecord]) -> Result<()> {
         self.require()?;
         self.may_write(false)?;
-        for cost in costs {
-            self.append(&values::costs(), Uuid::new_v4(), cost)?;
-        }
-        Ok(())
+        let log = values::costs();
+        let entries = costs.iter().map(|cost| log.entry(Uuid::new_v4(), cost));
+        self.append(&entries.collect::<Result<Vec<_>>>()?)
     }
 
     pub(super) fn costs_from(&self, from: Cursor) -> Result<JournalLines<CostRecord>> {
@@ -73,7 +72,7 @@ impl RecordsTeam {
         let entries = found.entries.iter();
         Ok(JournalLines {
             entries: entries
-                .map(|entry| from_bytes(key, entry))
+                .map(|(_, entry)| from_bytes(key, entry))
                 .collect::<Result<_>>()?,
             next: Cursor(found.next),
             broken: Vec::new(),

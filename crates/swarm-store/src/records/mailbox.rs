@@ -1,8 +1,9 @@
 //! The inboxes of a team in records.
 
-use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId, TeamConfig};
+use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, MessageId, SpawnId};
+use uuid::Uuid;
 
-use super::record::Outbox;
+use super::record::{Outbox, from_bytes};
 use super::team::RecordsTeam;
 use super::values::{self, InboxValue};
 use crate::mailbox::{queued, refuse_if_read_by_program, replaces};
@@ -11,15 +12,24 @@ use crate::{Cursor, Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLi
 
 impl RecordsTeam {
     pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
-        self.post_in(&self.config()?, to, draft)
+        self.require_recipient(to)?;
+        self.limits.refuse_if_too_large(to, &draft)?;
+        let id = MessageId::random();
+        let entry = draft.into_entry(id.clone(), self.now());
+        let superseded = self.send(to, &entry, &id)?;
+        Ok(Posted {
+            msg_id: id,
+            superseded,
+            quarantine: None,
+        })
     }
 
     pub(super) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
-        let config = self.config()?;
-        let outcomes = letters
-            .iter()
-            .map(|(to, draft)| self.post_in(&config, to, draft.clone()));
-        Ok(outcomes.collect())
+        self.roster_seen()?;
+        let outcomes = letters.iter();
+        Ok(outcomes
+            .map(|(to, draft)| self.post(to, draft.clone()))
+            .collect())
     }
 
     pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
@@ -31,11 +41,8 @@ impl RecordsTeam {
 
     pub(super) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
-        let inbox = self.read_published(&values::inbox(name))?;
-        Ok(Inbox {
-            entries: inbox.unwrap_or_default().entries,
-            malformed: Vec::new(),
-        })
+        self.read_published(&values::inbox(name))?;
+        self.inbox(name)
     }
 
     pub(super) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -78,7 +85,7 @@ impl RecordsTeam {
 
 impl RecordsTeam {
     pub(super) fn has_inbox(&self, name: &MemberName) -> Result<bool> {
-        Ok(self.read(&values::inbox(name))?.is_some())
+        Ok(self.inbox_if_any(name)?.is_some())
     }
 
     /// Sends the prompt of a reservation, unless it has been undone meanwhile.
@@ -118,11 +125,11 @@ impl RecordsTeam {
         id: Option<&MessageId>,
         created_for_it: bool,
     ) -> Result<()> {
-        self.change(&values::inbox(name), |inbox, _events| {
+        self.change_inbox(name, |inbox, _events| {
             if let Some(found) = inbox {
                 let entries = &mut found.entries;
                 entries.retain(|entry| id.is_none() || entry.msg_id.as_ref() != id);
-                if entries.is_empty() && created_for_it {
+                if entries.is_empty() && created_for_it && found.next == 0 {
                     *inbox = None;
                 }
             }
@@ -130,45 +137,96 @@ impl RecordsTeam {
         })
     }
 
-    fn post_in(&self, config: &TeamConfig, to: &MemberName, draft: Draft) -> Result<Posted> {
-        member_of(&self.team, config, to)?;
-        self.limits.refuse_if_too_large(to, &draft)?;
-        let id = MessageId::random();
-        let entry = draft.into_entry(id.clone(), self.now());
-        let superseded = self.put(to, &entry, |inbox| {
-            self.refuse_if_full(inbox, to, &entry).map(|()| true)
-        })?;
-        Ok(Posted {
-            msg_id: id,
-            superseded,
-            quarantine: None,
-        })
+    /// Appends a message to the log of those that were sent, and its event. Returns the IDs of those
+    /// that it replaces.
+    fn send(&self, to: &MemberName, entry: &InboxEntry, id: &MessageId) -> Result<Vec<MessageId>> {
+        let mail = values::sent(to).entry(Uuid::new_v4(), entry)?;
+        let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
+        if mail.2.len() > largest {
+            // In a log, nobody would remove the parts of a message that was not completed.
+            return self.put(to, entry, |inbox| {
+                self.refuse_if_full(inbox, to, entry).map(|()| true)
+            });
+        }
+        let mut superseded = Vec::new();
+        if entry
+            .swarm
+            .as_ref()
+            .is_some_and(|mark| mark.supersede.is_some())
+        {
+            let inbox = self.inbox_if_any(to)?;
+            superseded = inbox.unwrap_or_default().add(entry.clone());
+        }
+        self.refuse_if_seen_full(to, entry)?;
+        self.may_write(false)?;
+        let event = queued(to, entry, id.clone(), superseded.clone());
+        let event = JournalEntry {
+            at: self.now(),
+            event,
+        };
+        self.append(&[mail, values::journal().entry(Uuid::new_v4(), &event)?])?;
+        self.observer.notify(&self.team, &event.event);
+        Ok(superseded)
     }
 
-    /// Adds an entry if `check` allows it. Returns the IDs of those that it replaces.
+    /// Adds an entry to the record if `check` allows it. Returns the IDs of those that it replaces.
     fn put(
         &self,
         to: &MemberName,
         entry: &InboxEntry,
         check: impl Fn(&mut InboxValue) -> Result<bool>,
     ) -> Result<Vec<MessageId>> {
-        self.change(&values::inbox(to), |inbox, events| {
-            let mut found = inbox.take().unwrap_or_default();
-            let mut superseded = Vec::new();
-            if check(&mut found)? {
-                found.entries.retain(|old| {
-                    let goes = !old.read && replaces(entry, old);
-                    superseded.extend(old.msg_id.clone().filter(|_| goes));
-                    !goes
-                });
-                found.entries.push(entry.clone());
-                found.prune(&self.limits, |entry| events.archive(to, entry));
-                let id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
-                events.push(queued(to, entry, id, superseded.clone()));
+        self.change_inbox(to, |inbox, events| {
+            let found = inbox.get_or_insert_default();
+            if !check(found)? {
+                return Ok(Vec::new());
             }
-            *inbox = Some(found);
+            let superseded = found.add(entry.clone());
+            found.prune(&self.limits, |entry| events.archive(to, entry));
+            let id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
+            events.push(queued(to, entry, id, superseded.clone()));
             Ok(superseded)
         })
+    }
+
+    /// Changes the record of an inbox after the messages that were sent since its last change are in
+    /// it; then these leave the log.
+    fn change_inbox<R>(
+        &self,
+        name: &MemberName,
+        mut edit: impl FnMut(&mut Option<InboxValue>, &mut Outbox) -> Result<R>,
+    ) -> Result<R> {
+        let (result, folded) = self.change(&values::inbox(name), |inbox, events| {
+            let from = inbox.as_ref().map_or(0, |inbox| inbox.next);
+            let folded = fold(inbox, self.sent(name, from)?);
+            Ok((edit(inbox, events)?, folded))
+        })?;
+        if let Some(before) = folded {
+            let log = values::sent(name).key;
+            let trimmed = self.answered(true, |at_most| self.space.trim(&log, before, at_most));
+            if let Err(error) = trimmed {
+                tracing::warn!(%error, "messages stay in the log until the next change");
+            }
+        }
+        Ok(result)
+    }
+
+    /// Returns the inbox with the messages that are not in its record. The log is read first, because
+    /// messages leave it only when the record has them.
+    fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
+        let sent = self.sent(name, 0)?;
+        let mut inbox = self.read(&values::inbox(name))?;
+        fold(&mut inbox, sent);
+        Ok(inbox)
+    }
+
+    fn sent(&self, name: &MemberName, from: u64) -> Result<Vec<(u64, InboxEntry)>> {
+        let log = values::sent(name).key;
+        let found = self.answered(false, |at_most| self.space.entries(&log, from, at_most))?;
+        let entries = found.entries.into_iter();
+        entries
+            .map(|(next, entry)| Ok((next, from_bytes(&log, &entry)?)))
+            .collect()
     }
 
     fn refuse_if_full(
@@ -200,7 +258,7 @@ impl RecordsTeam {
     }
 
     fn inbox_value(&self, name: &MemberName) -> Result<InboxValue> {
-        match self.read(&values::inbox(name))? {
+        match self.inbox_if_any(name)? {
             Some(inbox) => Ok(inbox),
             None => member_of(&self.team, &self.config()?, name).map(|_| InboxValue::default()),
         }
@@ -213,13 +271,12 @@ impl RecordsTeam {
         ids: &[MessageId],
         first: impl Fn(&[MessageId], &mut Outbox) -> Result<()>,
     ) -> Result<Vec<MessageId>> {
-        self.require_inbox(name)?;
         if ids.is_empty() {
-            return Ok(Vec::new());
+            return self.require_inbox(name).map(|()| Vec::new());
         }
-        self.change(&values::inbox(name), |inbox, events| {
+        self.change_inbox(name, |inbox, events| {
             let Some(inbox) = inbox else {
-                return Ok(Vec::new());
+                return member_of(&self.team, &self.config()?, name).map(|_| Vec::new());
             };
             let mut acked = Vec::new();
             for entry in inbox.entries.iter_mut().filter(|entry| !entry.read) {
@@ -237,7 +294,38 @@ impl RecordsTeam {
     }
 }
 
+/// Adds messages that were sent and are not in the inbox. Returns the position after them, if there
+/// are any.
+fn fold(inbox: &mut Option<InboxValue>, sent: Vec<(u64, InboxEntry)>) -> Option<u64> {
+    if sent.is_empty() {
+        return None;
+    }
+    let inbox = inbox.get_or_insert_default();
+    for (next, entry) in sent {
+        if next > inbox.next {
+            // A server that restarted may not have recognized a repeated one that had left the log.
+            if inbox.entries.iter().all(|old| old.msg_id != entry.msg_id) {
+                inbox.add(entry);
+            }
+            inbox.next = next;
+        }
+    }
+    Some(inbox.next)
+}
+
 impl InboxValue {
+    /// Adds an entry. Returns the IDs of the unread ones that it replaces.
+    fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
+        let mut superseded = Vec::new();
+        self.entries.retain(|old| {
+            let goes = !old.read && replaces(&entry, old);
+            superseded.extend(old.msg_id.clone().filter(|_| goes));
+            !goes
+        });
+        self.entries.push(entry);
+        superseded
+    }
+
     /// Archives the oldest acknowledged entries until the inbox is within its bounds.
     fn prune(&mut self, limits: &StoreLimits, mut archive: impl FnMut(InboxEntry)) {
         let size = |entry: &InboxEntry| {

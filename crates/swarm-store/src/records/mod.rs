@@ -18,17 +18,19 @@ mod reconcile;
 mod record;
 mod requests;
 mod roster;
+mod seen;
 mod space;
 mod tasks;
 mod team;
 mod values;
 mod watch;
 
-pub(crate) use bell::Bells;
+pub(crate) use bell::{Bells, Heard};
 pub(crate) use call::Patience;
 pub use nodes::{Announced, NodeView, Nodes};
 pub use orders::Orders;
 pub(crate) use space::{
-    Answered, Entries, Key, LeaseState, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+    Answered, Entries, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored, Taken,
+    WriteId,
 };
 pub(crate) use team::{Local, RecordsTeam};

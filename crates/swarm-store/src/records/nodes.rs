@@ -167,7 +167,7 @@ impl Nodes {
 
     /// Watches all nodes. **Watch before the first read.**
     pub fn watch(&self) -> Changes {
-        Changes::of_records(self.records.space.heard(&nodes().key))
+        Changes::of_records(self.records.space.heard(&[nodes().key]))
     }
 
     async fn change<R: Send + 'static>(

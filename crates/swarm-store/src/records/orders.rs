@@ -113,7 +113,7 @@ impl Orders {
 
     /// Watches the orders of the team. **Watch before the first read.**
     pub fn watch(&self) -> Changes {
-        Changes::of_records(self.team.space.heard(&orders().key))
+        Changes::of_records(self.team.space.heard(&[orders().key]))
     }
 
     async fn change<R: Send + 'static>(
@@ -132,6 +132,7 @@ impl RecordsTeam {
         let records = Self {
             team: TeamName::nodes(),
             space: Arc::clone(&self.nodes),
+            seen: Arc::default(),
             ..self.clone()
         };
         Some(Orders::new(self.clone(), Nodes::new(records)))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, UnixMs};
 use uuid::Uuid;
 
-use super::space::{Key, WriteId};
+use super::space::{Key, NewEntry, WriteId};
 use crate::tasks::Letter;
 use crate::{Result, StoreError};
 
@@ -95,6 +95,13 @@ impl<V> Record<V> {
             key,
             of: PhantomData,
         }
+    }
+}
+
+impl<T: Serialize> Log<T> {
+    /// Returns an entry for the log.
+    pub(super) fn entry(&self, id: WriteId, entry: &T) -> Result<NewEntry> {
+        Ok((self.key.clone(), id, to_bytes(&self.key, entry)?))
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::{self, Debug};
 use std::time::Duration;
 
 use swarm_protocol::{LifeRecord, MemberName, SpawnId};
-use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::bell::Heard;
 use crate::lease::Held;
 use crate::{LeaseEnd, StoreError};
 
@@ -45,10 +45,14 @@ pub(crate) struct Stored {
     pub(crate) value: Vec<u8>,
 }
 
+/// An entry for a log.
+pub(crate) type NewEntry = (Key, WriteId, Vec<u8>);
+
 /// Entries of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    pub(crate) entries: Vec<Vec<u8>>,
+    /// Each with the position after it.
+    pub(crate) entries: Vec<(u64, Vec<u8>)>,
     /// The position after the last one.
     pub(crate) next: u64,
 }
@@ -155,8 +159,12 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Removes all records whose keys begin with these words. Those that are written meanwhile may stay.
     fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()>;
 
-    /// Appends an entry to a log, unless this write was already done.
-    fn append(&self, log: &Key, id: WriteId, entry: &[u8], at_most: Duration) -> Answered<()>;
+    /// Appends entries to logs in this order, except those that already are. If one is refused, others
+    /// may be appended.
+    fn append(&self, entries: &[NewEntry], at_most: Duration) -> Answered<()>;
+
+    /// Removes the entries of a log before a position. The positions of the others stay the same.
+    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()>;
 
     /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
@@ -164,9 +172,9 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the position after the last entry.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
-    /// Returns what changes when a record, log or lease of this key, or with this prefix of words, is
-    /// written. It may also change without that.
-    fn heard(&self, key: &Key) -> watch::Receiver<()>;
+    /// Returns what changes when a record, log or lease of these keys, or with these prefixes of words,
+    /// is written. It may also change without that.
+    fn heard(&self, keys: &[Key]) -> Heard;
 
     /// Returns the lease of a member; `None` if nobody has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;

@@ -4,20 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use swarm_os::process::Identity;
 use swarm_protocol::{Clock, Event, MemberName, ROOT_VARIABLE, TeamConfig, TeamName, UnixMs};
 use uuid::Uuid;
 
 use super::call::{Call, Patience};
-use super::record::{Log, Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
-use super::space::{Answered, Key, NoAnswer, NotWritten, Space, WriteId};
+use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
+use super::seen::Seen;
+use super::space::{Answered, Key, NewEntry, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
 use crate::observer::Observer;
 use crate::roster::{refuse_if_busy, refuse_if_led};
 use crate::{MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamView};
+
+/// Most entries that are appended by one request, which has to be answered in time.
+const AT_ONCE: usize = 256;
 
 /// The handle of a team, which need not exist.
 #[derive(Debug, Clone)]
@@ -30,6 +33,7 @@ pub(crate) struct RecordsTeam {
     pub(super) observer: Observer,
     pub(super) patience: Patience,
     pub(super) call: Call,
+    pub(super) seen: Arc<Seen>,
     /// The nodes of the same server.
     pub(super) nodes: Arc<dyn Space>,
 }
@@ -59,6 +63,7 @@ impl RecordsTeam {
             observer: Observer::default(),
             call: Call::new(&patience, false),
             patience,
+            seen: Arc::default(),
             nodes,
         }
     }
@@ -139,7 +144,7 @@ impl RecordsTeam {
         }
     }
 
-    fn fetch<V: Value>(&self, record: &Record<V>) -> Result<(u64, Versioned<V>)> {
+    pub(super) fn fetch<V: Value>(&self, record: &Record<V>) -> Result<(u64, Versioned<V>)> {
         let key = &record.key;
         let found = self.answered(false, |at_most| self.space.read(key, at_most))?;
         if let Some(found) = found {
@@ -215,25 +220,28 @@ impl RecordsTeam {
         }
     }
 
-    pub(super) fn append<T: Serialize>(&self, log: &Log<T>, id: WriteId, entry: &T) -> Result<()> {
-        let bytes = to_bytes(&log.key, entry)?;
-        self.answered(true, |at_most| {
-            self.space.append(&log.key, id, &bytes, at_most)
-        })
+    pub(super) fn append(&self, entries: &[NewEntry]) -> Result<()> {
+        entries
+            .chunks(AT_ONCE)
+            .try_for_each(|some| self.answered(true, |at_most| self.space.append(some, at_most)))
     }
 
     /// Appends to logs what the writer of a record has to append, each entry once.
     fn publish<V>(&self, written: &Versioned<V>) -> Result<()> {
+        let (mut entries, mut letters) = (Vec::new(), Vec::new());
         for (id, entry) in &written.outbox {
             match entry {
-                Outgoing::Event(entry) => self.append(&values::journal(), *id, &**entry)?,
+                Outgoing::Event(entry) => entries.push(values::journal().entry(*id, entry)?),
                 Outgoing::Archived(name, entry) => {
-                    self.append(&values::archive(name), *id, &**entry)?;
+                    entries.push(values::archive(name).entry(*id, entry)?);
                 }
-                Outgoing::Letter(letter) => self.deliver_once(&letter.to, &letter.entry)?,
+                Outgoing::Letter(letter) => letters.push(letter),
             }
         }
-        Ok(())
+        self.append(&entries)?;
+        letters
+            .into_iter()
+            .try_for_each(|letter| self.deliver_once(&letter.to, &letter.entry))
     }
 
     /// The change is done, whatever happens to its events: the next reader appends those that are

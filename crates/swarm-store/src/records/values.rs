@@ -9,6 +9,7 @@ use swarm_protocol::{
 };
 
 use super::record::{Log, Record, Value};
+use super::space::Key;
 use crate::TaskList;
 use crate::exchange::Branches;
 use crate::roster::Undo;
@@ -53,6 +54,16 @@ pub(super) fn journal() -> Log<JournalEntry> {
 
 pub(super) fn costs() -> Log<CostRecord> {
     Log::new("costs")
+}
+
+/// Messages that were sent and may not be in the inbox's record.
+pub(super) fn sent(name: &MemberName) -> Log<InboxEntry> {
+    Log::new(&format!("inbox.{name}"))
+}
+
+/// The keys that are written when an inbox changes.
+pub(super) fn mail_of(name: &MemberName) -> [Key; 2] {
+    [inbox(name).key, sent(name).key]
 }
 
 /// Acknowledged messages that have left the inbox.
@@ -118,6 +129,8 @@ pub(super) struct RequestsValue {
 #[serde(rename_all = "camelCase")]
 pub(super) struct InboxValue {
     pub(super) entries: Vec<InboxEntry>,
+    /// Position in the log of sent messages up to which they are in `entries`, or were.
+    pub(super) next: u64,
     /// Messages that are sent once, also after they have left the inbox.
     pub(super) once: BTreeSet<MessageId>,
 }

@@ -11,9 +11,14 @@ impl RecordsTeam {
     /// Watches the records of a topic; nothing in a team that does not exist.
     pub(super) fn changes(&self, _watcher: &DirectoryWatcher, topic: &Topic) -> Changes {
         let key = match topic {
+            Topic::Mail(name) => {
+                return Changes::of_records(self.space.heard(&values::mail_of(name)));
+            }
+            Topic::AllMail => {
+                let keys = [Key::new("record.inbox"), Key::new("log.inbox")];
+                return Changes::of_records(self.space.heard(&keys));
+            }
             Topic::Roster => values::roster().key,
-            Topic::Mail(name) => values::inbox(name).key,
-            Topic::AllMail => Key::new("record.inbox"),
             Topic::Tasks => values::tasks().key,
             Topic::Requests => values::requests().key,
             Topic::Journal => values::journal().key,
@@ -24,6 +29,6 @@ impl RecordsTeam {
             }
             Topic::Lease(name) => Key::lease(name),
         };
-        Changes::of_records(self.space.heard(&key))
+        Changes::of_records(self.space.heard(&[key]))
     }
 }

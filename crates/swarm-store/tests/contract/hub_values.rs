@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::ErrorKind;
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TeamStore};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, Team, TeamStore};
 
 use crate::hub::{has_no_server, publish, purge, settings, subjects};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
@@ -95,7 +95,7 @@ fn an_operation_whose_acknowledgement_is_lost_is_done_once() {
         assert_eq!(created.unwrap().len(), 1);
     });
     assert_eq!(crew.tasks().block_on().unwrap().tasks.len(), 1);
-    lost("HPUB swarm.crew.record.inbox.alice ", stored, &|| {
+    lost("HPUB swarm.crew.log.inbox.alice.", stored, &|| {
         crew.send(&alice, Draft::person("hello"))
             .block_on()
             .unwrap();
@@ -141,4 +141,32 @@ fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
     assert!(waited < Duration::from_secs(20), "{waited:?}");
     wait_until_lost(&lease);
     link.heal();
+}
+
+#[test]
+fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew = crew(&scene.here);
+    join(&*crew, "alice");
+    let alice = name("alice");
+    let send = |number: usize| {
+        let draft = Draft::person(number.to_string());
+        crew.send(&alice, draft).block_on().unwrap()
+    };
+    let stored = |kind: &str| subjects(&scene.server.url(), &format!("swarm.crew.{kind}")).len();
+    let ids: Vec<_> = (0..20).map(send).collect();
+    assert_eq!(stored("log.inbox.alice.*"), 20);
+    assert_eq!(stored("record.inbox.alice"), 0);
+    let read = crew.ack(&alice, &ids[..5]).block_on().unwrap();
+    assert_eq!(read, ids[..5]);
+    assert_eq!(stored("log.inbox.alice.*"), 0);
+    let unread = |crew: &dyn Team| crew.take_unread(&alice).block_on().unwrap().len();
+    let there = scene.other(settings(scene.server.url()));
+    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 15);
+    send(20);
+    assert_eq!(stored("log.inbox.alice.*"), 1);
+    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 16);
 }

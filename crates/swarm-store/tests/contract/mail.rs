@@ -351,3 +351,57 @@ pub(crate) fn a_message_to_many_reaches_each_and_one_failure_does_not_affect_the
         assert_eq!(entry.msg_id.as_ref(), Some(id));
     }
 }
+
+pub(crate) fn d10_the_cap_is_the_same_for_senders_that_have_sent_before(world: &World) {
+    world.join("alice");
+    let limits = || StoreLimits {
+        max_unread: 4,
+        ..StoreLimits::default()
+    };
+    let alice = name("alice");
+    let senders = [world.limit(limits()), world.limit(limits())];
+    let send = |sender: usize| {
+        let draft = Draft::new("team-lead", "work");
+        senders[sender].post(&alice, draft).block_on()
+    };
+    let posted = [0, 1, 1, 1].map(|sender| send(sender).unwrap());
+    let error = send(0).unwrap_err();
+    assert!(matches!(error, StoreError::InboxFull { .. }), "{error}");
+    let read = [posted[0].msg_id.clone()];
+    world.handle().ack(&alice, &read).block_on().unwrap();
+    send(0).unwrap();
+}
+
+pub(crate) fn who_has_just_joined_gets_mail_of_those_who_have_sent_before(world: &World) {
+    world.join("alice");
+    let sender = world.handle();
+    for member in ["bob", "carol"] {
+        let draft = || Draft::new("team-lead", "hello");
+        sender.send(&name("alice"), draft()).block_on().unwrap();
+        world.join(member);
+        sender.send(&name(member), draft()).block_on().unwrap();
+        assert_eq!(world.texts(member), ["hello"]);
+    }
+}
+
+pub(crate) fn looking_while_mail_is_acknowledged_misses_none(world: &World) {
+    world.join("alice");
+    let alice = name("alice");
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            for number in 0..40 {
+                let id = [world.send("alice", &number.to_string())];
+                world.handle().ack(&alice, &id).block_on().unwrap();
+            }
+        });
+        let mut seen = 0;
+        while !reader.is_finished() {
+            let entries = world.handle().inbox(&alice).block_on().unwrap().entries;
+            assert!(seen <= entries.len(), "{seen}, then {}", entries.len());
+            let texts: Vec<_> = entries.iter().map(|entry| entry.text.clone()).collect();
+            let all: Vec<_> = (0..texts.len()).map(|number| number.to_string()).collect();
+            assert_eq!(texts, all);
+            seen = entries.len();
+        }
+    });
+}

@@ -153,7 +153,7 @@ pub(super) fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<R
     let mut times = Vec::new();
     for part in &mut parts {
         let line = part.line()?.context("a writer's times")?;
-        let nanoseconds = line.split(' ').map(str::parse::<u64>);
+        let nanoseconds = line.split_whitespace().map(str::parse::<u64>);
         let each: Result<Vec<Duration>, _> = nanoseconds
             .map(|time| time.map(Duration::from_nanos))
             .collect();
