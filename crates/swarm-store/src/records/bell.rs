@@ -7,7 +7,7 @@ use futures::future::select_all;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::space::Key;
+use super::key::Key;
 
 /// How often something was heard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use swarm_protocol::{BlobRef, PublishedBranch};
 use uuid::Uuid;
 
-use super::space::Key;
+use super::key::Key;
 use super::team::RecordsTeam;
 use super::values;
 use crate::exchange::{publish, refuse_too_large};

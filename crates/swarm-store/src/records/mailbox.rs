@@ -1,37 +1,15 @@
 //! The inboxes of a team in records.
 
-use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, MessageId, SpawnId};
-use uuid::Uuid;
+use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId};
 
 use super::record::{Outbox, from_bytes};
 use super::team::RecordsTeam;
 use super::values::{self, InboxValue};
 use crate::mailbox::{queued, refuse_if_read_by_program, replaces};
 use crate::roster::member_of;
-use crate::{Cursor, Draft, Inbox, NewMember, Posted, Result, StoreError, StoreLimits};
+use crate::{Cursor, Draft, Inbox, NewMember, Result, StoreError, StoreLimits};
 
 impl RecordsTeam {
-    pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
-        self.require_recipient(to)?;
-        self.limits.refuse_if_too_large(to, &draft)?;
-        let id = MessageId::random();
-        let entry = draft.into_entry(id.clone(), self.now());
-        let superseded = self.send(to, &entry, &id)?;
-        Ok(Posted {
-            msg_id: id,
-            superseded,
-            quarantine: None,
-        })
-    }
-
-    pub(super) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
-        self.roster_seen()?;
-        let outcomes = letters.iter();
-        Ok(outcomes
-            .map(|(to, draft)| self.post(to, draft.clone()))
-            .collect())
-    }
-
     pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
         Ok(Inbox {
             entries: self.inbox_value(name)?.entries,
@@ -137,40 +115,8 @@ impl RecordsTeam {
         })
     }
 
-    /// Appends a message to the log of those that were sent, and its event. Returns the IDs of those
-    /// that it replaces.
-    fn send(&self, to: &MemberName, entry: &InboxEntry, id: &MessageId) -> Result<Vec<MessageId>> {
-        let mail = values::sent(to).entry(Uuid::new_v4(), entry)?;
-        let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
-        if mail.2.len() > largest {
-            // In a log, nobody would remove the parts of a message that was not completed.
-            return self.put(to, entry, |inbox| {
-                self.refuse_if_full(inbox, to, entry).map(|()| true)
-            });
-        }
-        let mut superseded = Vec::new();
-        if entry
-            .swarm
-            .as_ref()
-            .is_some_and(|mark| mark.supersede.is_some())
-        {
-            let inbox = self.inbox_if_any(to)?;
-            superseded = inbox.unwrap_or_default().add(entry.clone());
-        }
-        self.refuse_if_seen_full(to, entry)?;
-        self.may_write(false)?;
-        let event = queued(to, entry, id.clone(), superseded.clone());
-        let event = JournalEntry {
-            at: self.now(),
-            event,
-        };
-        self.append(&[mail, values::journal().entry(Uuid::new_v4(), &event)?])?;
-        self.observer.notify(&self.team, &event.event);
-        Ok(superseded)
-    }
-
     /// Adds an entry to the record if `check` allows it. Returns the IDs of those that it replaces.
-    fn put(
+    pub(super) fn put(
         &self,
         to: &MemberName,
         entry: &InboxEntry,
@@ -213,7 +159,7 @@ impl RecordsTeam {
 
     /// Returns the inbox with the messages that are not in its record. The log is read first, because
     /// messages leave it only when the record has them.
-    fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
+    pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
         let sent = self.sent(name, 0)?;
         let mut inbox = self.read(&values::inbox(name))?;
         fold(&mut inbox, sent);
@@ -229,7 +175,7 @@ impl RecordsTeam {
             .collect()
     }
 
-    fn refuse_if_full(
+    pub(super) fn refuse_if_full(
         &self,
         inbox: &InboxValue,
         to: &MemberName,
@@ -315,7 +261,7 @@ fn fold(inbox: &mut Option<InboxValue>, sent: Vec<(u64, InboxEntry)>) -> Option<
 
 impl InboxValue {
     /// Adds an entry. Returns the IDs of the unread ones that it replaces.
-    fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
+    pub(super) fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
         let mut superseded = Vec::new();
         self.entries.retain(|old| {
             let goes = !old.read && replaces(&entry, old);

@@ -9,6 +9,7 @@ mod accounts;
 mod bell;
 mod call;
 mod exchange;
+mod key;
 mod mailbox;
 mod nodes;
 mod operations;
@@ -19,6 +20,7 @@ mod record;
 mod requests;
 mod roster;
 mod seen;
+mod send;
 mod space;
 mod tasks;
 mod team;
@@ -27,10 +29,10 @@ mod watch;
 
 pub(crate) use bell::{Bells, Heard};
 pub(crate) use call::Patience;
+pub(crate) use key::Key;
 pub use nodes::{Announced, NodeView, Nodes};
 pub use orders::Orders;
 pub(crate) use space::{
-    Answered, Entries, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored, Taken,
-    WriteId,
+    Answered, Entries, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
 };
 pub(crate) use team::{Local, RecordsTeam};

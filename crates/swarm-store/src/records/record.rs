@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, UnixMs};
 use uuid::Uuid;
 
-use super::space::{Key, NewEntry, WriteId};
+use super::key::Key;
+use super::space::{NewEntry, WriteId};
 use crate::tasks::Letter;
 use crate::{Result, StoreError};
 

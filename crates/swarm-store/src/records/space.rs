@@ -1,41 +1,18 @@
 //! What the records kind needs from a server: the key space of one team.
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::time::Duration;
 
 use swarm_protocol::{LifeRecord, MemberName, SpawnId};
 use uuid::Uuid;
 
 use super::bell::Heard;
+use super::key::Key;
 use crate::lease::Held;
 use crate::{LeaseEnd, StoreError};
 
 /// Identifies a write, so that a repetition of it is recognized.
 pub(crate) type WriteId = Uuid;
-
-/// The name of a record, a log or a lease: words of letters, digits, `_` and `-`, joined by `.`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(String);
-
-impl Key {
-    pub(crate) fn new(words: impl Into<String>) -> Self {
-        Self(words.into())
-    }
-
-    pub(crate) fn lease(name: &MemberName) -> Self {
-        Self(format!("lease.{name}"))
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// A stored record.
 #[derive(Debug, Clone)]

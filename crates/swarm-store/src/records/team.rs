@@ -9,9 +9,10 @@ use swarm_protocol::{Clock, Event, MemberName, ROOT_VARIABLE, TeamConfig, TeamNa
 use uuid::Uuid;
 
 use super::call::{Call, Patience};
+use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
 use super::seen::Seen;
-use super::space::{Answered, Key, NewEntry, NoAnswer, NotWritten, Space, WriteId};
+use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;

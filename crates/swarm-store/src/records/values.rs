@@ -8,8 +8,8 @@ use swarm_protocol::{
     RequestId, RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig,
 };
 
+use super::key::Key;
 use super::record::{Log, Record, Value};
-use super::space::Key;
 use crate::TaskList;
 use crate::exchange::Branches;
 use crate::roster::Undo;

@@ -2,7 +2,7 @@
 
 use swarm_os::DirectoryWatcher;
 
-use super::space::Key;
+use super::key::Key;
 use super::team::RecordsTeam;
 use super::values;
 use crate::{Changes, Topic};

@@ -32,7 +32,6 @@ pub(crate) const ALL: [Row; 18] = [
     usual("carried", carried::measure),
     usual("long", long::measure),
     usual("broadcast", broadcast::measure),
-    usual("hub", hub::measure),
     usual("tasks", tasks::measure),
     usual("batch", batch::measure),
     usual("spawn", spawn::measure),
@@ -43,6 +42,11 @@ pub(crate) const ALL: [Row; 18] = [
     usual("sandbox", sandbox::measure),
     usual("coop", coop::measure),
     usual("screen", screen::measure),
+    Row {
+        name: "hub",
+        measure: hub::measure,
+        is_usual: false,
+    },
     Row {
         name: "hub-growth",
         measure: hub_growth::measure,

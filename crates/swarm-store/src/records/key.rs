@@ -1,0 +1,29 @@
+//! Names in the key space of a team.
+
+use std::fmt;
+
+use swarm_protocol::MemberName;
+
+/// The name of a record, a log or a lease: words of letters, digits, `_` and `-`, joined by `.`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(String);
+
+impl Key {
+    pub(crate) fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+
+    pub(crate) fn lease(name: &MemberName) -> Self {
+        Self(format!("lease.{name}"))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,110 @@
+//! Sending to the inboxes of a team in records.
+
+use std::sync::Arc;
+
+use swarm_protocol::{InboxEntry, JournalEntry, MemberName, MessageId, TeamConfig};
+use uuid::Uuid;
+
+use super::seen::Reading;
+use super::team::RecordsTeam;
+use super::values;
+use crate::mailbox::queued;
+use crate::roster::member_of;
+use crate::{Draft, Posted, Result};
+
+impl RecordsTeam {
+    pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
+        self.require_recipient(to)?;
+        self.limits.refuse_if_too_large(to, &draft)?;
+        let id = MessageId::random();
+        let entry = draft.into_entry(id.clone(), self.now());
+        let superseded = self.send(to, &entry, &id)?;
+        Ok(Posted {
+            msg_id: id,
+            superseded,
+            quarantine: None,
+        })
+    }
+
+    pub(super) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
+        self.roster_seen()?;
+        let outcomes = letters.iter();
+        Ok(outcomes
+            .map(|(to, draft)| self.post(to, draft.clone()))
+            .collect())
+    }
+
+    /// Appends a message to the log of those that were sent, and its event. Returns the IDs of those
+    /// that it replaces.
+    fn send(&self, to: &MemberName, entry: &InboxEntry, id: &MessageId) -> Result<Vec<MessageId>> {
+        let mail = values::sent(to).entry(Uuid::new_v4(), entry)?;
+        let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
+        if mail.2.len() > largest {
+            // In a log, nobody would remove the parts of a message that was not completed.
+            return self.put(to, entry, |inbox| {
+                self.refuse_if_full(inbox, to, entry).map(|()| true)
+            });
+        }
+        let mut superseded = Vec::new();
+        if entry
+            .swarm
+            .as_ref()
+            .is_some_and(|mark| mark.supersede.is_some())
+        {
+            let inbox = self.inbox_if_any(to)?;
+            superseded = inbox.unwrap_or_default().add(entry.clone());
+        }
+        self.refuse_if_seen_full(to, entry)?;
+        self.may_write(false)?;
+        let event = queued(to, entry, id.clone(), superseded.clone());
+        let event = JournalEntry {
+            at: self.now(),
+            event,
+        };
+        self.append(&[mail, values::journal().entry(Uuid::new_v4(), &event)?])?;
+        self.observer.notify(&self.team, &event.event);
+        Ok(superseded)
+    }
+
+    fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
+        if let Some(reading) = &*self.seen.roster.lock()
+            && reading.writes_since() == Some(0)
+        {
+            return Ok(Arc::clone(&reading.value));
+        }
+        let read = || self.config().map(Arc::new);
+        let reading = Reading::new(self.space.heard(&[values::roster().key]), read)?;
+        let roster = Arc::clone(&reading.value);
+        *self.seen.roster.lock() = Some(reading);
+        Ok(roster)
+    }
+
+    /// Accepts members. One that was removed is accepted until that is heard.
+    fn require_recipient(&self, name: &MemberName) -> Result<()> {
+        let seen = self.roster_seen()?;
+        if member_of(&self.team, &seen, name).is_err() {
+            // It may have joined since.
+            member_of(&self.team, &self.config()?, name)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a message for a full inbox. Messages count once they are heard; until the inbox seems
+    /// full, acknowledgements do not.
+    fn refuse_if_seen_full(&self, to: &MemberName, entry: &InboxEntry) -> Result<()> {
+        let accepts = |unread| self.limits.refuse_if_full(unread, to, entry);
+        let at_most = |reading: &Reading<usize>| {
+            let writes = usize::try_from(reading.writes_since()?).ok()?;
+            Some(reading.value + writes)
+        };
+        let seen = self.seen.unread.lock().get(to).and_then(at_most);
+        if accepts(seen.unwrap_or(usize::MAX)).is_ok() {
+            return Ok(());
+        }
+        let read = || Ok(self.take_unread(to)?.len());
+        let reading = Reading::new(self.space.heard(&values::mail_of(to)), read)?;
+        let unread = reading.value;
+        self.seen.unread.lock().insert(to.clone(), reading);
+        accepts(unread)
+    }
+}
