@@ -25,6 +25,8 @@ const PROTECTED_STATE: [&str; 10] = [
 const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
 /// Entries of a repository's `.claude` directory that file tools never write.
 const PROTECTED_CONFIG: [&str; 3] = ["agents", "hooks", "swarm.toml"];
+/// The repositories in the state directory that a node has received.
+const NODE_REPOSITORIES: &str = "swarm/node/repositories";
 /// Names that file tools never write in any directory.
 const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
 /// The directory of scratchpads in the state directory.
@@ -100,7 +102,8 @@ impl ProtectedPaths {
         let names: Vec<&str> = real.components().map(name).collect();
         let under_root = self
             .first_under_root(real)
-            .is_some_and(|first| is_one_of(first, &PROTECTED_STATE) || is_settings(first));
+            .is_some_and(|first| is_one_of(first, &PROTECTED_STATE) || is_settings(first))
+            && !self.is_in_worktree_of_node(real);
         let in_repository = names.windows(2).any(|pair| {
             same(pair[0], ".claude")
                 && (is_one_of(pair[1], &PROTECTED_CONFIG) || is_settings(pair[1]))
@@ -159,6 +162,20 @@ impl ProtectedPaths {
             Some(name) => Some((name, true)),
             None => executed_later(real).map(|name| (name, false)),
         }
+    }
+
+    /// Whether a path is in a worktree that a node has created for a member, where the member works.
+    fn is_in_worktree_of_node(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| {
+            let Ok(rest) = real.strip_prefix(root.join(NODE_REPOSITORIES)) else {
+                return false;
+            };
+            let names: Vec<&str> = rest.components().map(name).collect();
+            matches!(
+                names[..],
+                [_repository, ".claude", "worktrees", _slug, _, ..]
+            )
+        })
     }
 
     /// Returns the first path component below the state directory.
@@ -314,6 +331,12 @@ mod tests {
             "/repo/.Claude/Settings.json",
             "/repo/vendor/x/.git/hooks/y",
             "/home/dev/.claude.json",
+            "/home/dev/.claude/swarm/node/repositories/0a/src/lib.rs",
+            "/home/dev/.claude/swarm/node/repositories/0a/.git/config",
+            "/home/dev/.claude/swarm/node/repositories/0a/.claude/worktrees/bob",
+            "/home/dev/.claude/swarm/node/repositories/0a/.claude/worktrees/bob/.git",
+            "/home/dev/.claude/swarm/node/repositories/0a/.claude/worktrees/bob/.claude/settings.json",
+            "/home/dev/.claude/swarm/repositories/0a/.claude/worktrees/bob/src/lib.rs",
         ] {
             assert!(protected.write_refusal(Path::new(path)).is_some(), "{path}");
         }
@@ -328,6 +351,7 @@ mod tests {
             "/repo/agents/a.md",
             "/home/dev/.claude2/teams/x",
             "/repo/.claude/commands/x.md",
+            "/home/dev/.claude/swarm/node/repositories/0a/.claude/worktrees/bob/src/lib.rs",
         ] {
             assert_eq!(protected.write_refusal(Path::new(path)), None, "{path}");
         }
