@@ -4,6 +4,9 @@ use swarm_protocol::shortened;
 
 /// Maximum length in characters.
 const MAX_CHARS: usize = 100;
+/// Maximum length of a path in characters. Panes show it relative to the working directory, which they
+/// find only in a whole path.
+const MAX_PATH_CHARS: usize = 300;
 
 /// Formats a text on one line, without control or bidirectional characters, truncated at the end.
 pub fn one_line(text: &str) -> String {
@@ -13,7 +16,7 @@ pub fn one_line(text: &str) -> String {
 /// Formats the name of a tool and a path, truncated at the start of the path.
 pub(crate) fn with_path(tool: &str, path: &str) -> String {
     let path: String = flat(path).chars().rev().collect();
-    let path = shortened(&path, MAX_CHARS);
+    let path = shortened(&path, MAX_PATH_CHARS);
     format!("{tool} {}", path.chars().rev().collect::<String>())
 }
 
