@@ -85,7 +85,7 @@ fn read(outcome: &OrderOutcome, node: &NodeView, id: AgentId) -> Result<Spawned,
         mode: text(&hello["mode"])
             .parse()
             .unwrap_or(PermissionMode::Default),
-        pane: PaneId::new(text(&shown["tmuxPaneId"])),
+        pane: PaneId::new(format!("{} on {}", text(&shown["tmuxPaneId"]), node.name)),
         note: remark,
     })
 }
