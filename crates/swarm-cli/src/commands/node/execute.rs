@@ -162,6 +162,10 @@ async fn run(
         .stderr(Stdio::piped())
         // Ctrl-C is for the node.
         .process_group(0);
+    if node.app.settings.place == "auto" {
+        // The pane of the node is not that of a lead, which members share a window with.
+        command.env("SWARM_TMUX_PLACE", "window");
+    }
     // The main thread starts it, and its signal at the end of its parent is for that thread.
     let mut child = tokio::process::Command::from(command)
         .kill_on_drop(true)
