@@ -1,9 +1,10 @@
 //! The demonstration, as a program without a terminal sees it.
 
 use rustix::process::Signal;
-use swarm_tests::stage::Tmux;
+use swarm_tests::stage::{Tmux, World};
 
-use crate::scene::world;
+use crate::hub::free_port_of_a_server;
+use crate::scene::{not_proven, world};
 
 #[test]
 fn the_demo_mends_its_repository_and_leaves_nothing() {
@@ -30,22 +31,60 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
     }
     let recording = std::fs::read_to_string(world.project().join("demo.svg")).unwrap();
     assert!(recording.matches("class=\"frame\"").count() > 1);
+    assert_leaves_nothing(&world);
+}
+
+#[test]
+fn the_demo_on_two_machines_merges_the_work_of_the_node() {
+    let world = world();
+    if free_port_of_a_server(&world).is_none() {
+        return not_proven("nats-server is not installed");
+    }
+    let shown = world.swarm(&["demo", "--hub", "--no-attach", "--pace", "0"]);
+    let account = shown.ok().stdout.clone() + &shown.stderr;
+    for part in [
+        "$ swarm team create demo --hub",
+        "person@box   $ swarm node join --name box",
+        "implementer@demo",
+        "explorer     writes to implementer: ",
+        "person       answers implementer: approved",
+        "merged worktree-implementer into main",
+        "ok    several of one\n",
+        "implementer  has stopped",
+        "A lead and 2 teammates: ",
+        "3 tasks completed, 2 questions answered.",
+    ] {
+        assert!(account.contains(part), "{part}: {}", shown.story());
+    }
+    assert_leaves_nothing(&world);
+}
+
+#[test]
+fn an_interrupted_demo_on_two_machines_leaves_nothing() {
+    let world = world();
+    if free_port_of_a_server(&world).is_none() {
+        return not_proven("nats-server is not installed");
+    }
+    let running = world.start(&["demo", "--hub", "--no-attach"]);
+    world.wait_until("the node runs its member", || {
+        let processes = world.processes();
+        processes
+            .iter()
+            .any(|(_, line)| line.contains("--agent-id implementer"))
+    });
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert_leaves_nothing(&world);
+}
+
+fn assert_leaves_nothing(world: &World) {
     assert_eq!(world.processes(), []);
     let panes: Vec<_> = world.own_servers().iter().flat_map(Tmux::panes).collect();
     assert_eq!(panes, []);
-    let left = std::fs::read_dir(world.directory().join("tmp"))
-        .unwrap()
-        .count();
-    assert_eq!(
-        left,
-        0,
-        "the throw-away directory is thrown away: {}",
-        world.report()
-    );
-    assert!(
-        !world.root().join("teams").exists(),
-        "the user's own root is left alone"
-    );
+    let left = std::fs::read_dir(world.directory().join("tmp")).unwrap();
+    assert_eq!(left.count(), 0, "{}", world.report());
+    let teams = world.root().join("teams");
+    assert!(!teams.exists(), "the user's own root is left alone");
 }
 
 #[test]
@@ -60,9 +99,7 @@ fn an_interrupted_demo_leaves_nothing() {
     });
     running.signal(Signal::HUP);
     running.wait().assert_code(130);
-    assert_eq!(world.processes(), []);
-    let left = std::fs::read_dir(world.directory().join("tmp")).unwrap();
-    assert_eq!(left.count(), 0, "{}", world.report());
+    assert_leaves_nothing(&world);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use swarm_protocol::{Event, JournalEntry, MemberName, TaskState, UnixMs};
+use swarm_protocol::{Event, JournalEntry, MemberName, PERSON, TaskState, UnixMs};
 use swarm_team::speaker;
 use swarm_ui::print::counted;
 
@@ -21,7 +21,8 @@ pub(super) fn time(at: UnixMs, began: UnixMs) -> String {
 
 fn words(event: &Event) -> Option<(String, String)> {
     Some(match event {
-        Event::TeamCreated { by } => (by.clone(), "creates the team".to_owned()),
+        // The person's commands are shown.
+        Event::TeamCreated { by } if by != PERSON => (by.clone(), "creates the team".to_owned()),
         Event::SpawnCommitted { member, pid, .. } => (
             member.to_string(),
             format!("is ready in its pane (process {pid})"),
@@ -53,7 +54,11 @@ fn words(event: &Event) -> Option<(String, String)> {
         }
         Event::RequestOpened {
             from, description, ..
-        } => (from.to_string(), format!("asks: {description}?")),
+        } => {
+            let question = description.strip_prefix("AskUserQuestion ");
+            let question = question.map_or_else(|| format!("{description}?"), str::to_owned);
+            (from.to_string(), format!("asks: {question}"))
+        }
         Event::RequestAnswered {
             to: Some(to),
             answer,

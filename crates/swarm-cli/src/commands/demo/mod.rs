@@ -2,10 +2,13 @@
 
 mod account;
 mod audience;
+mod hub;
+mod machine;
 mod person;
 mod picture;
 mod play;
 mod server;
+mod shell;
 mod stage;
 
 pub(super) use play::{DemoArgs, run};

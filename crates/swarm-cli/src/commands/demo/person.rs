@@ -1,33 +1,30 @@
-//! The person of the demo: kills a teammate, brings it back, and answers a question.
+//! The person of the demo: kills a teammate, brings it back, and answers a question; on two machines,
+//! merges the work from the other one.
 
 use std::future::pending;
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use swarm_os::process::Process;
-use swarm_protocol::{Event, JournalEntry, PERSON, UnixMs};
+use swarm_protocol::{Event, JournalEntry, PERSON};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::account::time;
-use super::server::DemoServer;
-use super::stage::Stage;
-use crate::app::App;
+use super::machine::Machine;
+use super::shell::Shell;
 use crate::failure::Failure;
 
 const VICTIM: &str = "explorer";
+/// The member on the other machine.
+const REMOTE: &str = "implementer";
 
 /// Pause before each action, at pace 1.
 const PAUSE: Duration = Duration::from_millis(1800);
 
 /// Acts with the commands that a user would type.
 pub(super) struct Person<'a> {
-    pub(super) app: &'a App,
-    pub(super) stage: &'a Stage,
-    pub(super) server: &'a DemoServer,
+    pub(super) shell: Shell<'a>,
+    pub(super) machine: &'a Machine,
     pub(super) pace: f64,
-    /// Whether each action is printed, with the time since this one.
-    pub(super) began: Option<UnixMs>,
     pub(super) events: UnboundedReceiver<JournalEntry>,
     /// The last request that was opened, as `swarm approve` takes it.
     pub(super) request: Option<String>,
@@ -42,22 +39,51 @@ impl Person<'_> {
         let process = self.until(process_of_victim).await;
         self.until(has_ended_a_turn).await;
         self.pause().await;
-        self.show(&format!("kill -9 {process}"));
+        self.shell.show(PERSON, &format!("kill -9 {process}"));
         if let Some(process) = Process::running(process) {
             process.signal(Signal::KILL)?;
         }
         self.until(has_died).await;
         self.pause().await;
         let question = "Is there another line like line 7?";
-        self.run(&["spawn", VICTIM, "--prompt", question]).await?;
+        self.run(&["spawn", VICTIM, "--prompt", question], false)
+            .await?;
         self.until(has_ended_a_turn).await;
-        let request = match self.request.take() {
-            Some(request) => request,
-            None => self.until(opened).await,
-        };
+        let request = self.next_request().await;
         self.pause().await;
-        self.run(&["approve", &request]).await?;
+        self.run(&["approve", &request], false).await?;
         pending().await
+    }
+
+    /// Acts like [`Self::act`], in a team with a member on a node.
+    ///
+    /// # Errors
+    /// If a command cannot be started.
+    pub(super) async fn act_on_two_machines(mut self) -> Result<(), Failure> {
+        self.until(is_ready).await;
+        self.until(is_ready).await;
+        self.run(&["node", "list"], true).await?;
+        let commit = self.next_request().await;
+        self.pause().await;
+        self.run(&["approve", &commit], false).await?;
+        let question = self.next_request().await;
+        self.pause().await;
+        self.run(&["worktree", "merge", REMOTE], true).await?;
+        self.pause().await;
+        self.run(&["approve", &question, "--answer", "1"], false)
+            .await?;
+        pending().await
+    }
+
+    async fn next_request(&mut self) -> String {
+        match self.request.take() {
+            Some(request) => request,
+            None => {
+                let request = self.until(opened).await;
+                self.request = None;
+                request
+            }
+        }
     }
 
     /// Waits for an event that `find` accepts, and notes requests meanwhile.
@@ -78,32 +104,8 @@ impl Person<'_> {
     }
 
     /// Runs a command of swarm. It may fail, because someone who watches may have acted first.
-    async fn run(&self, words: &[&str]) -> Result<(), Failure> {
-        let shown = shlex::try_join(words.iter().copied()).unwrap_or_default();
-        self.show(&format!("swarm {shown}"));
-        let mut command = self.stage.command(self.app, &std::env::current_exe()?);
-        command
-            .args(words)
-            .envs(self.server.variables())
-            .stdin(Stdio::null());
-        let done = tokio::process::Command::from(command).output().await?;
-        if !done.status.success() {
-            let message = String::from_utf8_lossy(&done.stderr);
-            if self.began.is_some() {
-                self.app.out.say(message.trim_end());
-            }
-            tracing::debug!(command = shown, %message, "a command of the demo failed");
-        }
-        Ok(())
-    }
-
-    /// Shows a command in the account, or in the status line of the demo's tmux server.
-    fn show(&self, command: &str) {
-        if let Some(began) = self.began {
-            let at = time(self.app.clock.now(), began);
-            self.app.out.say(&format!("{at}  {PERSON:<12} $ {command}"));
-        }
-        self.server.show(&format!("$ {command}"));
+    async fn run(&self, words: &[&str], shows: bool) -> Result<(), Failure> {
+        self.shell.swarm(self.machine, words, shows).await.map(drop)
     }
 }
 
@@ -112,6 +114,10 @@ fn process_of_victim(event: &Event) -> Option<u32> {
         Event::SpawnCommitted { member, pid, .. } if member.as_str() == VICTIM => Some(*pid),
         _ => None,
     }
+}
+
+fn is_ready(event: &Event) -> Option<()> {
+    matches!(event, Event::SpawnCommitted { .. }).then_some(())
 }
 
 fn has_ended_a_turn(event: &Event) -> Option<()> {

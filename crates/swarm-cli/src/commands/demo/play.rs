@@ -4,23 +4,24 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_member::RunReport;
 use swarm_os::replace_alone;
 use swarm_protocol::{ErrorKind, TeamName};
-use swarm_store::{FileStore, TeamStore as _};
+use swarm_store::TeamStore as _;
 use swarm_ui::picture as drawing;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use super::audience::{Audience, Impressions};
+use super::hub::{self, Hub};
 use super::person::Person;
 use super::picture::panes;
-use super::server::DemoServer;
+use super::server::{DemoServer, Window};
+use super::shell::Shell;
 use super::stage::Stage;
-use crate::app::App;
+use crate::app::{App, store_at};
 use crate::commands::acting::require_person;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
@@ -31,12 +32,16 @@ A team with a scripted model fixes a repository with a failing test. Your own te
 
 Examples:
   swarm demo
+  swarm demo --hub
   swarm demo --no-attach --pace 0 --picture demo.svg
   swarm demo --recording demo.svg")]
 pub(crate) struct DemoArgs {
     /// Print a summary instead of showing the panes, even in a terminal.
     #[arg(long)]
     pub(crate) no_attach: bool,
+    /// Show a team on two machines: a hub, and a node with another config directory.
+    #[arg(long)]
+    pub(crate) hub: bool,
     /// Keep the temporary directory.
     #[arg(long)]
     pub(crate) keep: bool,
@@ -60,7 +65,7 @@ const CURTAIN: Duration = Duration::from_mins(2);
 /// Time to read the last events after the terminal has detached.
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-const TEAM: &str = "demo";
+pub(super) const TEAM: &str = "demo";
 const PROMPT: &str =
     "A test in this repository fails. Create a team, find the cause, fix it, and verify the fix.";
 
@@ -95,7 +100,8 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<(), Failure> {
             return Err(Failure::not_found(message));
         }
     }
-    let stage = Stage::build(app, pace, args.keep)?;
+    let hub = args.hub.then(|| hub::address(app)).transpose()?;
+    let stage = Stage::build(app, pace, args.keep, hub)?;
     let (before, passes) = stage.run_test(app)?;
     if passes {
         return Err(Failure::new(
@@ -105,19 +111,23 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<(), Failure> {
     }
     app.out.say("A small repository whose test fails:");
     tell(app, &before);
-    let server = DemoServer::start(app, &stage, &lead_command(&stage)?)?;
+    let hub = match (hub, &stage.second) {
+        (Some(hub), Some(second)) => Some(Hub::start(app, &stage, second, hub)?),
+        _ => None,
+    };
     let runtime = runtime()?;
     let cancel = CancellationToken::new();
     let shown = async {
         tokio::select! {
-            shown = show(app, &stage, &server, attach, pace) => shown,
+            shown = show(app, &stage, hub.as_ref(), attach, pace) => shown,
             () = cancel.cancelled() => Err(Failure::interrupted("interrupted")),
         }
     };
     let shown = runtime.block_on(called_off_by_signals(cancel.clone(), shown));
     let ended = shown.and_then(|impressions| finish(app, &stage, args, &impressions, attach));
-    drop(server);
     runtime.block_on(stage.end_processes());
+    // Members that have ended have released their leases.
+    drop(hub);
     ended
 }
 
@@ -140,6 +150,10 @@ fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
         model,
     ]);
     words.extend(["--report".into(), stage.report().into()]);
+    if stage.second.is_some() {
+        // The team exists, because it was created on the hub.
+        words.extend(["--resume".into(), TEAM.into()]);
+    }
     Ok(words)
 }
 
@@ -147,16 +161,39 @@ fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
 async fn show(
     app: &App,
     stage: &Stage,
-    server: &DemoServer,
+    hub: Option<&Hub<'_>>,
     attach: bool,
     pace: f64,
 ) -> Result<Impressions, Failure> {
-    let store = FileStore::new(stage.root(), Arc::clone(&app.clock));
     let (tell, events) = unbounded_channel();
     let began = app.clock.now();
+    let shell = Shell {
+        app,
+        server: None,
+        began,
+        prints: !attach,
+    };
+    let lead = lead_command(stage)?;
+    let server = match hub {
+        Some(hub) => hub.open(shell, &lead).await?,
+        None => {
+            let window = Window {
+                session: "swarm-demo",
+                name: "team",
+                directory: &stage.first.repo(),
+                words: &lead,
+            };
+            DemoServer::start(app, stage, &window).await?
+        }
+    };
+    let server = &server;
+    let shell = Shell {
+        server: Some(server),
+        ..shell
+    };
     let mut audience = Audience {
         app,
-        team: store.team(&TeamName::parse(TEAM)?),
+        team: store_at(&stage.first.root()).team(&TeamName::parse(TEAM)?),
         server,
         backend: server.backend()?,
         began,
@@ -165,19 +202,27 @@ async fn show(
         person: tell,
     };
     let person = Person {
-        app,
-        stage,
-        server,
+        shell,
+        machine: &stage.first,
         pace,
-        began: (!attach).then_some(began),
         events,
         request: None,
     };
     let mut impressions = Impressions::default();
     let followed = async {
+        let acted = async {
+            match hub {
+                None => person.act().await,
+                Some(_) => person.act_on_two_machines().await,
+            }
+        };
         tokio::select! {
-            followed = audience.follow(stage, &mut impressions) => followed,
-            failed = person.act() => failed,
+            followed = audience.follow(stage, &mut impressions) => followed?,
+            failed = acted => failed?,
+        }
+        match hub {
+            Some(hub) => hub.close(shell, server).await,
+            None => Ok(()),
         }
     };
     if attach {

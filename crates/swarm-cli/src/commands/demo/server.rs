@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::future::pending;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use swarm_os::process::Process;
@@ -10,62 +10,62 @@ use swarm_panes::TmuxBackend;
 
 use super::stage::Stage;
 use crate::app::App;
-use crate::commands::runtime;
 use crate::failure::Failure;
+use crate::output::{terminal_height, terminal_width};
 
 /// Columns and rows of the window while no terminal is attached.
 const COLUMNS: &str = "176";
 const ROWS: &str = "44";
 
-/// A running server whose first pane is the lead's. Stopped on drop.
+/// The first window of a session.
+pub(super) struct Window<'a> {
+    pub(super) session: &'a str,
+    pub(super) name: &'a str,
+    pub(super) directory: &'a Path,
+    pub(super) words: &'a [OsString],
+}
+
+/// A running server with the pane of the lead. Stopped on drop.
 #[derive(Debug)]
 pub(super) struct DemoServer {
     program: PathBuf,
     socket: PathBuf,
     pub(super) lead_pane: String,
+    /// The session of the lead.
+    session: String,
     pid: String,
 }
 
 impl DemoServer {
-    /// Starts the server with `swarm run` in its first pane.
-    pub(super) fn start(app: &App, stage: &Stage, lead: &[OsString]) -> Result<Self, Failure> {
+    /// Starts the server with a program in its first pane.
+    pub(super) async fn start(
+        app: &App,
+        stage: &Stage,
+        first: &Window<'_>,
+    ) -> Result<Self, Failure> {
         let program = app.env.find_program("tmux").ok_or_else(|| {
             Failure::environment("tmux not found on the PATH")
                 .with_hint("install tmux, for example with `apt-get install tmux`")
         })?;
-        runtime()?.block_on(swarm_panes::check_tmux(&program))?;
+        swarm_panes::check_tmux(&program).await?;
         // Panes inherit the environment of the server, whichever client creates them.
-        let mut command = stage.command(app, &program);
+        let mut command = stage.first.command(app, &program);
         command
             .arg("-S")
             .arg(stage.socket())
-            .args(["-f", "/dev/null", "new-session", "-d"]);
-        command.args(["-x", COLUMNS, "-y", ROWS, "-s", "swarm-demo", "-n", "team"]);
-        command
-            .args(["-P", "-F", "#{pane_id} #{pid}", "-c"])
-            .arg(stage.repo());
-        command.arg("--").args(lead);
+            .args(["-f", "/dev/null"]);
         for name in ["NO_COLOR", "COLORTERM"] {
             if let Some(value) = app.env.get(name) {
                 command.env(name, value);
             }
         }
-        let started = command.stdin(Stdio::null()).output()?;
-        if !started.status.success() {
-            let words = String::from_utf8_lossy(&started.stderr);
-            let message = format!("tmux did not start: {}", words.trim());
-            return Err(Failure::environment(message));
-        }
-        let answer = String::from_utf8_lossy(&started.stdout).into_owned();
-        let (lead_pane, pid) = answer
-            .trim()
-            .split_once(' ')
-            .ok_or_else(|| Failure::environment(format!("tmux answered `{}`", answer.trim())))?;
+        let (first_pane, pid) = new_session(command, first)?;
         let server = Self {
             program,
             socket: stage.socket(),
-            lead_pane: lead_pane.to_owned(),
-            pid: pid.to_owned(),
+            lead_pane: first_pane,
+            session: first.session.to_owned(),
+            pid,
         };
         for (name, value) in [
             ("status-style", "bg=default,fg=colour244"),
@@ -76,6 +76,16 @@ impl DemoServer {
             server.tmux(&["set-option", "-g", name, value])?;
         }
         Ok(server)
+    }
+
+    /// Opens the session of the lead, which takes the place of the first one.
+    pub(super) fn open_lead(&mut self, lead: &Window<'_>) -> Result<(), Failure> {
+        // The end of the lead's session shows the node.
+        self.tmux(&["set-option", "-g", "detach-on-destroy", "off"])?;
+        let opened = new_session(self.command(), lead)?;
+        self.lead_pane = opened.0;
+        self.session = lead.session.to_owned();
+        Ok(())
     }
 
     fn command(&self) -> Command {
@@ -117,6 +127,14 @@ impl DemoServer {
     /// Shows the window of a pane.
     pub(super) fn select(&self, pane: &str) {
         self.try_tmux(&["select-window", "-t", pane]);
+        // It may be in another session.
+        self.try_tmux(&["switch-client", "-t", pane]);
+    }
+
+    /// Ends all programs in the panes.
+    pub(super) fn stop(&self) {
+        // It exits with its last pane, so this may fail.
+        self.try_tmux(&["kill-server"]);
     }
 
     /// Runs a tmux command that is not essential. It fails when the server has ended.
@@ -129,7 +147,7 @@ impl DemoServer {
     /// Attaches this terminal until the session ends or the person detaches.
     pub(super) async fn attach(&self) -> Result<(), Failure> {
         let mut command = self.command();
-        command.args(["attach-session", "-t", "swarm-demo"]);
+        command.args(["attach-session", "-t", &self.session]);
         tokio::process::Command::from(command).status().await?;
         Ok(())
     }
@@ -158,9 +176,38 @@ impl DemoServer {
     }
 }
 
+/// Opens a session in the size of this terminal; returns its first pane and the PID of the server.
+fn new_session(mut tmux: Command, window: &Window<'_>) -> Result<(String, String), Failure> {
+    let stdout = std::io::stdout();
+    let columns = terminal_width(&stdout).map(|columns| columns.to_string());
+    // Without the status line.
+    let rows = terminal_height(&stdout).map(|rows| rows.saturating_sub(1).to_string());
+    let (columns, rows) = columns.zip(rows).unzip();
+    tmux.args(["new-session", "-d"])
+        .args(["-x", columns.as_deref().unwrap_or(COLUMNS)])
+        .args(["-y", rows.as_deref().unwrap_or(ROWS)])
+        .args(["-s", window.session, "-n", window.name])
+        .args(["-P", "-F", "#{pane_id} #{pid}", "-c"])
+        .arg(window.directory)
+        .arg("--")
+        .args(window.words)
+        .stdin(Stdio::null());
+    let started = tmux.output()?;
+    if !started.status.success() {
+        let said = String::from_utf8_lossy(&started.stderr);
+        let message = format!("tmux did not start: {}", said.trim());
+        return Err(Failure::environment(message));
+    }
+    let answer = String::from_utf8_lossy(&started.stdout).into_owned();
+    let (pane, pid) = answer
+        .trim()
+        .split_once(' ')
+        .ok_or_else(|| Failure::environment(format!("tmux answered `{}`", answer.trim())))?;
+    Ok((pane.to_owned(), pid.to_owned()))
+}
+
 impl Drop for DemoServer {
     fn drop(&mut self) {
-        // The server exits with its last pane, so this may fail.
-        self.try_tmux(&["kill-server"]);
+        self.stop();
     }
 }

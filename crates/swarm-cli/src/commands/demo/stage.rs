@@ -1,149 +1,121 @@
-//! The demo's temporary config directory, home directory and repository with a failing test.
+//! The demo's temporary directory: a repository with a failing test, and one machine or two.
 
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use swarm_os::process;
 use swarm_os::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
 use swarm_protocol::SpawnId;
 
+use super::machine::Machine;
 use crate::app::App;
 use crate::failure::Failure;
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str, u32); 3] = [
     (
-        "repo/README.md",
+        "README.md",
         include_str!("../../../../../config/demo/repo/README.md"),
+        0o644,
     ),
     (
-        "repo/src/total.sh",
+        "src/total.sh",
         include_str!("../../../../../config/demo/repo/src/total.sh"),
+        0o755,
     ),
     (
-        "repo/tests/run.sh",
+        "tests/run.sh",
         include_str!("../../../../../config/demo/repo/tests/run.sh"),
-    ),
-    (
-        "scenario.toml",
-        include_str!("../../../../../config/demo/scenario.toml"),
+        0o755,
     ),
 ];
+const SCENARIO: &str = include_str!("../../../../../config/demo/scenario.toml");
+const HUB_SCENARIO: &str = include_str!("../../../../../config/demo/hub.toml");
+
 /// How long the demo may take to stop gracefully after the terminal detaches.
 const FAREWELL: Duration = Duration::from_secs(5);
-
-const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
 
 /// A temporary directory, removed on drop unless it is kept.
 #[derive(Debug)]
 pub(super) struct Stage {
     directory: PathBuf,
+    /// The machine of the person and the lead.
+    pub(super) first: Machine,
+    /// The machine of the node, in a demo with a hub.
+    pub(super) second: Option<Machine>,
     keep: bool,
 }
 
 impl Stage {
-    /// Creates the directory and checks that the test fails.
-    pub(super) fn build(app: &App, pace: f64, keep: bool) -> Result<Self, Failure> {
+    /// Creates the directory, with a second machine if there is a hub.
+    pub(super) fn build(
+        app: &App,
+        pace: f64,
+        keep: bool,
+        hub: Option<SocketAddr>,
+    ) -> Result<Self, Failure> {
         let base = app.env.get("TMPDIR").unwrap_or("/tmp");
         let unique = SpawnId::random().uuid().simple().to_string();
         let directory = Path::new(base).join(format!("swarm-demo-{}", &unique[..8]));
         create_private_dir(&directory).map_err(anyhow::Error::from)?;
-        let stage = Self { directory, keep };
-        for name in [
-            "root",
-            "root/teams",
-            "home",
-            "repo",
-            "repo/src",
-            "repo/tests",
-        ] {
-            ensure_private_dir(&stage.directory.join(name)).map_err(anyhow::Error::from)?;
+        let stage = Self {
+            first: Machine::new(directory.clone()),
+            second: hub.map(|_| Machine::new(directory.join("box"))),
+            directory,
+            keep,
+        };
+        for machine in stage.machines() {
+            machine.set_up(pace, hub)?;
         }
-        for (name, text) in FILES {
-            replace_alone(&stage.directory.join(name), text.as_bytes())
-                .map_err(anyhow::Error::from)?;
-        }
-        let settings = format!("[scripted]\npace = {pace:?}\n");
-        for (name, text) in [
-            ("root/settings.json", SETTINGS),
-            ("root/swarm.toml", &settings),
-        ] {
-            replace_alone(&stage.directory.join(name), text.as_bytes())
-                .map_err(anyhow::Error::from)?;
-        }
+        let scenario = match hub {
+            None => SCENARIO,
+            Some(_) => HUB_SCENARIO,
+        };
+        replace_alone(&stage.scenario(), scenario.as_bytes()).map_err(anyhow::Error::from)?;
         stage.make_repository(app)?;
         Ok(stage)
     }
 
+    fn machines(&self) -> impl Iterator<Item = &Machine> {
+        std::iter::once(&self.first).chain(&self.second)
+    }
+
     fn make_repository(&self, app: &App) -> Result<(), Failure> {
-        for name in ["repo/src/total.sh", "repo/tests/run.sh"] {
-            std::fs::set_permissions(
-                self.directory.join(name),
-                std::fs::Permissions::from_mode(0o755),
-            )?;
+        let repo = self.first.repo();
+        for name in ["src", "tests"] {
+            ensure_private_dir(&repo.join(name)).map_err(anyhow::Error::from)?;
         }
-        let git = app.env.find_program("git").ok_or_else(|| {
-            Failure::environment("git not found on the PATH")
-                .with_hint("install git, for example with `apt-get install git`")
-        })?;
-        let steps: [&[&str]; 5] = [
+        for (name, text, mode) in FILES {
+            let path = repo.join(name);
+            replace_alone(&path, text.as_bytes()).map_err(anyhow::Error::from)?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+        }
+        let steps: [&[&str]; 3] = [
             &["init", "--quiet", "--initial-branch=main"],
-            &["config", "user.name", "demo"],
-            &["config", "user.email", "demo@localhost"],
             &["add", "."],
             &["commit", "--quiet", "--message=A bill and its cases"],
         ];
         for step in steps {
-            let mut command = self.command(app, &git);
-            let done = command.args(step).stdin(Stdio::null()).output()?;
-            if !done.status.success() {
-                let words = String::from_utf8_lossy(&done.stderr);
-                let message = format!("git {} failed: {}", step[0], words.trim());
-                return Err(Failure::environment(message));
-            }
+            self.first.git(app, step)?;
         }
         Ok(())
-    }
-
-    /// Returns a command that runs in the repository, with the home and config directories of the
-    /// demo.
-    pub(super) fn command(&self, app: &App, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.repo())
-            .env_clear()
-            .envs(app.env.shell(&[]))
-            .env("HOME", self.home())
-            .env("CLAUDE_CONFIG_DIR", self.root())
-            .env("GIT_CONFIG_NOSYSTEM", "1");
-        command
     }
 
     /// Stops every process of the demo so that the directory can be removed. A lead whose pane was
     /// closed stops its team gracefully, which takes a moment.
     pub(super) async fn end_processes(&self) {
-        let home = self.home().display().to_string();
-        let ended = process::end_marked("HOME", &home, FAREWELL).await;
-        if ended.left > 0 {
-            tracing::warn!(left = ended.left, "demo processes are still running");
+        for machine in self.machines() {
+            let home = machine.home().display().to_string();
+            let ended = process::end_marked("HOME", &home, FAREWELL).await;
+            if ended.left > 0 {
+                tracing::warn!(left = ended.left, "demo processes are still running");
+            }
         }
     }
 
     pub(super) fn directory(&self) -> &Path {
         &self.directory
-    }
-
-    pub(super) fn root(&self) -> PathBuf {
-        self.directory.join("root")
-    }
-
-    pub(super) fn home(&self) -> PathBuf {
-        self.directory.join("home")
-    }
-
-    pub(super) fn repo(&self) -> PathBuf {
-        self.directory.join("repo")
     }
 
     pub(super) fn scenario(&self) -> PathBuf {
@@ -160,8 +132,8 @@ impl Stage {
 
     /// Returns the output of the repository's test and whether it passes.
     pub(super) fn run_test(&self, app: &App) -> Result<(String, bool), Failure> {
-        let mut command = self.command(app, Path::new("sh"));
-        let done = command.arg("tests/run.sh").stdin(Stdio::null()).output()?;
+        let mut command = self.first.command(app, Path::new("sh"));
+        let done = command.arg("tests/run.sh").output()?;
         Ok((
             String::from_utf8_lossy(&done.stdout).into_owned(),
             done.status.success(),

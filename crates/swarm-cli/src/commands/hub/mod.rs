@@ -7,3 +7,5 @@ mod start;
 
 pub(crate) use address::{HubArgs, HubFiles};
 pub(super) use dispatch::{HubCommand, run};
+pub(super) use server_config::LOG as HUB_LOG;
+pub(super) use start::find_server as find_hub_server;

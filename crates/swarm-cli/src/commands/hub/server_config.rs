@@ -7,7 +7,7 @@ use std::path::Path;
 const SYNCS: (u64, u64) = (2, 10);
 
 /// Name of its log in the directory.
-pub(super) const LOG: &str = "nats.log";
+pub(in crate::commands) const LOG: &str = "nats.log";
 
 /// Returns the major and minor version in the output of `nats-server --version`.
 pub(super) fn version(said: &str) -> Option<(u64, u64)> {

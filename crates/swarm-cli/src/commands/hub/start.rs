@@ -109,7 +109,7 @@ fn require_free(address: IpAddr, port: u16) -> Result<(), Failure> {
 }
 
 /// Debian installs servers in directories that are on the search path of root only.
-fn find_server(app: &App) -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn find_server(app: &App) -> Result<PathBuf, Failure> {
     let elsewhere = ["/usr/sbin", "/usr/local/sbin"].map(|place| Path::new(place).join(SERVER));
     let found = app.env.find_program(SERVER);
     let found = found.or_else(|| elsewhere.into_iter().find(|path| path.is_file()));

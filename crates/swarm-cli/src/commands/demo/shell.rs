@@ -1,0 +1,70 @@
+//! Commands that the person of the demo types: each is shown and run.
+
+use std::process::Output;
+
+use swarm_protocol::{PERSON, UnixMs};
+
+use super::account::time;
+use super::machine::Machine;
+use super::server::DemoServer;
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Where commands are shown.
+#[derive(Clone, Copy)]
+pub(super) struct Shell<'a> {
+    pub(super) app: &'a App,
+    /// Runs in the environment of a pane of this server; also shows commands in its status line.
+    pub(super) server: Option<&'a DemoServer>,
+    /// When the demo began.
+    pub(super) began: UnixMs,
+    /// Whether the commands are printed.
+    pub(super) prints: bool,
+}
+
+impl Shell<'_> {
+    /// Runs a command of swarm on a machine. Its output is printed if `shows` is set.
+    ///
+    /// # Errors
+    /// If the command cannot be started.
+    pub(super) async fn swarm(
+        &self,
+        machine: &Machine,
+        words: &[&str],
+        shows: bool,
+    ) -> Result<Output, Failure> {
+        let shown = shlex::try_join(words.iter().copied()).unwrap_or_default();
+        self.show(PERSON, &format!("swarm {shown}"));
+        let mut command = machine.command(self.app, &std::env::current_exe()?);
+        command.args(words);
+        if let Some(server) = self.server {
+            command.envs(server.variables());
+        }
+        let done = tokio::process::Command::from(command).output().await?;
+        let said = if done.status.success() {
+            shows.then_some(&done.stdout)
+        } else {
+            tracing::debug!(command = shown, "a command of the demo failed");
+            Some(&done.stderr)
+        };
+        if let Some(said) = said
+            && self.prints
+        {
+            for line in String::from_utf8_lossy(said).lines() {
+                self.app.out.say(&format!("    {line}"));
+            }
+        }
+        Ok(done)
+    }
+
+    /// Shows a command in the account, or in the status line of the demo's tmux server.
+    pub(super) fn show(&self, who: &str, command: &str) {
+        if self.prints {
+            let at = time(self.app.clock.now(), self.began);
+            self.app.out.say(&format!("{at}  {who:<12} $ {command}"));
+        }
+        if let Some(server) = self.server {
+            server.show(&format!("$ {command}"));
+        }
+    }
+}
