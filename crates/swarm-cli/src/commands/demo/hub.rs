@@ -42,7 +42,9 @@ pub(super) struct Hub<'a> {
 /// # Errors
 /// If no server is installed.
 pub(super) fn address(app: &App) -> Result<SocketAddr, Failure> {
-    find_hub_server(app)?;
+    find_hub_server(app).map_err(|missing| {
+        missing.with_hint("install it, for example with `apt-get install nats-server`")
+    })?;
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 

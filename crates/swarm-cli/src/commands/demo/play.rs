@@ -39,7 +39,7 @@ pub(crate) struct DemoArgs {
     /// Print a summary instead of showing the panes, even in a terminal.
     #[arg(long)]
     pub(crate) no_attach: bool,
-    /// Show a team on two machines: a hub, and a node with another config directory.
+    /// Simulate a team on two machines, with a hub and a node.
     #[arg(long)]
     pub(crate) hub: bool,
     /// Keep the temporary directory.
