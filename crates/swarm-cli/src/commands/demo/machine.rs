@@ -71,8 +71,13 @@ impl Machine {
     }
 
     /// Returns the variables that make a program one of this machine.
-    pub(super) fn variables(&self) -> [(&'static str, PathBuf); 2] {
-        [("HOME", self.home()), ("CLAUDE_CONFIG_DIR", self.root())]
+    pub(super) fn variables(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("HOME", self.home()),
+            ("CLAUDE_CONFIG_DIR", self.root()),
+            // A member whose tmux server has just ended looks for another one.
+            ("TMUX_TMPDIR", self.home()),
+        ]
     }
 
     /// Returns a command that runs in the repository.
