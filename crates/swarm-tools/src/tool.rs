@@ -36,6 +36,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// Returns the kind of the tool, on which permission modes depend.
     fn kind(&self) -> ToolKind;
 
+    /// Whether a person decides about this call, whatever its kind: no mode, rule or hook does.
+    fn asks_person(&self, _input: &Value) -> bool {
+        false
+    }
+
     /// Whether this call changes nothing, so that it may run in parallel with other read-only
     /// calls.
     fn is_read_only(&self, _input: &Value) -> bool {

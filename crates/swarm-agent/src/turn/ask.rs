@@ -40,7 +40,8 @@ impl Session {
                 .then(|| self.parts.rights.after_plan())
                 .flatten(),
         };
-        if let Some(answer) = self.answered_by_hooks(&request, cancel).await {
+        let by_hooks = self.answered_by_hooks(&request, cancel).await;
+        if let Some(answer) = by_hooks.filter(|answer| !needs_person(&ready, answer)) {
             return if cancel.is_cancelled() {
                 not_run()
             } else {
@@ -93,5 +94,16 @@ impl Session {
                 }
             }
         }
+    }
+}
+
+/// Returns whether a hook allows a call about which only a person decides.
+fn needs_person(ready: &PreparedCall, answer: &PermissionOutcome) -> bool {
+    match answer {
+        PermissionOutcome::Allow { updated_input, .. } => {
+            let input = updated_input.as_ref().unwrap_or(&ready.input);
+            ready.tool.asks_person(&ready.input) || ready.tool.asks_person(input)
+        }
+        PermissionOutcome::Deny { .. } => false,
     }
 }

@@ -9,6 +9,7 @@ use swarm_protocol::{AgentEvent, MemberState, NETWORK_ACCESS};
 use swarm_tools::{AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, given_answers};
 use tokio_util::sync::CancellationToken;
 
+use super::dispatch::kind_of;
 use crate::context_files::ContextFiles;
 use crate::{AgentParts, Session};
 
@@ -114,7 +115,7 @@ impl CallHost for AgentCallHost {
             touches: &tool.touches(call.input, call.cwd),
             files: &ContextFiles(&parts.tool_context),
             read_only: tool.is_read_only(call.input),
-            kind: tool.kind(),
+            kind: kind_of(&**tool, call.input),
             ceiling: rights.highest_mode(),
         });
         match decision {

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use swarm_model::ContentBlock;
 use swarm_permissions::{Decision, HookEvent, Question};
-use swarm_protocol::AgentEvent;
+use swarm_protocol::{AgentEvent, ToolKind};
 use swarm_tools::{Attachment, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
@@ -380,7 +380,7 @@ impl Session {
             touches: &ready.tool.touches(&ready.input, cwd),
             files: &ContextFiles(&self.parts.tool_context),
             read_only: ready.tool.is_read_only(&ready.input),
-            kind: ready.tool.kind(),
+            kind: kind_of(&*ready.tool, &ready.input),
             ceiling: self.parts.rights.highest_mode(),
         })
     }
@@ -395,6 +395,15 @@ impl Session {
             "There is no tool `{name}`. The tools are: {}.",
             names.join(", ")
         )
+    }
+}
+
+/// Returns the kind of a call by which rules and mode decide.
+pub(super) fn kind_of(tool: &dyn Tool, input: &Value) -> ToolKind {
+    if tool.asks_person(input) {
+        ToolKind::Person
+    } else {
+        tool.kind()
     }
 }
 

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_agent::{Injected, InstructionSources, Session, TranscriptFile};
+use swarm_agent::{Injected, InstructionSources, Rights, Session, TranscriptFile};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelError;
 use swarm_permissions::{
-    Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, RuleSet,
-    Suggestion,
+    Behavior, Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, Rule,
+    RuleSet, Suggestion,
 };
 use swarm_protocol::{PermissionMode, Skill, SystemClock};
 use swarm_tools::builtin;
 
 use crate::model::{Reply, call, say};
-use crate::tools::{acting, echo, failing, long, stopping};
+use crate::tools::{acting, disclosing, echo, failing, long, stopping};
 use crate::world::{World, on, rights};
 
 /// A world with hooks, given as event, matcher and command line. Each hook records its input and
@@ -444,4 +444,28 @@ async fn expansion_hooks_receive_the_skill_and_can_block_it() {
         "{heard}"
     );
     assert!(!heard.contains("DEPLOY"), "{heard}");
+}
+
+#[tokio::test]
+async fn neither_mode_nor_rule_nor_hook_answers_for_the_person() {
+    let allow = r#"echo '{"hookSpecificOutput": {"permissionDecision": "allow", "decision": {"behavior": "allow"}}}'"#;
+    let hooks = [("PreToolUse", "", allow), ("PermissionRequest", "", allow)];
+    let mut world = hooked(vec![disclosing()], &hooks);
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Allow, Rule::parse("Disclose").unwrap(), "test");
+    let widest = PermissionMode::BypassPermissions;
+    world.rights = Arc::new(Rights::new(widest, rules, widest));
+    let calls = [("a", "Disclose", json!({})), ("b", "Disclose", json!({}))];
+    world.model.play([call(calls), say("done")]);
+    let yes = PermissionOutcome::Allow {
+        updated_input: None,
+        grants: Vec::new(),
+    };
+    let no = PermissionOutcome::deny("not that");
+    world.gate.answers.lock().extend([yes, no]);
+    world.prompted().run_turn(on()).await;
+    let asked = world.gate.asked.lock();
+    assert_eq!(asked.len(), 2);
+    assert!(asked.iter().all(|request| request.suggestions.is_empty()));
+    assert!(last_result(&world).contains("not that"));
 }

@@ -21,6 +21,7 @@ pub(crate) struct FakeTool {
     name: &'static str,
     aliases: &'static [&'static str],
     read_only: bool,
+    asks_person: bool,
     action: Box<Action>,
 }
 
@@ -52,6 +53,10 @@ impl Tool for FakeTool {
         ToolKind::Other
     }
 
+    fn asks_person(&self, _input: &Value) -> bool {
+        self.asks_person
+    }
+
     fn is_read_only(&self, _input: &Value) -> bool {
         self.read_only
     }
@@ -77,6 +82,7 @@ where
         name,
         aliases: &[],
         read_only,
+        asks_person: false,
         action: Box::new(move |input, ctx| Box::pin(action(input, ctx))),
     })
 }
@@ -105,7 +111,19 @@ pub(crate) fn stopping() -> Arc<dyn Tool> {
         name: "TaskStop",
         aliases: &["KillShell"],
         read_only: false,
+        asks_person: false,
         action: Box::new(|_, _| Box::pin(async { ToolOutput::ok("stopped", "stopped") })),
+    })
+}
+
+/// A tool about each call of which a person decides.
+pub(crate) fn disclosing() -> Arc<dyn Tool> {
+    Arc::new(FakeTool {
+        name: "Disclose",
+        aliases: &[],
+        read_only: true,
+        asks_person: true,
+        action: Box::new(|_, _| Box::pin(async { ToolOutput::ok("told", "told") })),
     })
 }
 
