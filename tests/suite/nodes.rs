@@ -13,17 +13,20 @@ use crate::pains::worktrees::commit;
 use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
 
 /// Two machines and a hub, with the team `demo` of the first one.
-struct Machines {
-    first: World,
-    second: World,
+pub(crate) struct Machines {
+    pub(crate) first: World,
+    pub(crate) second: World,
     hub: Running,
-    url: String,
-    credentials: String,
+    pub(crate) url: String,
+    pub(crate) credentials: String,
 }
 
 impl Machines {
     fn start(second: World) -> Option<Self> {
-        let first = world();
+        Self::with(world(), second)
+    }
+
+    pub(crate) fn with(first: World, second: World) -> Option<Self> {
         let Some(port) = free_port_of_a_server(&first) else {
             not_proven("nats-server is not installed");
             return None;
@@ -81,7 +84,7 @@ impl Machines {
         column(&status["members"], "name")
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         wait_for_no_process(&self.second);
         self.hub.signal(Signal::INT);
         self.hub.wait();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use swarm_permissions::Isolation;
 use swarm_protocol::{
-    AgentId, Color, Effort, MemberName, MemberState, PaneId, PeerRecord, PermissionMode, UnixMs,
+    AgentId, Color, Effort, MemberName, MemberState, PaneId, PeerSession, PermissionMode, UnixMs,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +89,7 @@ pub trait Teammates: Send + Sync + fmt::Debug {
     async fn list(&self) -> Result<Vec<TeammateStatus>, String>;
 
     /// Returns the other sessions on this machine that the agent can write to.
-    async fn sessions(&self) -> Vec<PeerRecord> {
+    async fn sessions(&self) -> Vec<PeerSession> {
         Vec::new()
     }
 

@@ -456,9 +456,13 @@ impl PeerInbox for MailHandler {
             let line = format!(
                 "held message from {from}, sent to the model with your next prompt: {text}"
             );
-            self.context.emit(AgentEvent::Notice { line });
+            self.notice(line);
         }
         receiver
+    }
+
+    fn notice(&self, line: String) {
+        self.context.emit(AgentEvent::Notice { line });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Messages of other sessions on this machine, from their arrival until they are in the transcript.
+//! Messages of other sessions, from their arrival until they are in the transcript.
 
 use std::collections::HashMap;
 

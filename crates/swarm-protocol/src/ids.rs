@@ -80,6 +80,21 @@ uuid_id!(
     /// One session of an agent; names its transcript file.
     SessionId
 );
+
+impl SessionId {
+    /// Returns the name under which the session holds its lease on a hub.
+    pub fn holder(self) -> MemberName {
+        MemberName::reserved(self)
+    }
+
+    /// Returns the first 8 hex digits.
+    pub fn short(self) -> String {
+        let mut id = self.0.simple().to_string();
+        id.truncate(8);
+        id
+    }
+}
+
 uuid_id!(
     /// Budget that is set aside for one model request.
     ReservationId

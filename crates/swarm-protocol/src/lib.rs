@@ -88,8 +88,8 @@ pub use node::{NodeReport, Order, OrderOutcome, OrderState, Repository};
 pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use peer::{
-    LONGEST_FRAME, PeerDelivery, PeerFrame, PeerInbound, PeerMessage, PeerMode, PeerRecord,
-    PeerStatus, SESSION_ADDRESS, session_socket,
+    LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerInbound, PeerMessage, PeerMode,
+    PeerRecord, PeerSession, PeerStatus,
 };
 pub use public_address::is_public_address;
 pub use request::{

@@ -157,6 +157,11 @@ impl NodeName {
 }
 
 impl MemberName {
+    /// Returns a name that no member and no node can have.
+    pub(crate) fn reserved(id: impl fmt::Display) -> Self {
+        Self(format!("_{id}"))
+    }
+
     /// Returns the lead's name.
     pub fn lead() -> Self {
         Self(LEAD_NAME.to_owned())

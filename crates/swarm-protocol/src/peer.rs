@@ -1,26 +1,89 @@
-//! Messages between sessions on one machine, over the receiver's socket: lines of JSON.
+//! Messages between sessions: lines of JSON over the receiver's socket, or entries of the receiver's
+//! log on a hub.
 //!
 //! Names and limits are those of Claude Code 2.1.224 as far as they are known; the frames after
 //! the first line are swarm's own.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{MessageId, PermissionMode, SessionId, TeamName, UnixMs, named_enum};
 
-/// The beginning of a session's address; its socket's path follows.
-pub const SESSION_ADDRESS: &str = "uds:";
+/// The beginning of the address of a session on this machine; its socket's path follows.
+const SOCKET: &str = "uds:";
+
+/// The beginning of the address of a session on a hub; the short form of its id follows.
+const BRIDGE: &str = "bridge:";
 
 /// Longest frame in characters, as in Claude Code.
 pub const LONGEST_FRAME: usize = 1_048_576;
 
-/// Returns the socket's path of an address; `None` if the text is not a session's address.
-pub fn session_socket(address: &str) -> Option<&Path> {
-    address
-        .trim()
-        .strip_prefix(SESSION_ADDRESS)
-        .map(|path| Path::new(path.trim()))
+/// The address of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerAddress<'a> {
+    /// A session on this machine, by the path of its socket.
+    Socket(&'a Path),
+    /// A session on a hub, by the short form of its id.
+    Bridge(&'a str),
+}
+
+impl<'a> PeerAddress<'a> {
+    /// Parses an address; `None` if the text is not a session's address.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(path) = text.strip_prefix(SOCKET) {
+            return Some(Self::Socket(Path::new(path.trim())));
+        }
+        text.strip_prefix(BRIDGE).map(|id| Self::Bridge(id.trim()))
+    }
+
+    /// Returns whether the session is on a hub.
+    pub fn is_bridge(self) -> bool {
+        matches!(self, Self::Bridge(_))
+    }
+}
+
+impl fmt::Display for PeerAddress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "{SOCKET}{}", path.display()),
+            Self::Bridge(id) => write!(f, "{BRIDGE}{}", id.escape_debug()),
+        }
+    }
+}
+
+/// A session that can be written to, as others see it. On a hub, it is the session's entry there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PeerSession {
+    /// Address for messages.
+    pub address: String,
+    /// Session id of the lead.
+    pub session: SessionId,
+    /// Its team, if it was chosen when the session started.
+    pub team: Option<TeamName>,
+    /// Host name; `None` for a session on this machine.
+    pub host: Option<String>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Process id.
+    pub pid: u32,
+    /// When the session started.
+    pub started_at: UnixMs,
+}
+
+impl PeerSession {
+    /// Returns the session as it is on a hub: with another address, and the host.
+    #[must_use]
+    pub fn on_hub(self, host: String) -> Self {
+        Self {
+            address: PeerAddress::Bridge(&self.session.short()).to_string(),
+            host: Some(host),
+            ..self
+        }
+    }
 }
 
 named_enum! {
@@ -95,13 +158,21 @@ pub struct PeerRecord {
 }
 
 impl PeerRecord {
-    /// Returns the address for messages.
-    pub fn address(&self) -> String {
-        format!("{SESSION_ADDRESS}{}", self.socket.display())
+    /// Returns what others see of it.
+    pub fn public(&self) -> PeerSession {
+        PeerSession {
+            address: PeerAddress::Socket(&self.socket).to_string(),
+            session: self.session,
+            team: self.team.clone(),
+            host: None,
+            cwd: self.cwd.clone(),
+            pid: self.pid,
+            started_at: self.started_at,
+        }
     }
 }
 
-/// A line of a connection.
+/// A line of a connection, or an entry of the receiver's log, which has no [`PeerFrame::Auth`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum PeerFrame {
@@ -121,7 +192,7 @@ pub enum PeerFrame {
 pub struct PeerMessage {
     /// Its id; a repeated message with the same id is delivered once.
     pub msg_id: MessageId,
-    /// Address of the sender, or `user` for a person's command.
+    /// Address of the sender, or `user` for a person's command, with `@HOST` on a hub.
     pub from: String,
     /// Whether the sender asks a person.
     pub from_mode: PeerMode,
@@ -175,6 +246,20 @@ mod tests {
             r#"{"type":"message","msg_id":"m","from":"uds:/s","from_mode":"bypass","text":"hi"}"#;
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_str::<PeerFrame>(&json).unwrap(), message);
+    }
+
+    #[test]
+    fn an_address_names_a_socket_or_a_session_on_a_hub() {
+        let socket = PeerAddress::Socket(Path::new("/s"));
+        assert_eq!(PeerAddress::parse(" uds: /s "), Some(socket));
+        assert_eq!(socket.to_string(), "uds:/s");
+        let bridge = PeerAddress::Bridge("1a2b3c4d");
+        assert_eq!(PeerAddress::parse("bridge:1a2b3c4d "), Some(bridge));
+        assert_eq!(bridge.to_string(), "bridge:1a2b3c4d");
+        assert!(bridge.is_bridge() && !socket.is_bridge());
+        for name in ["alice", "udsx", "a@b", "*", ""] {
+            assert_eq!(PeerAddress::parse(name), None, "{name}");
+        }
     }
 
     #[test]

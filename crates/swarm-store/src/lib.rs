@@ -44,7 +44,7 @@ pub use mailbox::{Draft, Inbox, Posted, summary_of};
 pub use memory::{Hold, MemoryStore};
 pub use nats::{HubReport, HubSettings, LeaseTerms};
 pub use reconcile::{Departure, ReconcileReport, RolledBack, is_stopped_by_person};
-pub use records::{Announced, NodeView, Nodes, Orders};
+pub use records::{Announced, NodeView, Nodes, Orders, Sessions};
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{

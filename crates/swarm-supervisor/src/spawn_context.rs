@@ -12,7 +12,7 @@ use swarm_permissions::{
     AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
 use swarm_protocol::{AgentProgram, AnswerInPlace, RuleText};
-use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
+use swarm_protocol::{Clock, LeadProcess, LifeKind, LifeRecord, PermissionMode, SpawnId};
 use swarm_store::TeamStore;
 use swarm_team::{MemberLimits, RuntimeOrder};
 use swarm_worktree::Worktrees;
@@ -39,6 +39,20 @@ impl ProcessIdentity {
             claimed_at: clock.now(),
             proc_start: self.start.clone(),
             rest: serde_json::Map::new(),
+        }
+    }
+
+    /// Returns the holder of a lease that is not a member's.
+    pub fn holder(&self) -> LifeRecord {
+        LifeRecord {
+            kind: LifeKind::Process,
+            pid: self.pid,
+            proc_start: self.start.clone(),
+            spawn_id: SpawnId::random(),
+            host: self.host.clone(),
+            pid_space: self.pid_space.clone(),
+            confined: false,
+            off_loopback: false,
         }
     }
 }

@@ -47,7 +47,7 @@ pub use merge_retries::{MergeRetries, MergeRetry};
 pub use merged::shell_in_merge;
 pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
 pub use peer_session::{
-    PeerError, PeerInbox, PeerLink, PeerListener, PeerServer, peer_records, send_to_session,
+    HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };
 pub use permission::{
     ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,

@@ -1,6 +1,6 @@
 //! Recipients and sending of messages.
 
-use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
+use swarm_protocol::{AgentId, MemberName, PeerAddress, SwarmMark, TeamConfig, TeamName};
 use swarm_store::{Draft, Posted, StoreError, Team, summary_of};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
@@ -38,7 +38,7 @@ impl Recipient {
         if text == "*" {
             return Ok(Self::Everybody);
         }
-        if text.starts_with("uds:") || text.starts_with("bridge:") {
+        if PeerAddress::parse(text).is_some() {
             return Err(RecipientError::Transport(text.to_owned()));
         }
         if text.contains('@') {

@@ -1,6 +1,5 @@
 //! The `SendMessage` tool, in the shape that models trained for Claude Code expect.
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -9,8 +8,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use swarm_protocol::{
-    AnsweredBy, LEAD_NAME, MemberName, PeerDelivery, PermissionMode, RequestId, RequestRecord,
-    SESSION_ADDRESS, ToolKind, session_socket,
+    AnsweredBy, LEAD_NAME, MemberName, PeerAddress, PeerDelivery, PermissionMode, RequestId,
+    RequestRecord, ToolKind,
 };
 use swarm_store::summary_of;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
@@ -30,7 +29,7 @@ pub struct SendMessageTool {
     shutdown: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process. Names of members take precedence.
     background: Option<Weak<dyn BackgroundAgents>>,
-    /// Other sessions on this machine, for a lead.
+    /// Other sessions, for a lead.
     sessions: Option<Arc<PeerLink>>,
     /// Whether the caller is a coordinator, which writes to its workers.
     to_workers: bool,
@@ -40,7 +39,8 @@ pub struct SendMessageTool {
 #[serde(deny_unknown_fields)]
 struct Input {
     /// Name of the member, `*` for all other members, the id or name of one of your sub-agents, or
-    /// the address of another session (`uds:PATH`), if you are the lead
+    /// the address of another session (`uds:PATH`, or `bridge:ID` on another machine), if you are
+    /// the lead
     to: String,
     /// The message in 5 to 10 words
     summary: Option<String>,
@@ -187,7 +187,7 @@ impl SendMessageTool {
         }
     }
 
-    /// Also reaches other sessions on this machine.
+    /// Also reaches other sessions.
     #[must_use]
     pub fn to_sessions(mut self, sessions: Arc<PeerLink>) -> Self {
         self.sessions = Some(sessions);
@@ -230,7 +230,7 @@ impl SendMessageTool {
     }
 
     /// Writes to another session.
-    async fn to_session(&self, socket: &Path, message: &Message) -> ToolOutput {
+    async fn to_session(&self, to: PeerAddress<'_>, message: &Message) -> ToolOutput {
         let Some(sessions) = &self.sessions else {
             return refused(
                 "only the team lead writes to other sessions: write to team-lead instead",
@@ -242,12 +242,12 @@ impl SendMessageTool {
         if text.trim().is_empty() {
             return refused(&SendError::Empty.to_string());
         }
-        let (msg_id, reached) = match sessions.send(socket, text).await {
+        let (msg_id, reached) = match sessions.send(to, text).await {
             Ok(sent) => sent,
             Err(error) => return refused(&error.to_string()),
         };
         let message = reached_text(reached);
-        let target = format!("{SESSION_ADDRESS}{}", socket.display());
+        let target = to.to_string();
         let out = json!({
             "success": true, "message": message, "msg_id": msg_id,
             "routing": { "sender": self.context.name, "target": target },
@@ -522,9 +522,19 @@ impl Tool for SendMessageTool {
         ToolKind::Team
     }
 
+    /// A message to another machine leaves what the rules and modes of this one protect.
+    fn asks_person(&self, input: &Value) -> bool {
+        let to = input["to"].as_str().and_then(PeerAddress::parse);
+        to.is_some_and(PeerAddress::is_bridge)
+            && self.sessions.is_some()
+            && input["message"].is_string()
+    }
+
     fn one_line(&self, input: &Value) -> String {
         let to = input["to"].as_str().unwrap_or("?");
         let line = match &input["message"] {
+            // The person decides by the text itself.
+            Value::String(text) if self.asks_person(input) => summary_of(text, None),
             Value::String(text) => summary_of(text, input["summary"].as_str()),
             structured => structured["type"].as_str().unwrap_or("?").to_owned(),
         };
@@ -542,8 +552,8 @@ impl Tool for SendMessageTool {
                 ));
             }
         };
-        if let Some(socket) = session_socket(&input.to).filter(|_| !self.to_workers) {
-            return self.to_session(socket, &input.message).await;
+        if let Some(to) = PeerAddress::parse(&input.to).filter(|_| !self.to_workers) {
+            return self.to_session(to, &input.message).await;
         }
         match &input.message {
             Message::Text(text) => match self.to_sub_agent(&input.to, text).await {

@@ -311,7 +311,7 @@ fn an_agent_id_names_the_team_and_unknown_transports_and_sessions_are_refused() 
     assert_eq!(world.team("other").inbox("bob").len(), 1);
     for (to, code, said) in [
         ("uds:/tmp/x", 3, "no session"),
-        ("bridge:1", 5, "transport"),
+        ("bridge:1", 2, "no team here is on"),
     ] {
         let send = ["send", to, "x", "--team", "demo", "--json"];
         let error = world.swarm(&send).error(code);

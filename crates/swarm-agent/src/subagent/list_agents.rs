@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use swarm_protocol::{PeerRecord, ToolKind, UnixMs};
+use swarm_protocol::{PeerSession, ToolKind, UnixMs};
 use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::{Record, SubAgents};
@@ -97,11 +97,18 @@ fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
     }
 }
 
-fn session_line(session: &PeerRecord, now: UnixMs) -> Line {
+fn session_line(session: &PeerSession, now: UnixMs) -> Line {
     let team = session.team.as_ref();
     let team = team.map_or_else(String::new, |team| format!(", team {team}"));
+    let host = session.host.as_ref();
+    let host = host.map_or_else(String::new, |host| format!("{host}:"));
+    let subject = format!(
+        "{} ({host}{}{team})",
+        session.address,
+        session.cwd.display()
+    );
     Line {
-        subject: format!("{} ({}{team})", session.address(), session.cwd.display()),
+        subject: without_controls(&subject).collect(),
         state: doing("running", Some(now.since(session.started_at)), None),
     }
 }
@@ -113,11 +120,15 @@ fn doing(state: &str, age_ms: Option<u64>, detail: Option<&str>) -> String {
         doing = format!("{doing} for {} s", age / 1000);
     }
     if let Some(detail) = detail {
-        let detail = detail.chars().map(|c| if c.is_control() { ' ' } else { c });
-        let detail: String = detail.take(DETAIL).collect();
+        let detail: String = without_controls(detail).take(DETAIL).collect();
         doing = format!("{doing}: {detail}");
     }
     doing
+}
+
+/// Text of other machines and members stays on its line.
+fn without_controls(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }
 
 /// Formats a section with the number of its lines, as in Claude Code.

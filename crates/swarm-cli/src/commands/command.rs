@@ -90,7 +90,7 @@ commands! { app:
         Spawn(args: spawn::SpawnArgs) => spawn::run(app, &args);
         /// Send a message to one member or all members.
         Send(args: send::SendArgs) => send::run(app, &args);
-        /// List the sessions on this machine that accept messages.
+        /// List the sessions that accept messages.
         Peers(args: peers::PeersArgs) => peers::run(app, &args);
         /// Show a member's messages.
         Inbox(args: inbox::InboxArgs) => inbox::run(app, &args);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-use swarm_protocol::{Clock as _, PeerRecord, SystemClock};
-use swarm_team::peer_records;
+use swarm_protocol::{Clock as _, PeerSession, SystemClock};
+use swarm_store::{BlockOn as _, StoreError};
+use swarm_team::PeerPlaces;
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use crate::app::App;
@@ -12,12 +12,14 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each running lead accepts messages at an address that begins with `uds:`. The setting `peers.inbound` of the receiving \
-session decides whether they reach its model. A message never grants a permission.
+Each running lead accepts messages at an address that begins with `uds:`, and from other machines, through the hub of \
+its team, at one that begins with `bridge:`. The setting `peers.inbound` of the receiving session decides whether they \
+reach its model. A message never grants a permission.
 
 Examples:
   swarm peers
-  swarm send uds:/tmp/tmux-1000/peer-1a2b3c4d.sock \"The schema changed\"")]
+  swarm send uds:/tmp/tmux-1000/peer-1a2b3c4d.sock \"The schema changed\"
+  swarm send bridge:1a2b3c4d \"The schema changed\"")]
 pub(crate) struct PeersArgs {}
 
 /// Directory of the records of sessions.
@@ -26,40 +28,42 @@ pub(in crate::commands) fn peer_directory(root: &Path) -> PathBuf {
 }
 
 pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
-    let records = peer_records(&peer_directory(&app.root));
-    let document: Vec<Value> = records.iter().map(public).collect();
+    let (sessions, errors) = peer_places(app)?.sessions().block_on();
+    for error in errors {
+        app.out.warn(&format!("swarm: {error}"));
+    }
     let none = "no session accepts messages: start one with `swarm lead` or `swarm run`";
     app.out
-        .list(&document, &table(&records).spare([3, 2, 1]), none)
+        .list(&sessions, &table(&sessions).spare([4, 3, 1]), none)
 }
 
-/// A record without its token.
-fn public(record: &PeerRecord) -> Value {
-    json!({
-        "address": record.address(),
-        "session": record.session,
-        "team": record.team,
-        "cwd": record.cwd,
-        "pid": record.pid,
-        "startedAt": record.started_at,
+/// Returns where sessions are found: on this machine, and on the hubs of its teams.
+pub(in crate::commands) fn peer_places(app: &App) -> Result<PeerPlaces, Failure> {
+    let hubs = app.hubs.hubs()?.into_iter();
+    let hubs = hubs.map(|hub| Ok(app.hubs.nodes(hub)?.sessions()));
+    Ok(PeerPlaces {
+        directory: peer_directory(&app.root),
+        hubs: hubs.collect::<Result<_, StoreError>>()?,
     })
 }
 
-fn table(records: &[PeerRecord]) -> Table {
+fn table(sessions: &[PeerSession]) -> Table {
     let now = SystemClock.now();
-    let mut table = Table::new(["ADDRESS", "TEAM", "PID", "AGE", "DIRECTORY"]).right([2, 3]);
-    for record in records {
-        let team = record
+    let headings = ["ADDRESS", "TEAM", "PID", "AGE", "HOST", "DIRECTORY"];
+    let mut table = Table::new(headings).right([2, 3]);
+    for session in sessions {
+        let team = session
             .team
             .as_ref()
             .map_or_else(|| "-".to_owned(), ToString::to_string);
-        let age = short_duration(now.since(record.started_at));
+        let age = short_duration(now.since(session.started_at));
         table.row([
-            Cell::new(record.address()),
+            Cell::new(&session.address),
             Cell::new(team),
-            Cell::new(record.pid.to_string()),
+            Cell::new(session.pid.to_string()),
             Cell::new(age),
-            Cell::new(record.cwd.display().to_string()),
+            Cell::new(session.host.as_deref().unwrap_or("-")),
+            Cell::new(session.cwd.display().to_string()),
         ]);
     }
     table

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::Rights;
-use swarm_protocol::{MessageId, PeerMode, PeerRecord, SESSION_ADDRESS, SessionId};
-use swarm_team::{PeerLink, PeerListener, PeerServer};
+use swarm_protocol::{MessageId, PeerAddress, PeerMode, PeerRecord, SessionId};
+use swarm_store::Sessions;
+use swarm_team::{HubPlace, PeerLink, PeerListener, PeerPlaces, PeerServer};
 
 use super::role::LeadRole;
 use super::{LeadParts, PeerPlace};
@@ -14,9 +15,7 @@ use crate::role::MemberLoop;
 /// Path of a session's socket. Socket paths are limited to 107 bytes, so it has only the first part
 /// of the id.
 fn socket(place: &PeerPlace, session: SessionId) -> PathBuf {
-    let id = session.to_string();
-    let short = id.split('-').next().unwrap_or(&id);
-    place.sockets.join(format!("peer-{short}.sock"))
+    place.sockets.join(format!("peer-{}.sock", session.short()))
 }
 
 fn mode_of(rights: &Arc<Rights>) -> Box<dyn Fn() -> PeerMode + Send + Sync> {
@@ -24,16 +23,22 @@ fn mode_of(rights: &Arc<Rights>) -> Box<dyn Fn() -> PeerMode + Send + Sync> {
     Box::new(move || PeerMode::of(rights.mode()))
 }
 
+/// Returns the sessions of the hub of the lead's team.
+fn on_hub(parts: &LeadParts) -> Option<Sessions> {
+    let team = parts.spawn_context.store.team(parts.team.as_ref()?);
+    Some(team.orders()?.nodes().sessions())
+}
+
 /// Returns how the lead's tools reach other sessions.
 pub(super) fn peer_link(parts: &LeadParts, rights: &Arc<Rights>) -> Option<Arc<PeerLink>> {
     let place = parts.peers.as_ref()?;
     Some(Arc::new(PeerLink {
-        directory: place.records.clone(),
+        places: PeerPlaces {
+            directory: place.records.clone(),
+            hubs: on_hub(parts).into_iter().collect(),
+        },
         session: parts.session,
-        address: format!(
-            "{SESSION_ADDRESS}{}",
-            socket(place, parts.session).display()
-        ),
+        address: PeerAddress::Socket(&socket(place, parts.session)).to_string(),
         mode: mode_of(rights),
     }))
 }
@@ -57,6 +62,10 @@ impl MemberLoop<LeadRole> {
                 proc_start: dep.process.start.clone(),
                 started_at: dep.clock.now(),
             },
+            hub: on_hub(parts).map(|sessions| HubPlace {
+                sessions,
+                process: dep.process.holder(),
+            }),
             inbound: place.inbound,
             mode: mode_of(&self.session.parts().rights),
             inbox: Arc::clone(&self.mail) as _,

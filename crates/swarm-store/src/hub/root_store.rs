@@ -1,6 +1,6 @@
 //! All teams below one config directory: in files, or on hubs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,16 @@ impl RootStore {
     /// [`Damaged`](crate::StoreError::Damaged) if `swarm/hub.json` cannot be parsed.
     pub fn hub_of(&self, team: &TeamName) -> Result<Option<HubSettings>> {
         hub_file::read(&self.files.layout, team)
+    }
+
+    /// Returns the hubs of all teams. A `swarm/hub.json` that cannot be parsed is skipped.
+    ///
+    /// # Errors
+    /// If the directory of the teams cannot be read.
+    pub fn hubs(&self) -> Result<BTreeSet<HubSettings>> {
+        let teams = self.on_hubs()?;
+        let hubs = teams.iter().filter_map(|team| self.hub_of(team).ok()?);
+        Ok(hubs.collect())
     }
 
     /// Creates a team on a hub.

@@ -235,6 +235,7 @@ impl Space for MemorySpace {
             let begins = format!("{prefix}.");
             let mut records = content.records.lock();
             records.retain(|key, _| !key.as_str().starts_with(&begins));
+            content.logs.lock().remove(prefix);
         }
         match fault {
             Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),

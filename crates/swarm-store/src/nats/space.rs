@@ -181,8 +181,10 @@ impl Space for NatsSpace {
 
     fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()> {
         let pattern = subjects::below(&self.requests.team, prefix);
+        let chunks = subjects::chunks_of(&self.requests.team, &pattern);
         self.wait(at_most, |requests| async move {
-            requests.purge(pattern, None).await
+            requests.purge(pattern, None).await?;
+            requests.purge(chunks, None).await
         })
     }
 

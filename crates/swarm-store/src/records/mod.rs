@@ -21,6 +21,7 @@ mod requests;
 mod roster;
 mod seen;
 mod send;
+mod sessions;
 mod space;
 mod tasks;
 mod team;
@@ -32,6 +33,7 @@ pub(crate) use call::Patience;
 pub(crate) use key::Key;
 pub use nodes::{Announced, NodeView, Nodes};
 pub use orders::Orders;
+pub use sessions::Sessions;
 pub(crate) use space::{
     Answered, Entries, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
 };

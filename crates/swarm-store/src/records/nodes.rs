@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{LifeRecord, NodeName, NodeReport, OrderId, TeamName};
+use swarm_protocol::{LifeRecord, MemberName, NodeName, NodeReport, OrderId, TeamName};
 
 use super::record::{Record, Value, Versioned, to_bytes};
 use super::space::{Taken, WriteId};
@@ -66,7 +66,7 @@ impl Announced {
 /// The nodes of a hub, in a key space of their own.
 #[derive(Debug, Clone)]
 pub struct Nodes {
-    records: RecordsTeam,
+    pub(super) records: RecordsTeam,
 }
 
 impl Nodes {
@@ -180,20 +180,31 @@ impl Nodes {
     }
 }
 
-fn join(
-    records: &RecordsTeam,
-    name: &NodeName,
-    report: &NodeReport,
-    process: &LifeRecord,
-) -> Result<Lease> {
+/// Creates the key space of the nodes, unless it exists.
+pub(super) fn create_space(records: &RecordsTeam) -> Result<()> {
     let empty = Versioned {
         value: NodesValue::default(),
         outbox: Vec::new(),
     };
     let key = nodes().key;
     let first = [(key.clone(), WriteId::new_v4(), to_bytes(&key, &empty)?)];
-    records.answered(true, |at_most| records.space.create(&first, at_most))?;
-    let lease = take_lease(records, name, process)?;
+    let created = records.answered(true, |at_most| records.space.create(&first, at_most));
+    created.map(drop)
+}
+
+fn join(
+    records: &RecordsTeam,
+    name: &NodeName,
+    report: &NodeReport,
+    process: &LifeRecord,
+) -> Result<Lease> {
+    create_space(records)?;
+    let lease = take_lease(records, &name.holder(), process)?;
+    let lease = lease.map_err(|holder| StoreError::NodeTaken {
+        name: name.clone(),
+        host: holder.host,
+        pid: holder.pid,
+    })?;
     records.change(&nodes(), |all, _| {
         let node = NodeValue {
             report: report.clone(),
@@ -206,13 +217,17 @@ fn join(
     Ok(lease)
 }
 
-/// Takes the lease of a node. The lease of a process of this machine that is dead is ended first.
-fn take_lease(records: &RecordsTeam, name: &NodeName, process: &LifeRecord) -> Result<Lease> {
-    let held_as = name.holder();
+/// Takes the lease of a node or a session, or returns its holder. The lease of a process of this
+/// machine that is dead is ended first.
+pub(super) fn take_lease(
+    records: &RecordsTeam,
+    held_as: &MemberName,
+    process: &LifeRecord,
+) -> Result<Result<Lease, LifeRecord>> {
     let take = || {
         let id = WriteId::new_v4();
         records.answered(true, |at_most| {
-            records.space.take_lease(&held_as, process, id, at_most)
+            records.space.take_lease(held_as, process, id, at_most)
         })
     };
     let mut taken = take()?;
@@ -222,25 +237,29 @@ fn take_lease(records: &RecordsTeam, name: &NodeName, process: &LifeRecord) -> R
     {
         records.answered(true, |at_most| {
             let space = &records.space;
-            space.end_lease(&held_as, holder.spawn_id, at_most)
+            space.end_lease(held_as, holder.spawn_id, at_most)
         })?;
         taken = take()?;
     }
-    match taken {
+    Ok(match taken {
         Taken::Held(held) => Ok(Lease::new(held)),
-        Taken::HeldBy(holder) => Err(StoreError::NodeTaken {
-            name: name.clone(),
-            host: holder.host,
-            pid: holder.pid,
-        }),
+        Taken::HeldBy(holder) => Err(holder),
+    })
+}
+
+/// Reads a record of the nodes' key space, which may not exist.
+pub(super) fn read_if_any<V: Value + Default>(
+    records: &RecordsTeam,
+    record: &Record<V>,
+) -> Result<V> {
+    match records.read(record) {
+        Err(StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }) => Ok(V::default()),
+        value => value,
     }
 }
 
 fn views(records: &RecordsTeam) -> Result<Vec<NodeView>> {
-    let all = match records.read(&nodes()) {
-        Err(StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }) => return Ok(Vec::new()),
-        all => all?.0,
-    };
+    let all = read_if_any(records, &nodes())?.0;
     all.into_iter()
         .map(|(name, node)| {
             let (_, process) = records.lease_of(&name.holder())?;

@@ -133,7 +133,8 @@ pub(crate) trait Space: Debug + Send + Sync {
         at_most: Duration,
     ) -> Result<(), NotWritten>;
 
-    /// Removes all records whose keys begin with these words. Those that are written meanwhile may stay.
+    /// Removes the log of this key, and all records whose keys begin with these words. What is written
+    /// meanwhile may stay.
     fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()>;
 
     /// Appends entries to logs in this order, except those that already are. If one is refused, others

@@ -30,6 +30,7 @@ mod presence;
 mod rebuild;
 mod requests;
 mod roster;
+mod sessions;
 mod spawns;
 mod task_graph;
 mod tasks;
@@ -159,6 +160,10 @@ contract! {
         of_eight_that_take_an_order_one_gets_it,
         a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out,
         only_who_carries_an_order_out_finishes_it,
+    }
+    sessions {
+        a_session_is_listed_with_its_host_while_its_process_holds_it,
+        frames_are_read_in_order_from_a_position_until_the_session_is_forgotten,
     }
     notices {
         what_a_change_unblocks_is_announced_once_to_its_owner_or_the_lead,

@@ -1,18 +1,27 @@
-//! The sending side: one connection for each message.
+//! The sending side.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_protocol::{LONGEST_FRAME, PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerStatus};
+use swarm_protocol::{
+    LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerSession,
+    PeerStatus, SessionId,
+};
+use swarm_store::{Sessions, StoreError};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 
+use super::bridge::Log;
 use super::peer_records;
 use super::server::{line, next_frame};
 
 /// How long the receiver may take for its first answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a receiver on a hub may take for it.
+const HUB_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the sender waits for the transcript after that.
 const FOR_DELIVERY: Duration = Duration::from_secs(2);
@@ -20,71 +29,137 @@ const FOR_DELIVERY: Duration = Duration::from_secs(2);
 /// A message could not be sent to another session.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// The address has no path.
-    #[error("`uds:` needs the path of a session's socket")]
-    NoPath,
-    /// No session has this socket.
-    #[error("no session of this config directory listens on {0}")]
-    Unknown(PathBuf),
+    /// The address has nothing after its prefix.
+    #[error("`{0}` names no session")]
+    NoTarget(String),
+    /// No running session has this address.
+    #[error("no session that can be reached from here has the address {0}")]
+    Unknown(String),
+    /// The sender uses no hub.
+    #[error("a session on another machine is reached through a hub, and no team here is on one")]
+    NoHub,
     /// The text is too long.
     #[error(
         "the message has more than {LONGEST_FRAME} characters: write it into a file and send the path"
     )]
     TooLong,
     /// The connection failed.
-    #[error("cannot write to the session on {path}: {source}")]
+    #[error("cannot write to {to}: {source}")]
     Connection {
-        /// The socket.
-        path: PathBuf,
+        /// The address.
+        to: String,
         /// The cause.
         source: io::Error,
     },
+    /// The session did not answer on the hub.
+    #[error("the session did not answer in time, but may still read the message")]
+    Silent,
+    /// The hub could not be used.
+    #[error(transparent)]
+    Hub(#[from] StoreError),
     /// The session did not take the message.
-    #[error("the session on {path} did not take the message: {why}")]
+    #[error("{to} did not take the message: {why}")]
     Refused {
-        /// The socket.
-        path: PathBuf,
+        /// The address.
+        to: String,
         /// Its reason.
         why: String,
     },
 }
 
-/// Sends a message to the session whose record in `directory` has this socket. Returns how far the
-/// message has come after a few seconds: delivered, queued or held.
-///
-/// # Errors
-/// [`PeerError`]; the message was not delivered then.
-pub async fn send_to_session(
-    directory: &Path,
-    socket: &Path,
-    message: PeerMessage,
-) -> Result<PeerDelivery, PeerError> {
-    if socket.as_os_str().is_empty() {
-        return Err(PeerError::NoPath);
+/// The sessions that can be written to from here.
+#[derive(Debug, Clone)]
+pub struct PeerPlaces {
+    /// Directory of the records of sessions on this machine.
+    pub directory: PathBuf,
+    /// The sessions of the hubs that are used here.
+    pub hubs: Vec<Sessions>,
+}
+
+impl PeerPlaces {
+    /// Returns the sessions of this machine, then the others of each hub, each oldest first; and the
+    /// errors of hubs that could not be asked.
+    pub async fn sessions(&self) -> (Vec<PeerSession>, Vec<StoreError>) {
+        let records = peer_records(&self.directory);
+        let mut sessions: Vec<PeerSession> = records.iter().map(PeerRecord::public).collect();
+        let mut errors = Vec::new();
+        for hub in &self.hubs {
+            match hub.all().await {
+                Ok(mut all) => {
+                    all.retain(|one| sessions.iter().all(|known| known.session != one.session));
+                    sessions.append(&mut all);
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        (sessions, errors)
     }
-    let mut records = peer_records(directory).into_iter();
-    let record = records.find(|record| record.socket == socket);
-    let record = record.ok_or_else(|| PeerError::Unknown(socket.to_owned()))?;
-    // The frame also has the sender and the id; JSON escapes characters.
-    let frame = line(&PeerFrame::Message(message));
-    if frame.len() > LONGEST_FRAME {
-        return Err(PeerError::TooLong);
+
+    /// Sends a message to the session with this address. Returns how far the message has come after a
+    /// few seconds: delivered, queued or held.
+    ///
+    /// # Errors
+    /// [`PeerError`]; the message was not delivered then, except after [`PeerError::Silent`].
+    pub async fn send(
+        &self,
+        to: PeerAddress<'_>,
+        message: PeerMessage,
+    ) -> Result<PeerDelivery, PeerError> {
+        // The frame also has the sender and the id; JSON escapes characters.
+        let frame = line(&PeerFrame::Message(message.clone()));
+        if frame.len() > LONGEST_FRAME {
+            return Err(PeerError::TooLong);
+        }
+        let status = match to {
+            PeerAddress::Socket(path) if path.as_os_str().is_empty() => {
+                return Err(PeerError::NoTarget(to.to_string()));
+            }
+            PeerAddress::Bridge("") => return Err(PeerError::NoTarget(to.to_string())),
+            PeerAddress::Socket(path) => {
+                let mut records = peer_records(&self.directory).into_iter();
+                let record = records.find(|record| record.socket == path);
+                let record = record.ok_or_else(|| PeerError::Unknown(to.to_string()))?;
+                let sent = exchange(&record, &frame).await;
+                sent.map_err(|source| PeerError::Connection {
+                    to: to.to_string(),
+                    source,
+                })?
+            }
+            PeerAddress::Bridge(_) => self.over_hub(to, &message).await?,
+        };
+        match status.status {
+            PeerDelivery::Expired => Err(PeerError::Refused {
+                to: to.to_string(),
+                why: status
+                    .drop_reason
+                    .or(status.status_detail)
+                    .unwrap_or_default(),
+            }),
+            reached => Ok(reached),
+        }
     }
-    let path = || socket.to_owned();
-    let sent = exchange(&record, &frame).await;
-    let status = sent.map_err(|source| PeerError::Connection {
-        path: path(),
-        source,
-    })?;
-    match status.status {
-        PeerDelivery::Expired => Err(PeerError::Refused {
-            path: path(),
-            why: status
-                .drop_reason
-                .or(status.status_detail)
-                .unwrap_or_default(),
-        }),
-        reached => Ok(reached),
+
+    async fn over_hub(
+        &self,
+        to: PeerAddress<'_>,
+        message: &PeerMessage,
+    ) -> Result<PeerStatus, PeerError> {
+        if self.hubs.is_empty() {
+            return Err(PeerError::NoHub);
+        }
+        let address = to.to_string();
+        let mut failed = None;
+        for hub in &self.hubs {
+            match hub.all().await {
+                Ok(all) => {
+                    if let Some(found) = all.iter().find(|one| one.address == address) {
+                        return over_log(hub, found.session, message).await;
+                    }
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.map_or(PeerError::Unknown(address), PeerError::Hub))
     }
 }
 
@@ -94,15 +169,39 @@ async fn exchange(record: &PeerRecord, frame: &[u8]) -> io::Result<PeerStatus> {
     stream.write_all(&line(&PeerFrame::Auth { token })).await?;
     stream.write_all(frame).await?;
     let mut lines = BufReader::new(stream);
-    let first = tokio::time::timeout(PATIENCE, next_frame(&mut lines)).await;
+    let first = timeout(PATIENCE, next_frame(&mut lines)).await;
     let first = status(first.map_err(io::Error::other)??)?;
-    if first.status != PeerDelivery::Queued {
+    if settled(&first) {
         return Ok(first);
     }
-    match tokio::time::timeout(FOR_DELIVERY, next_frame(&mut lines)).await {
+    match timeout(FOR_DELIVERY, next_frame(&mut lines)).await {
         Ok(last) => status(last?),
         Err(_) => Ok(first),
     }
+}
+
+async fn over_log(
+    sessions: &Sessions,
+    to: SessionId,
+    message: &PeerMessage,
+) -> Result<PeerStatus, PeerError> {
+    let mut log = Log::from(sessions, to, sessions.end(to).await?);
+    let frame = PeerFrame::Message(message.clone());
+    sessions.append(to, frame).await?;
+    let first = timeout(HUB_PATIENCE, log.answer_to(message)).await;
+    let first = first.map_err(|_| PeerError::Silent)??;
+    if settled(&first) {
+        return Ok(first);
+    }
+    match timeout(FOR_DELIVERY, log.answer_to(message)).await {
+        Ok(last) => Ok(last?),
+        Err(_) => Ok(first),
+    }
+}
+
+/// Returns whether a sender waits for no further answer.
+fn settled(first: &PeerStatus) -> bool {
+    first.status != PeerDelivery::Queued
 }
 
 fn status(frame: PeerFrame) -> io::Result<PeerStatus> {

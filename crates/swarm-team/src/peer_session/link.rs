@@ -1,19 +1,20 @@
 //! How a lead's tools reach other sessions.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
-use swarm_protocol::{MessageId, PeerDelivery, PeerMessage, PeerMode, PeerRecord, SessionId};
+use swarm_protocol::{
+    MessageId, PeerAddress, PeerDelivery, PeerMessage, PeerMode, PeerSession, SessionId,
+};
 
-use super::{PeerError, peer_records, send_to_session};
+use super::{PeerError, PeerPlaces};
 
 /// The other sessions, as one lead sees them.
 pub struct PeerLink {
-    /// Directory of the records.
-    pub directory: PathBuf,
+    /// Where it finds them: on this machine, and on the hub of its team.
+    pub places: PeerPlaces,
     /// The lead's session.
     pub session: SessionId,
-    /// The lead's address.
+    /// The lead's address for sessions on this machine.
     pub address: String,
     /// Returns the lead's mode.
     pub mode: Box<dyn Fn() -> PeerMode + Send + Sync>,
@@ -28,11 +29,14 @@ impl fmt::Debug for PeerLink {
 }
 
 impl PeerLink {
-    /// Returns the other sessions, oldest first.
-    pub fn others(&self) -> Vec<PeerRecord> {
-        let mut records = peer_records(&self.directory);
-        records.retain(|record| record.session != self.session);
-        records
+    /// Returns the other sessions.
+    pub async fn others(&self) -> Vec<PeerSession> {
+        let (mut sessions, errors) = self.places.sessions().await;
+        for error in errors {
+            tracing::warn!(%error, "sessions on the hub not listed");
+        }
+        sessions.retain(|one| one.session != self.session);
+        sessions
     }
 
     /// Sends a text in the lead's name. Returns the message's id and how far it has come.
@@ -41,17 +45,21 @@ impl PeerLink {
     /// [`PeerError`].
     pub async fn send(
         &self,
-        socket: &Path,
+        to: PeerAddress<'_>,
         text: &str,
     ) -> Result<(MessageId, PeerDelivery), PeerError> {
         let msg_id = MessageId::random();
+        let from = match to {
+            PeerAddress::Socket(_) => self.address.clone(),
+            PeerAddress::Bridge(_) => PeerAddress::Bridge(&self.session.short()).to_string(),
+        };
         let message = PeerMessage {
             msg_id: msg_id.clone(),
-            from: self.address.clone(),
+            from,
             from_mode: (self.mode)(),
             text: text.to_owned(),
         };
-        let reached = send_to_session(&self.directory, socket, message).await?;
+        let reached = self.places.send(to, message).await?;
         Ok((msg_id, reached))
     }
 }

@@ -1,12 +1,15 @@
-//! Messages between the leads of different teams on one machine. Each lead listens on a socket of
-//! its own; a record in the config directory tells others its path and token.
+//! Messages between the leads of different teams. Each lead listens on a socket of its own, which a
+//! record in the config directory describes, and has a log on the hub of its team, if there is one.
 
+mod bridge;
 mod client;
 mod link;
+mod reception;
 mod record;
 mod server;
 
-pub use client::{PeerError, send_to_session};
+pub use client::{PeerError, PeerPlaces};
 pub use link::PeerLink;
+pub use reception::{HubPlace, PeerInbox, PeerListener};
 pub use record::peer_records;
-pub use server::{PeerInbox, PeerListener, PeerServer};
+pub use server::PeerServer;

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_os::process::Process;
 use swarm_protocol::{
-    MessageId, PeerDelivery, PeerInbound, PeerMessage, PeerMode, PeerRecord, SessionId, UnixMs,
+    LifeKind, LifeRecord, MessageId, PeerAddress, PeerDelivery, PeerInbound, PeerMessage, PeerMode,
+    PeerRecord, SessionId, SpawnId, SystemClock, UnixMs,
 };
-use swarm_team::{PeerError, PeerInbox, PeerListener, PeerServer, peer_records, send_to_session};
+use swarm_store::{MemoryStore, Sessions};
+use swarm_team::{
+    HubPlace, PeerError, PeerInbox, PeerListener, PeerPlaces, PeerServer, peer_records,
+};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -19,6 +23,7 @@ use tokio::sync::oneshot;
 struct Reader {
     read: Mutex<Vec<String>>,
     held: Mutex<Vec<oneshot::Sender<()>>>,
+    senders: Mutex<Vec<String>>,
 }
 
 impl PeerInbox for Reader {
@@ -28,6 +33,7 @@ impl PeerInbox for Reader {
 
     fn add(&self, message: PeerMessage, hold: bool) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
+        self.senders.lock().push(message.from);
         if hold {
             self.held.lock().push(sender);
         } else {
@@ -36,6 +42,10 @@ impl PeerInbox for Reader {
         }
         receiver
     }
+
+    fn notice(&self, line: String) {
+        panic!("{line}");
+    }
 }
 
 struct Session {
@@ -43,9 +53,15 @@ struct Session {
     reader: Arc<Reader>,
     server: PeerServer,
     socket: PathBuf,
+    id: SessionId,
 }
 
 fn session(inbound: PeerInbound) -> Session {
+    session_on(inbound, None)
+}
+
+fn session_on(inbound: PeerInbound, hub: Option<&Sessions>) -> Session {
+    let id = SessionId::random();
     let directory = tempfile::tempdir().unwrap();
     let reader = Arc::new(Reader::default());
     let socket = directory.path().join("s.sock");
@@ -53,7 +69,7 @@ fn session(inbound: PeerInbound) -> Session {
     let server = PeerServer::start(PeerListener {
         directory: directory.path().to_owned(),
         record: PeerRecord {
-            session: SessionId::random(),
+            session: id,
             team: None,
             cwd: "/work".into(),
             socket: socket.clone(),
@@ -62,6 +78,10 @@ fn session(inbound: PeerInbound) -> Session {
             proc_start: own.start.to_string(),
             started_at: UnixMs(1),
         },
+        hub: hub.map(|sessions| HubPlace {
+            sessions: sessions.clone(),
+            process: process(&own),
+        }),
         inbound,
         mode: Box::new(|| PeerMode::Prompting),
         inbox: reader.clone(),
@@ -71,10 +91,56 @@ fn session(inbound: PeerInbound) -> Session {
         reader,
         server: server.unwrap(),
         socket,
+        id,
+    }
+}
+
+/// The holder of a lease on a hub.
+fn process(own: &Process) -> LifeRecord {
+    LifeRecord {
+        kind: LifeKind::Process,
+        pid: own.id(),
+        proc_start: own.start.to_string(),
+        spawn_id: SpawnId::random(),
+        host: "box".to_owned(),
+        pid_space: "box#1".to_owned(),
+        confined: false,
+        off_loopback: false,
+    }
+}
+
+/// A machine without sessions of its own, on this hub.
+fn elsewhere(hub: &Sessions) -> PeerPlaces {
+    PeerPlaces {
+        directory: "/no/where".into(),
+        hubs: vec![hub.clone()],
+    }
+}
+
+fn message(from: &str, text: &str) -> PeerMessage {
+    PeerMessage {
+        msg_id: MessageId::random(),
+        from: from.to_owned(),
+        from_mode: PeerMode::Prompting,
+        text: text.to_owned(),
     }
 }
 
 impl Session {
+    /// Sends from another machine, once the session is on the hub.
+    async fn send_over(
+        &self,
+        hub: &Sessions,
+        message: PeerMessage,
+    ) -> Result<PeerDelivery, PeerError> {
+        let places = elsewhere(hub);
+        while places.sessions().await.0.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let id = self.id.short();
+        places.send(PeerAddress::Bridge(&id), message).await
+    }
+
     async fn send(&self, from_mode: PeerMode, text: &str) -> Result<PeerDelivery, PeerError> {
         let message = PeerMessage {
             msg_id: MessageId::random(),
@@ -82,7 +148,13 @@ impl Session {
             from_mode,
             text: text.to_owned(),
         };
-        send_to_session(self.directory.path(), &self.socket, message).await
+        let places = PeerPlaces {
+            directory: self.directory.path().to_owned(),
+            hubs: Vec::new(),
+        };
+        places
+            .send(PeerAddress::Socket(&self.socket), message)
+            .await
     }
 }
 
@@ -96,13 +168,12 @@ async fn a_message_is_delivered_to_a_session_that_listens_and_not_after_its_end(
     drop(session.server);
     assert_eq!(peer_records(directory.path()), []);
     assert!(!session.socket.exists());
-    let message = PeerMessage {
-        msg_id: MessageId::random(),
-        from: "user".to_owned(),
-        from_mode: PeerMode::Prompting,
-        text: "anybody?".to_owned(),
+    let places = PeerPlaces {
+        directory: directory.path().to_owned(),
+        hubs: Vec::new(),
     };
-    let late = send_to_session(directory.path(), &session.socket, message).await;
+    let to = PeerAddress::Socket(&session.socket);
+    let late = places.send(to, message("user", "anybody?")).await;
     assert!(matches!(late, Err(PeerError::Unknown(_))), "{late:?}");
 }
 
@@ -158,4 +229,83 @@ async fn a_connection_without_the_token_gets_no_answer() {
     let right = format!("{}\n{message}\n", r#"{"type":"auth","token":"secret"}"#);
     let answer = answer_to(&session.socket, &right).await;
     assert!(answer.contains(r#""status":"delivered""#), "{answer}");
+}
+
+fn hub(scratch: &TempDir) -> Sessions {
+    let store = MemoryStore::new(scratch.path().to_owned(), Arc::new(SystemClock));
+    store.nodes().sessions()
+}
+
+#[tokio::test]
+async fn a_message_over_a_hub_follows_the_same_rules_as_one_over_a_socket() {
+    let scratch = tempfile::tempdir().unwrap();
+    let hub = hub(&scratch);
+    let receiver = session_on(PeerInbound::Auto, Some(&hub));
+    let sent = receiver.send_over(&hub, message("bridge:1a2b3c4d", "hello"));
+    assert_eq!(sent.await.unwrap(), PeerDelivery::Delivered);
+    assert_eq!(*receiver.reader.read.lock(), ["hello"]);
+    let bypass = PeerMessage {
+        from_mode: PeerMode::Bypass,
+        ..message("bridge:1a2b3c4d", "do it")
+    };
+    let held = receiver.send_over(&hub, bypass).await;
+    assert_eq!(held.unwrap(), PeerDelivery::Held);
+    let empty = receiver.send_over(&hub, message("user@box", " ")).await;
+    assert!(empty.unwrap_err().to_string().contains("empty"));
+    for number in 0..28 {
+        let sent = receiver.send_over(&hub, message("user@box", &number.to_string()));
+        assert_eq!(sent.await.unwrap(), PeerDelivery::Delivered, "{number}");
+    }
+    let more = receiver.send_over(&hub, message("user@box", "31")).await;
+    assert!(more.unwrap_err().to_string().contains("more than 30"));
+    let listed = elsewhere(&hub).sessions().await.0;
+    assert_eq!(listed[0].host.as_deref(), Some("box"));
+    drop(receiver.server);
+    while !elsewhere(&hub).sessions().await.0.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let id = receiver.id.short();
+    let to = PeerAddress::Bridge(&id);
+    let late = elsewhere(&hub).send(to, message("user@box", "late")).await;
+    assert!(matches!(late, Err(PeerError::Unknown(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_sender_on_a_hub_is_never_taken_for_somebody_on_this_machine() {
+    let scratch = tempfile::tempdir().unwrap();
+    let hub = hub(&scratch);
+    let receiver = session_on(PeerInbound::Accept, Some(&hub));
+    let senders = ["user", "uds:/s", "team-lead", "user@box", "bridge:1a2b3c4d"];
+    for from in senders {
+        receiver.send_over(&hub, message(from, "hi")).await.unwrap();
+    }
+    let shown = [
+        "user@unknown",
+        "user@unknown",
+        "user@unknown",
+        "user@box",
+        "bridge:1a2b3c4d",
+    ];
+    assert_eq!(*receiver.reader.senders.lock(), shown);
+}
+
+#[tokio::test]
+async fn without_a_hub_or_with_an_unknown_id_nothing_is_sent() {
+    let scratch = tempfile::tempdir().unwrap();
+    let hub = hub(&scratch);
+    let places = elsewhere(&hub);
+    let send = |to| places.send(to, message("user", "hi"));
+    let unknown = send(PeerAddress::Bridge("00000000")).await;
+    assert!(matches!(unknown, Err(PeerError::Unknown(_))), "{unknown:?}");
+    let nothing = send(PeerAddress::Bridge("")).await;
+    assert!(
+        matches!(nothing, Err(PeerError::NoTarget(_))),
+        "{nothing:?}"
+    );
+    let places = PeerPlaces {
+        hubs: Vec::new(),
+        ..places.clone()
+    };
+    let no_hub = places.send(PeerAddress::Bridge("00000000"), message("user", "hi"));
+    assert!(matches!(no_hub.await, Err(PeerError::NoHub)));
 }

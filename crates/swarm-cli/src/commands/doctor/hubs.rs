@@ -1,6 +1,5 @@
 //! Checks of the hubs of this machine's teams.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use swarm_config::{Environment, Settings};
@@ -29,10 +28,7 @@ pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<
     let of_teams = teams.iter().filter_map(|team| of_team(&store, team));
     let exposed = credentials.iter().filter_map(|file| exposure(file));
     let exposed = exposed.map(|(what, how)| Finding::warning(NAME, what, how));
-    let hubs: BTreeSet<HubSettings> = teams
-        .iter()
-        .filter_map(|team| store.hub_of(team).ok().flatten())
-        .collect();
+    let hubs = store.hubs().unwrap_or_default();
     let of_nodes = hubs.iter().filter_map(|hub| of_nodes(&store, hub));
     of_teams.chain(exposed).chain(of_nodes).collect()
 }

@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{
-    ErrorKind, LifeKind, LifeRecord, NodeLabel, NodeName, NodeReport, SpawnId, TeamName,
-};
+use swarm_protocol::{ErrorKind, NodeLabel, NodeName, NodeReport, TeamName};
 
 use super::machine::Node;
 use super::serve::serve;
@@ -52,19 +50,9 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
         Some(name) => name.clone(),
         None => named_after(&own.host)?,
     };
-    let process = LifeRecord {
-        kind: LifeKind::Process,
-        pid: own.pid,
-        proc_start: own.start,
-        spawn_id: SpawnId::random(),
-        host: own.host.clone(),
-        pid_space: own.pid_space,
-        confined: false,
-        off_loopback: false,
-    };
     let slots = args.slots.unwrap_or_else(cores);
     let nodes = app.hubs.nodes(hub.clone())?;
-    let node = Node::new(app, hub.clone(), nodes, name, process, slots);
+    let node = Node::new(app, hub.clone(), nodes, name, own.holder(), slots);
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let report = NodeReport {

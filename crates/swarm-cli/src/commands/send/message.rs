@@ -2,8 +2,8 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{
-    AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, SwarmMark, TeamConfig,
-    TeamName, session_socket,
+    AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, PeerAddress, SwarmMark,
+    TeamConfig, TeamName,
 };
 use swarm_store::{BlockOn as _, Draft, summary_of};
 use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post};
@@ -25,7 +25,7 @@ Examples:
   swarm send bob - --urgent < notes.txt
   swarm send '*' \"The branch is frozen until noon\" --wait acked --timeout 60")]
 pub(crate) struct SendArgs {
-    /// Recipient: a member, `*` for everyone else, an agent ID (NAME@TEAM) or a session (uds:PATH).
+    /// Recipient: a member, `*` for everyone else, an agent ID (NAME@TEAM) or a session (uds:PATH, bridge:ID).
     pub(crate) to: String,
     /// Message text, or - for standard input.
     pub(crate) text: String,
@@ -50,9 +50,9 @@ pub(crate) struct SendArgs {
 }
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<(), Failure> {
-    if let Some(socket) = session_socket(&args.to) {
+    if let Some(to) = PeerAddress::parse(&args.to) {
         refuse_member_options(args)?;
-        return session::send(app, socket, text(&args.text, LONGEST_FRAME)?);
+        return session::send(app, to, text(&args.text, LONGEST_FRAME)?);
     }
     let command_actor = party_in(app, "send", team_named_by(&args.to))?;
     let config = command_actor.team.config().block_on()?;

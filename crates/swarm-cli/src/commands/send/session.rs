@@ -1,33 +1,35 @@
-//! `swarm send uds:PATH`: a message to another session on this machine.
-
-use std::path::Path;
+//! `swarm send uds:PATH` and `bridge:ID`: a message to another session.
 
 use serde_json::json;
 use swarm_protocol::{
-    ErrorKind, MessageId, PERSON_SENDER, PeerDelivery, PeerMessage, PeerMode, SESSION_ADDRESS,
+    ErrorKind, MessageId, PERSON_SENDER, PeerAddress, PeerDelivery, PeerMessage, PeerMode,
 };
-use swarm_team::{PeerError, send_to_session};
+use swarm_team::PeerError;
 
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::peers::peer_directory;
+use crate::commands::peers::peer_places;
 use crate::commands::runtime;
 use crate::failure::Failure;
+use crate::own_process::host_name;
 
-/// Writes to the session with this socket in the person's name.
-pub(super) fn send(app: &App, socket: &Path, text: String) -> Result<(), Failure> {
-    require_person(app, "send uds:")?;
+/// Writes to the session with this address in the person's name.
+pub(super) fn send(app: &App, to: PeerAddress<'_>, text: String) -> Result<(), Failure> {
+    let from = match to {
+        PeerAddress::Socket(_) => PERSON_SENDER.to_owned(),
+        PeerAddress::Bridge(_) => format!("{PERSON_SENDER}@{}", host_name()),
+    };
+    require_person(app, &format!("send {to}"))?;
     let message = PeerMessage {
         msg_id: MessageId::random(),
-        from: PERSON_SENDER.to_owned(),
+        from,
         from_mode: PeerMode::Prompting,
         text,
     };
-    let (directory, msg_id) = (peer_directory(&app.root), message.msg_id.clone());
-    let sent = send_to_session(&directory, socket, message);
-    let reached = runtime()?.block_on(sent).map_err(|error| failure(&error))?;
-    let to = format!("{SESSION_ADDRESS}{}", socket.display());
-    let document = json!({"to": to, "msg_id": msg_id, "status": reached});
+    let (places, msg_id) = (peer_places(app)?, message.msg_id.clone());
+    let sent = runtime()?.block_on(places.send(to, message));
+    let reached = sent.map_err(failure)?;
+    let document = json!({"to": to.to_string(), "msg_id": msg_id, "status": reached});
     app.out.result(&document, sentence(reached))
 }
 
@@ -43,10 +45,12 @@ fn sentence(reached: PeerDelivery) -> &'static str {
     }
 }
 
-fn failure(error: &PeerError) -> Failure {
+fn failure(error: PeerError) -> Failure {
     let kind = match error {
-        PeerError::NoPath | PeerError::TooLong => ErrorKind::Usage,
+        PeerError::Hub(error) => return error.into(),
+        PeerError::NoTarget(_) | PeerError::NoHub | PeerError::TooLong => ErrorKind::Usage,
         PeerError::Unknown(_) => ErrorKind::NotFound,
+        PeerError::Silent => ErrorKind::TimedOut,
         PeerError::Refused { .. } => ErrorKind::Refused,
         PeerError::Connection { .. } => ErrorKind::Environment,
     };

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
-use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerRecord, PermissionMode};
+use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerSession, PermissionMode};
 use swarm_store::{Draft, Team};
 use swarm_team::{MemberContext, PeerLink};
 
@@ -27,7 +27,7 @@ pub(crate) struct LeadTeammates {
     leadership: Arc<Leadership>,
     /// The lead's permissions; a teammate's are limited to those at the time of its spawn.
     rights: Arc<Rights>,
-    /// Other sessions on this machine.
+    /// Other sessions.
     sessions: Option<Arc<PeerLink>>,
     /// The pane location last shown: the socket of swarm's own server, else the reason.
     shown: Mutex<String>,
@@ -218,9 +218,11 @@ impl Teammates for LeadTeammates {
         other_members(&self.context).await
     }
 
-    async fn sessions(&self) -> Vec<PeerRecord> {
-        let sessions = self.sessions.as_ref();
-        sessions.map_or_else(Vec::new, |sessions| sessions.others())
+    async fn sessions(&self) -> Vec<PeerSession> {
+        match &self.sessions {
+            Some(sessions) => sessions.others().await,
+            None => Vec::new(),
+        }
     }
 
     async fn stop(&self, name: &MemberName) -> Result<String, String> {
