@@ -70,7 +70,9 @@ impl Sessions {
     /// Appends a frame to the log of a session.
     pub async fn append(&self, to: SessionId, frame: PeerFrame) -> Result<()> {
         self.records
-            .run_blocking(move |records| records.append(&frames(to), WriteId::new_v4(), &frame))
+            .run_blocking(move |records| {
+                records.append(&[frames(to).entry(WriteId::new_v4(), &frame)?])
+            })
             .await
     }
 
