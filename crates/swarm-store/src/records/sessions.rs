@@ -87,7 +87,7 @@ impl Sessions {
                 let parsed = found
                     .entries
                     .iter()
-                    .flat_map(|bytes| serde_json::from_slice(bytes));
+                    .flat_map(|(_, bytes)| serde_json::from_slice(bytes));
                 Ok((parsed.collect(), found.next))
             })
             .await
@@ -102,7 +102,7 @@ impl Sessions {
 
     /// Watches the frames of a session. **Watch before the first read.**
     pub fn watch(&self, of: SessionId) -> Changes {
-        Changes::of_records(self.records.space.heard(&frames(of).key))
+        Changes::of_records(self.records.space.heard(&[frames(of).key]))
     }
 }
 
