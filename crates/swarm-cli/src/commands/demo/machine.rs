@@ -39,6 +39,7 @@ impl Machine {
         let mut settings = format!("[scripted]\npace = {pace:?}\n");
         if let Some(hub) = hub {
             let credentials = self.credentials();
+            let credentials = credentials.to_string_lossy();
             settings =
                 format!("{settings}[hub]\nurl = \"nats://{hub}\"\ncredentials = {credentials:?}\n");
         }

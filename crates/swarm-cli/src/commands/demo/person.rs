@@ -76,14 +76,10 @@ impl Person<'_> {
     }
 
     async fn next_request(&mut self) -> String {
-        match self.request.take() {
-            Some(request) => request,
-            None => {
-                let request = self.until(opened).await;
-                self.request = None;
-                request
-            }
+        if self.request.is_none() {
+            self.until(opened).await;
         }
+        self.request.take().unwrap_or_default()
     }
 
     /// Waits for an event that `find` accepts, and notes requests meanwhile.

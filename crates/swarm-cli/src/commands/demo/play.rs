@@ -174,17 +174,16 @@ async fn show(
         prints: !attach,
     };
     let lead = lead_command(stage)?;
-    let server = match hub {
-        Some(hub) => hub.open(shell, &lead).await?,
-        None => {
-            let window = Window {
-                session: "swarm-demo",
-                name: "team",
-                directory: &stage.first.repo(),
-                words: &lead,
-            };
-            DemoServer::start(app, stage, &window).await?
-        }
+    let server = if let Some(hub) = hub {
+        hub.open(shell, &lead).await?
+    } else {
+        let window = Window {
+            session: "swarm-demo",
+            name: "team",
+            directory: &stage.first.repo(),
+            words: &lead,
+        };
+        DemoServer::start(app, stage, &window).await?
     };
     let server = &server;
     let shell = Shell {

@@ -84,7 +84,7 @@ impl DemoServer {
         self.tmux(&["set-option", "-g", "detach-on-destroy", "off"])?;
         let opened = new_session(self.command(), lead)?;
         self.lead_pane = opened.0;
-        self.session = lead.session.to_owned();
+        lead.session.clone_into(&mut self.session);
         Ok(())
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    /// Runs a command of swarm on a machine. Its output is printed if `shows` is set.
+    /// Runs a command of swarm on a machine. Its output is printed if `prints_output` is set.
     ///
     /// # Errors
     /// If the command cannot be started.
@@ -31,10 +31,10 @@ impl Shell<'_> {
         &self,
         machine: &Machine,
         words: &[&str],
-        shows: bool,
+        prints_output: bool,
     ) -> Result<Output, Failure> {
-        let shown = shlex::try_join(words.iter().copied()).unwrap_or_default();
-        self.show(PERSON, &format!("swarm {shown}"));
+        let line = shlex::try_join(words.iter().copied()).unwrap_or_default();
+        self.show(PERSON, &format!("swarm {line}"));
         let mut command = machine.command(self.app, &std::env::current_exe()?);
         command.args(words);
         if let Some(server) = self.server {
@@ -42,16 +42,16 @@ impl Shell<'_> {
         }
         let done = tokio::process::Command::from(command).output().await?;
         let said = if done.status.success() {
-            shows.then_some(&done.stdout)
+            prints_output.then_some(&done.stdout)
         } else {
-            tracing::debug!(command = shown, "a command of the demo failed");
+            tracing::debug!(command = line, "a command of the demo failed");
             Some(&done.stderr)
         };
         if let Some(said) = said
             && self.prints
         {
-            for line in String::from_utf8_lossy(said).lines() {
-                self.app.out.say(&format!("    {line}"));
+            for text in String::from_utf8_lossy(said).lines() {
+                self.app.out.say(&format!("    {text}"));
             }
         }
         Ok(done)
