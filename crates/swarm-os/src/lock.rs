@@ -20,7 +20,7 @@ use crate::file_system::shared_file_system;
 use crate::holder;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
-use crate::replace::{Prepared, place_if, sweep_temporaries};
+use crate::replace::{Prepared, place_if, sweep_attempts_on, sweep_temporaries};
 use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_within, release};
 
 /// Number of files that are written before their contents are flushed together: each needs a
@@ -311,6 +311,18 @@ impl LockGuard {
         }
         let marks = sweep_marks(directory, &self.directories.borrow())?;
         Ok(marks + sweep_temporaries(directory, Duration::ZERO)?)
+    }
+
+    /// Removes temporary files of killed writers of a file that belongs to the held sidecar. Returns
+    /// their number.
+    ///
+    /// # Errors
+    /// [`OsError::Io`].
+    pub fn remove_attempts_on(&self, path: &Path) -> Result<usize, OsError> {
+        if self.options.directory_only {
+            return Ok(0);
+        }
+        sweep_attempts_on(path)
     }
 
     /// Takes a lock directory, unless it is already held.

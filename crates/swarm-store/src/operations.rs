@@ -80,7 +80,8 @@ macro_rules! asynchronous_team {
             Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Exchange, Inbox,
             Journal, JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Orders, Posted, Presence,
             ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard,
-            TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, VerifyKey,
+            TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, Undelivered,
+            VerifyKey,
         };
 
         operations! {
@@ -225,6 +226,7 @@ macro_rules! asynchronous_team {
             run_blocking release(id: copied(TaskId), by: by(Actor)) -> Result<Task>;
             run_blocking delete_task(id: copied(TaskId), by: by(Actor)) -> Result<Vec<Task>>;
             run_blocking announce_tasks(ids: by([TaskId]), by: by(Actor)) -> Result<()>;
+            run undelivered() -> Vec<Undelivered>;
             {}
         }
 

@@ -94,7 +94,7 @@ impl FileTeam {
     }
 
     pub(crate) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
-        self.deliver_letters();
+        self.retry_letters();
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             self.reconcile_some(held, &mut config, |_| true, done)

@@ -5,7 +5,7 @@ use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
 use super::team::RecordsTeam;
 use super::values::{self, TasksValue};
 use crate::tasks::{CurrentActor, Plan, Planner, Returned, new_tasks, return_tasks};
-use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated};
+use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated, Undelivered};
 
 impl RecordsTeam {
     pub(super) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
@@ -68,6 +68,11 @@ impl RecordsTeam {
 
     pub(super) fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
         self.change_tasks(by, |planner, _| planner.announce(ids))
+    }
+
+    #[expect(clippy::unused_self, reason = "other kinds may have some")]
+    pub(super) fn undelivered(&self) -> Vec<Undelivered> {
+        Vec::new()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{CurrentActor, TaskList};
 use crate::Draft;
 
 /// A message of a change of the task list.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Letter {
     pub(crate) to: MemberName,
     pub(crate) entry: InboxEntry,

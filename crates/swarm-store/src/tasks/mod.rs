@@ -19,4 +19,4 @@ pub(crate) use letters::Letter;
 pub(crate) use plan::{Plan, Planner, return_tasks};
 pub(crate) use release::Returned;
 pub(crate) use types::Writes;
-pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
+pub use types::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Undelivered};

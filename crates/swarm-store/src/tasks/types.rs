@@ -1,6 +1,7 @@
 //! Requests to the task list and its results.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Map, Value};
 use swarm_protocol::{
@@ -177,6 +178,22 @@ pub struct TaskUpdated {
     pub status_change: Option<StatusChange>,
     /// Names of the changed fields, as in the file.
     pub changed_fields: Vec<&'static str>,
+}
+
+/// A member that could not be notified of a changed task yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// The member.
+    pub to: MemberName,
+    /// Why, as a clause.
+    pub why: String,
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { to, why } = self;
+        write!(f, "{to} was not notified of a changed task: {why}")
+    }
 }
 
 /// New contents of tasks, or `None` for deleted ones.

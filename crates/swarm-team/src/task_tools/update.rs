@@ -140,6 +140,10 @@ impl TaskUpdate {
             .map_err(|error| error.to_string())?;
         let mut output = answer(context, id, &updated);
         output.content.push_str(&note);
+        for undelivered in team.undelivered().await {
+            output.content.push('\n');
+            output.content.push_str(&undelivered.to_string());
+        }
         Ok(output)
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Status {
     pub(super) collisions: Vec<Collision>,
     /// Unreadable files, and damaged files that were moved aside and still exist.
     pub(super) damaged: Vec<String>,
+    /// Members that could not be notified of changed tasks, and why.
+    pub(super) undelivered: Vec<String>,
     /// Why stopped members could not be recorded.
     pub(super) unentered: Option<String>,
 }
@@ -75,6 +77,7 @@ impl Status {
             collisions: collisions(app, &seen.config, state),
             state,
             damaged,
+            undelivered: task::undelivered(&*team),
             unentered: unentered.as_ref().map(not_entered),
             config: seen.config,
             members: seen.members,
@@ -140,6 +143,7 @@ impl Status {
         document["budgets"] = self.budgets.iter().map(budget_record).collect();
         document["collisions"] = json!(self.collisions);
         document["damaged"] = json!(self.damaged);
+        document["undelivered"] = json!(self.undelivered);
         Ok(document)
     }
 }

@@ -34,6 +34,8 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
     let damaged = status.damaged.iter();
     let damaged = damaged.map(|line| format!("damaged: {line}\n"));
     parts.push(plain(&damaged.collect::<String>()));
+    let undelivered = status.undelivered.iter().map(|line| format!("{line}\n"));
+    parts.push(plain(&undelivered.collect::<String>()));
     let forecast = status.collisions.iter();
     let forecast = forecast.map(|one| format!("forecast: {}\n", collision_line(one)));
     parts.push(forecast.collect());

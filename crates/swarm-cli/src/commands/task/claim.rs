@@ -4,6 +4,7 @@ use swarm_protocol::{MemberName, TaskId};
 use swarm_store::{Actor, BlockOn as _};
 
 use super::record;
+use super::undelivered::warn_undelivered;
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::members;
@@ -45,6 +46,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<(), Failure> {
         let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
+    warn_undelivered(app, &*command_actor.team);
     Ok(())
 }
 
@@ -80,5 +82,7 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<(), Failure> {
     app.out.result(
         &record::record(&task, &list)?,
         &format!("#{id} is {} and has no owner", state.name()),
-    )
+    )?;
+    warn_undelivered(app, &*command_actor.team);
+    Ok(())
 }

@@ -8,6 +8,7 @@ use swarm_store::{BlockOn as _, Team};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
+use super::undelivered::warn_undelivered;
 use super::{file, record};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
@@ -109,7 +110,9 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<(), Failure> {
             failure.message
         );
         failure
-    })
+    })?;
+    warn_undelivered(app, &**team);
+    Ok(())
 }
 
 /// Refuses empty checks, and those of a member: only its own tool asks for the permission that the

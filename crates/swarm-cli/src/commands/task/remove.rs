@@ -3,6 +3,7 @@
 use serde_json::json;
 use swarm_protocol::TaskId;
 
+use super::undelivered::warn_undelivered;
 use crate::app::App;
 use crate::commands::acting::command_actor;
 use crate::failure::Failure;
@@ -18,5 +19,7 @@ pub(super) fn run(app: &App, id: TaskId) -> Result<(), Failure> {
     app.out.result(
         &json!({ "id": id, "state": "deleted", "unblocked": ids }),
         &format!("#{id} is deleted"),
-    )
+    )?;
+    warn_undelivered(app, &*command_actor.team);
+    Ok(())
 }

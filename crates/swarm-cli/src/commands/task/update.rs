@@ -11,6 +11,7 @@ use super::check_shell::check_shell;
 use super::claim::claimant;
 use super::create::{json_object, refused};
 use super::record;
+use super::undelivered::warn_undelivered;
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
@@ -113,6 +114,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<(), Failure> {
         .update_task(&id, change, &actor)
         .block_on()?;
     show(app, &command_actor, &updated)?;
+    warn_undelivered(app, &*command_actor.team);
     Ok(())
 }
 

@@ -42,12 +42,12 @@ impl FileTeam {
         let entry = draft.into_entry(msg_id, self.now());
         let unread = inbox.unread().count();
         self.store.limits.refuse_if_full(unread, to, &entry)?;
-        self.put(held, to, inbox, &entry)
+        self.put(held, to, inbox, &entry, Ok)
     }
 
     /// Puts a message into an inbox unless one with this id is there, even if the inbox is full.
-    /// Waits for the journal: its line tells later calls that the message was sent, even after it
-    /// has left the inbox.
+    /// Waits for the disk, for the inbox before the journal, whose line then proves that the message
+    /// was sent, even after it has left the inbox.
     pub(crate) fn deliver_once(
         &self,
         held: &LockGuard,
@@ -58,25 +58,29 @@ impl FileTeam {
         if inbox.has(entry.msg_id.as_ref())? {
             return Ok(());
         }
-        let put = self.put(held, to, inbox, entry)?;
-        Ok(put.placed.and(put.entered).sync()?)
+        let put = self.put(held, to, inbox, entry, |placed| {
+            placed.sync()?;
+            Ok(PendingSync::default())
+        })?;
+        Ok(put.entered.sync()?)
     }
 
-    /// The event is entered before the lock is released, so that no other event of this message can
-    /// precede it.
+    /// Calls `then` between the inbox and the journal. The event is entered before the lock is
+    /// released, so that no other event of this message can precede it.
     fn put(
         &self,
         held: &LockGuard,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: &InboxEntry,
+        then: impl FnOnce(PendingSync) -> Result<PendingSync>,
     ) -> Result<Put> {
         let msg_id = entry.msg_id.clone().unwrap_or_else(MessageId::random);
         let superseded = supersede(&mut inbox, entry)?;
         let queued = queued(to, entry, msg_id.clone(), superseded.clone());
         let quarantine = inbox.quarantine.clone();
         inbox.push(entry)?;
-        let placed = inbox.place(self, to, held)?;
+        let placed = then(inbox.place(self, to, held)?)?;
         let entered = self.enter_done([queued]);
         let posted = Posted {
             msg_id,

@@ -1,6 +1,7 @@
 //! Reading and locking task files.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use swarm_os::{DirReader, LockGuard, OsError};
 use swarm_protocol::{Task, TaskId, TeamConfig};
@@ -32,9 +33,12 @@ impl FileTeam {
                     // Claude Code waits for the locks of single tasks, so swarm holds them only
                     // briefly.
                     held.remove_leftovers(self.at.tasks())?;
+                    for file in [self.at.tasks_outbox(), self.at.tasks_redo()] {
+                        held.remove_attempts_on(&file)?;
+                    }
                 }
                 self.complete_redo(held)?;
-                self.settle_outbox(held)?;
+                self.settle(held, Duration::ZERO)?;
                 work(held)
             })
         })

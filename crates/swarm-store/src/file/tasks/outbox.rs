@@ -1,44 +1,53 @@
 //! Messages of changes of the task list that are not in the inboxes yet. They are written before
-//! the tasks, with the list locked, and delivered once it is unlocked. What a killed process has not
+//! the tasks and delivered after them, with the list locked. What a killed process has not
 //! delivered, the next holder of the list's lock delivers, to inboxes that are free.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use swarm_os::LockGuard;
-use swarm_protocol::TaskId;
+use swarm_protocol::{Event, InboxEntry, Member, SpawnId, TaskId};
 
 use crate::file::record;
 use crate::file::team::{FileTeam, is_surely_there};
 use crate::tasks::{Letter, Plan};
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, Undelivered};
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// How long a change waits for the inboxes of its messages, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     letter: Letter,
-    /// The change that it tells of is done once this task has this version.
+    /// The spawn of its receiver: a message to a former member is dropped.
+    spawn: Option<SpawnId>,
+    /// The change that it tells of is done once this task has this version; `None` if it is known
+    /// to be done.
     after: Option<(TaskId, u64)>,
+    /// Why it could not be delivered, if that was tried.
+    why: Option<String>,
 }
 
 impl FileTeam {
-    /// Changes the task list, then delivers the messages of the change.
+    /// Changes the task list, then delivers the messages of the change. A failure to deliver them
+    /// is only logged, because the tasks have changed.
     pub(super) fn change_list<T>(&self, change: impl FnOnce(&LockGuard) -> Result<T>) -> Result<T> {
-        let done = self.with_list_lock(change)?;
-        self.deliver_letters();
-        Ok(done)
+        self.with_list_lock(|held| {
+            let done = change(held)?;
+            if let Err(error) = self.settle(held, PATIENCE) {
+                tracing::warn!(team = %self.team, %error, "messages about tasks are delivered later");
+            }
+            Ok(done)
+        })
     }
 
-    /// Delivers what is in the outbox. A failure is only logged, because the tasks have changed.
-    pub(crate) fn deliver_letters(&self) {
-        if !self.has_letters() {
-            return;
-        }
-        let waited = self.outbox().and_then(|outbox| {
-            let each = outbox.iter().map(|outgoing| self.deliver_due(outgoing));
-            each.fold(Ok(true), Result::and)
-        });
-        let settled = self.with_list_lock(|_held| Ok(()));
-        if let Err(error) = waited.and(settled) {
+    /// Delivers what earlier changes have left, unless the list or the inbox is locked. A failure
+    /// is only logged.
+    pub(crate) fn retry_letters(&self) {
+        let hurried = self.waiting_at_most(Duration::ZERO);
+        if self.has_letters()
+            && let Err(error) = hurried.with_list_lock(|_held| Ok(()))
+        {
             tracing::warn!(team = %self.team, %error, "messages about tasks are delivered later");
         }
     }
@@ -47,22 +56,41 @@ impl FileTeam {
         is_surely_there(&self.at.tasks_outbox()).unwrap_or(true)
     }
 
+    /// Returns each receiver once. A damaged file is reported by the next holder of the list's lock.
+    pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
+        let mut found: Vec<Undelivered> = Vec::new();
+        for Outgoing { letter, why, .. } in self.outbox().unwrap_or_default() {
+            let is_known = found.iter().any(|known| known.to == letter.to);
+            if let Some(why) = why.filter(|_| !is_known) {
+                found.push(Undelivered { to: letter.to, why });
+            }
+        }
+        found
+    }
+
     /// Keeps the messages of a change that is about to be written.
     pub(super) fn keep_letters<T>(&self, held: &LockGuard, plan: &Plan<T>) -> Result<()> {
         if plan.letters.is_empty() {
             return Ok(());
         }
+        let config = self.read_config()?;
         let mut changed = plan.writes.iter();
         let after = changed.find_map(|(id, task)| Some((*id, task.as_ref()?.swarm().version)));
-        let new = plan.letters.iter().cloned();
+        let new = plan.letters.iter().map(|letter| Outgoing {
+            spawn: config.member(&letter.to).and_then(Member::spawn_id),
+            letter: letter.clone(),
+            after,
+            why: None,
+        });
         let mut outbox = self.outbox()?;
-        outbox.extend(new.map(|letter| Outgoing { letter, after }));
+        outbox.extend(new);
         self.write_outbox(held, &outbox)
     }
 
-    /// Drops messages of changes that were not done, and delivers the others to inboxes that are
-    /// free. Requires the list's lock.
-    pub(super) fn settle_outbox(&self, held: &LockGuard) -> Result<()> {
+    /// Drops messages of changes that were not done and to former members, and delivers the others.
+    /// `waits` limits the wait for the inboxes of a change that was just made; zero if there was
+    /// none. Requires the list's lock, under which members are removed from the roster.
+    pub(super) fn settle(&self, held: &LockGuard, waits: Duration) -> Result<()> {
         let path = self.at.tasks_outbox();
         if !is_surely_there(&path)? {
             return Ok(());
@@ -74,21 +102,55 @@ impl FileTeam {
             }
             read => read?,
         };
-        let hurried = self.waiting_at_most(Duration::ZERO);
-        let mut left = Vec::new();
-        for mut outgoing in outbox {
-            if !self.is_due(&outgoing)? {
+        let config = self.read_config()?;
+        let began = Instant::now();
+        let mut left: Vec<Outgoing> = Vec::new();
+        for outgoing in &outbox {
+            let to = &outgoing.letter.to;
+            let member = config.member(to);
+            let is_former = member.is_none_or(|member| member.spawn_id() != outgoing.spawn);
+            if is_former || !self.is_due(outgoing)? {
                 continue;
             }
-            outgoing.after = None;
-            if hurried.deliver_due(&outgoing).is_err() {
-                left.push(outgoing);
+            // A message does not overtake an earlier one to the same inbox.
+            let earlier = left.iter().find(|earlier| earlier.letter.to == *to);
+            let why = if let Some(earlier) = earlier {
+                earlier.why.clone()
+            } else {
+                let is_new = outgoing.after.is_some() && !waits.is_zero();
+                let waits = is_new.then(|| waits.saturating_sub(began.elapsed()));
+                let tried = self.try_letter(&outgoing.letter, waits);
+                tried.err().map(|error| error.to_string())
+            };
+            if why.is_some() {
+                left.push(Outgoing {
+                    after: None,
+                    // The first reason: the file is not written again for another waiting time.
+                    why: outgoing.why.clone().or(why),
+                    ..outgoing.clone()
+                });
             }
         }
         if left.is_empty() {
             return Ok(held.remove(&path)?);
         }
+        if left == outbox {
+            return Ok(());
+        }
         self.write_outbox(held, &left)
+    }
+
+    /// Delivers a message. `waits` is for its inbox; `None` if an earlier process may have delivered
+    /// it.
+    fn try_letter(&self, letter: &Letter, waits: Option<Duration>) -> Result<()> {
+        let Letter { to, entry } = letter;
+        let hurried = self.waiting_at_most(waits.unwrap_or_default());
+        hurried.with_inbox_lock(to, |held| {
+            if waits.is_none() && self.was_sent(entry)? {
+                return Ok(());
+            }
+            self.deliver_once(held, to, entry)
+        })
     }
 
     fn outbox(&self) -> Result<Vec<Outgoing>> {
@@ -109,13 +171,13 @@ impl FileTeam {
         Ok(matches!(task, Some(Ok(task)) if task.swarm().version >= version))
     }
 
-    /// Returns whether a message is due, and then delivers it.
-    fn deliver_due(&self, outgoing: &Outgoing) -> Result<bool> {
-        let is_due = self.is_due(outgoing)?;
-        if is_due {
-            let Letter { to, entry } = &outgoing.letter;
-            self.with_inbox_lock(to, |held| self.deliver_once(held, to, entry))?;
-        }
-        Ok(is_due)
+    /// Returns whether a process that was killed or failed has delivered a message, which its
+    /// receiver may have deleted.
+    fn was_sent(&self, entry: &InboxEntry) -> Result<bool> {
+        let Some(id) = &entry.msg_id else {
+            return Ok(false);
+        };
+        let queued = |event: &Event| matches!(event, Event::Queued { msg_id, .. } if msg_id == id);
+        Ok(self.last_event(id.as_str(), queued)?.is_some())
     }
 }

@@ -119,7 +119,10 @@ fn the_next_one_at_the_task_list_clears_what_a_killed_process_left_among_the_tas
     mark("1.json.lock", 0o1700);
     mark("7.json.lock", 0o700);
     fs::File::create(tasks.join(".1.json.abc.swarm-tmp")).unwrap();
+    let outbox = world.file("swarm/.tasks.outbox.json.abc.swarm-tmp");
+    fs::File::create(&outbox).unwrap();
     world.create("more", &[]);
+    assert!(!outbox.exists());
     let left: Vec<_> = names(&tasks)
         .into_iter()
         .filter(|name| {

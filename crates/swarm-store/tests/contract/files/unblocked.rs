@@ -5,7 +5,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 use tokio::runtime::{Builder, Runtime};
@@ -136,10 +136,69 @@ fn a_notice_for_a_locked_inbox_does_not_fail_the_change_and_is_delivered_later()
     hurried.delete_task(&id(1), &person).block_on().unwrap();
     assert!(world.unread("bob").is_empty());
     assert!(world.handle().view().block_on().unwrap().needs_reconcile);
+    let undelivered = world.handle().undelivered().block_on();
+    assert_eq!(undelivered.len(), 1);
+    assert_eq!(undelivered[0].to, name("bob"));
+    assert!(undelivered[0].why.contains("locked"), "{undelivered:?}");
+    // A handle that would wait longer than the test may last.
+    let patient = world.handle().with_lock_timeout(Duration::from_secs(20));
+    let began = Instant::now();
+    patient.reconcile().block_on().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(10));
     drop(foreign);
     for _ in 0..2 {
         world.handle().reconcile().block_on().unwrap();
         assert_eq!(world.unread("bob").len(), 1);
     }
     assert!(!world.handle().view().block_on().unwrap().needs_reconcile);
+}
+
+/// Assigns a task to bob, whose inbox is locked. Returns the path and the content of the outbox.
+fn undelivered(world: &World) -> (PathBuf, Vec<u8>) {
+    world.create("one", &[]);
+    let _foreign = Foreign::on([world.inbox_path("bob")]);
+    let hurried = world.handle().with_lock_timeout(Duration::from_millis(50));
+    let assign = TaskChange {
+        owner: Some(name("bob")),
+        ..TaskChange::default()
+    };
+    let person = world.person();
+    hurried
+        .update_task(&id(1), assign, &person)
+        .block_on()
+        .unwrap();
+    let outbox = world.file("swarm/tasks.outbox.json");
+    let kept = fs::read(&outbox).unwrap();
+    (outbox, kept)
+}
+
+#[test]
+fn a_notice_that_a_killed_process_delivered_is_not_delivered_again_after_its_receiver_deleted_it() {
+    let world = World::with_member("bob");
+    let (outbox, kept) = undelivered(&world);
+    world.handle().reconcile().block_on().unwrap();
+    assert_eq!(world.unread("bob").len(), 1);
+    assert!(!outbox.exists());
+    swarm_os::replace_alone(&world.inbox_path("bob"), b"[]").unwrap();
+    swarm_os::replace_alone(&outbox, &kept).unwrap();
+    world.handle().reconcile().block_on().unwrap();
+    assert!(world.unread("bob").is_empty());
+    assert!(!outbox.exists());
+}
+
+#[test]
+fn a_notice_for_a_removed_member_is_dropped() {
+    let world = World::with_member("bob");
+    let (outbox, kept) = undelivered(&world);
+    fs::remove_file(&outbox).unwrap();
+    let bob = name("bob");
+    let removed = world.handle().remove_member(&bob, None).block_on().unwrap();
+    assert!(removed.is_some());
+    let inbox = world.inbox_path("bob");
+    if inbox.exists() {
+        fs::remove_file(&inbox).unwrap();
+    }
+    swarm_os::replace_alone(&outbox, &kept).unwrap();
+    world.handle().reconcile().block_on().unwrap();
+    assert!(!inbox.exists() && !outbox.exists());
 }
