@@ -144,6 +144,7 @@ fn state_directory(
         path: state.directory(env)?,
         private,
         read: state.read.clone(),
+        secret: state.secret.clone(),
         write: state.write.clone(),
         copy: state.copy(env)?,
     })

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use swarm_config::{Environment, Settings};
+use swarm_config::{Environment, RuntimePresets, Settings};
 use swarm_protocol::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
@@ -64,6 +64,9 @@ fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellG
     let secrets = credentials_files(env, settings, root);
     let mut hide = paths(&settings.sandbox_hide);
     hide.push(root.to_owned());
+    // Variables may move them, so that the setting cannot name them.
+    let presets = RuntimePresets::built_in();
+    hide.extend(presets.into_iter().flat_map(|presets| presets.secrets(env)));
     hide.extend(secrets.iter().cloned());
     ShellGuards {
         sandbox: settings.sandbox,

@@ -46,6 +46,9 @@ pub struct RuntimeState {
     /// Entries that it reads.
     #[serde(default)]
     pub read: Vec<String>,
+    /// Files with secrets that it reads.
+    #[serde(default)]
+    pub secret: Vec<String>,
     /// Files that it writes in place.
     #[serde(default)]
     pub write: Vec<String>,
@@ -63,6 +66,19 @@ impl RuntimePresets {
             place: "config/runtimes.toml".to_owned(),
             what: error.to_string(),
         })
+    }
+
+    /// Returns the files with logins and keys of all known programs in this environment, whether or not
+    /// they exist.
+    pub fn secrets(&self, env: &Environment) -> Vec<PathBuf> {
+        let presets = self.acp.values().chain([&self.claude]);
+        let states = presets.flat_map(|preset| &preset.state);
+        let files = states.filter_map(|state| {
+            let directory = state.directory(env).ok()?;
+            let names = state.secret.iter().chain(&state.write);
+            Some(names.map(move |name| directory.join(name)))
+        });
+        files.flatten().collect()
     }
 
     /// Returns the preset of a program, if it is known.
@@ -142,6 +158,18 @@ mod tests {
         };
         assert_eq!(directory("/else/codex").unwrap(), Path::new("/else/codex"));
         assert_eq!(directory("").unwrap(), Path::new("/home/u/.codex"));
+        let vars = [("HOME", "/home/u"), ("CODEX_HOME", "/else/codex")];
+        let secrets = presets.secrets(&Environment::new(vars, Path::new("/work")));
+        for path in [
+            "/else/codex/auth.json",
+            "/home/u/.gemini/.env",
+            "/home/u/.local/share/opencode/mcp-auth.json",
+        ] {
+            assert!(
+                secrets.iter().any(|secret| secret == Path::new(path)),
+                "{path}"
+            );
+        }
         for home in ["/", "/home", "/home/u"] {
             assert!(directory(home).is_err(), "{home}");
         }

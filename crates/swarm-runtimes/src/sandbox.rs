@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::AgentError;
-use swarm_protocol::{SandboxNetwork, SandboxUse};
+use swarm_protocol::{SandboxNetwork, SandboxUse, with_causes};
 use swarm_tools::{AgentShell, ProgramLaunch, ToolContext};
 
 use crate::ProgramSpec;
@@ -47,11 +47,14 @@ impl Launch {
             guards.sandbox = SandboxUse::Off;
         }
         let replaced = if guards.confines_programs(context.confine.is_some()) {
-            let directories = spec.state.iter().flatten();
-            let prepared = directories.map(crate::StateDirectory::prepare);
+            let directories = || spec.state.iter().flatten();
+            let is_needed = |path: &PathBuf| directories().any(|state| state.needs(path));
+            guards.hide.retain(|path| !is_needed(path));
+            let prepared = directories().map(crate::StateDirectory::prepare);
             let prepared = prepared.collect::<Result<Vec<_>, _>>();
             let prepared = prepared.map_err(|error| {
-                spec.failed(&format!("its state directory cannot be prepared: {error}"))
+                let why = with_causes(&error);
+                spec.failed(&format!("its state directory cannot be prepared: {why}"))
             })?;
             prepared.into_iter().flatten().collect()
         } else {

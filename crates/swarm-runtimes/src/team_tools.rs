@@ -16,6 +16,7 @@ use swarm_tools::ToolContext;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
@@ -27,7 +28,13 @@ pub const TEAM_TOOLS_RELAY: &str = "__team-tools";
 pub const TEAM_TOOLS_VARIABLE: &str = "SWARM_TEAM_TOOLS";
 
 /// How long a client may take to send its token.
-const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many clients may be connected that have not sent their token.
+const MAX_WITHOUT_TOKEN: usize = 16;
+
+/// Pause after a connection could not be accepted, for example because too many files are open.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The listener for an agent program's MCP servers. Dropping it terminates them.
 #[derive(Debug)]
@@ -77,12 +84,22 @@ impl Drop for TeamTools {
 
 async fn accept(listener: TcpListener, server: Server) {
     let server = Arc::new(server);
+    let places = Arc::new(Semaphore::new(MAX_WITHOUT_TOKEN));
     let mut clients = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
+    // The semaphore is never closed.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let client = match listener.accept().await {
+            Ok((client, _)) => client,
+            Err(error) => {
+                tracing::warn!(%error, "a connection for the team's tools was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
         while clients.try_join_next().is_some() {}
         let server = Arc::clone(&server);
         clients.spawn(async move {
-            if let Err(error) = server.serve(client).await {
+            if let Err(error) = server.serve(client, place).await {
                 tracing::warn!(%error, "a connection for the team's tools failed");
             }
         });
@@ -90,13 +107,14 @@ async fn accept(listener: TcpListener, server: Server) {
 }
 
 impl Server {
-    /// Runs a server for a client that knows the token.
-    async fn serve(&self, mut client: TcpStream) -> io::Result<()> {
+    /// Runs a server for a client that knows the token. Until then the client takes up `place`.
+    async fn serve(&self, mut client: TcpStream, place: OwnedSemaphorePermit) -> io::Result<()> {
         let mut line = vec![0; self.token.len() + 1];
         tokio::time::timeout(TOKEN_TIMEOUT, client.read_exact(&mut line)).await??;
         if line.strip_suffix(b"\n") != Some(self.token.as_bytes()) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
+        drop(place);
         let client = client.into_std()?;
         client.set_nonblocking(false)?;
         let input = OwnedFd::from(client.try_clone()?);
@@ -179,6 +197,24 @@ mod tests {
             client.shutdown(Shutdown::Write).unwrap();
             let lines: Vec<_> = BufReader::new(client).lines().map(Result::unwrap).collect();
             assert_eq!(lines, ["mcp bob", "request"], "until the end of both");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn clients_that_send_no_token_hold_up_nobody_for_long_and_servers_take_up_no_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let tools = serve(directory.path());
+        let (port, _) = tools.address().split_once(':').unwrap();
+        let port: u16 = port.parse().unwrap();
+        let silent = || std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let _silent: Vec<_> = (0..MAX_WITHOUT_TOKEN).map(|_| silent()).collect();
+        let clients: Vec<_> = (0..=MAX_WITHOUT_TOKEN)
+            .map(|_| connect(&tools, None))
+            .collect();
+        for client in clients {
+            let mut line = String::new();
+            BufReader::new(client).read_line(&mut line).unwrap();
+            assert_eq!(line, "mcp bob\n");
         }
     }
 

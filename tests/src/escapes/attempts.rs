@@ -9,7 +9,8 @@ pub(super) const GIT: &str = "write git's `config` and `hooks` in a worktree";
 pub(super) const REDIRECT: &str =
     "point a worktree's git to another configuration (`.git`, `commondir`)";
 pub(super) const MAIN_GIT: &str = "write git's `config` and `hooks` in the main checkout";
-pub(super) const PROJECT: &str = "create or change the project's `.claude` and `.mcp.json`";
+pub(super) const PROJECT: &str =
+    "create or change the project's `.claude`, `.mcp.json` and `.gemini`";
 pub(super) const SEE: &str = "see other processes";
 pub(super) const INSPECT: &str = "read memory or environment of other processes, attach a debugger";
 pub(super) const SIGNAL: &str = "signal other processes";
@@ -114,6 +115,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (
         PROJECT,
         "mkdir -p .claude && echo '{}' > .claude/settings.json",
+    ),
+    (
+        PROJECT,
+        "mkdir -p .gemini && echo '{}' > .gemini/settings.json",
     ),
     (PROJECT, "rmdir .mcp.json && echo '{}' > .mcp.json"),
     (PROJECT, "rm -rf .mcp.json && echo '{}' > .mcp.json"),

@@ -165,6 +165,10 @@ fn claude_code_sees_the_users_settings_and_its_own_state_in_place_of_the_teams()
     let Some(world) = world_with("claude", CLAUDE_CODE) else {
         return;
     };
+    let hidden = world.root().join("hooks/private.sh").display().to_string();
+    let world = world.with_variable("SWARM_SANDBOX_HIDE", &hidden);
+    world.write("root/hooks/private.sh", "# hidden");
+    world.write("root/hooks/public.sh", "# shown");
     world.write("root/settings.json", r#"{"env": {}}"#);
     world.write("root/.credentials.json", "{}");
     world.write("root/.claude.json", r#"{"theme": "dark"}"#);
@@ -172,7 +176,7 @@ fn claude_code_sees_the_users_settings_and_its_own_state_in_place_of_the_teams()
     let probe = r#"cd "$CLAUDE_CONFIG_DIR"; ls -A | tr '\n' ' '; grep -q dark .claude.json && echo {} >.claude.new \
         && mv .claude.new .claude.json && mkdir -p projects/mine && echo fresh >.credentials.json && echo works; \
         for name in settings.json agents/new.md teams/demo/config.json; do \
-        (echo x >"$name") 2>/dev/null && echo "wrote $name"; done; ls teams"#;
+        (echo x >"$name") 2>/dev/null && echo "wrote $name"; done; ls teams; cat hooks/*.sh"#;
     let variables = [
         format!("CLAUDE_LOG={}", log.display()),
         format!("CLAUDE_PROBE={probe}"),
@@ -198,6 +202,10 @@ fn claude_code_sees_the_users_settings_and_its_own_state_in_place_of_the_teams()
     );
     assert!(found.contains("works"), "{found}");
     assert!(!log.contains("wrote"), "{log}");
+    assert!(
+        log.contains("# shown") && !log.contains("# hidden"),
+        "{log}"
+    );
     let file = |path: &str| std::fs::read_to_string(world.root().join(path)).expect("a file");
     assert!(
         file(".claude.json").contains("dark"),

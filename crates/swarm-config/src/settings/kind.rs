@@ -136,8 +136,8 @@ impl Kind {
         }
     }
 
-    /// Parses a value from one line of text: list elements are separated by commas, table entries
-    /// are NAME=VALUE.
+    /// Parses a value from one line of text: list elements are separated by commas, unless the list
+    /// is written as in TOML; table entries are NAME=VALUE.
     pub(super) fn parse(self, text: &str) -> Option<Value> {
         let parts = || {
             text.split(',')
@@ -156,6 +156,9 @@ impl Kind {
             Self::Whole(..) | Self::Limit(_) => Value::from(text.trim().parse::<u64>().ok()?),
             Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
             Self::Flag => flag(text)?,
+            Self::Texts if text.trim_start().starts_with('[') => toml_list(text)?,
+            // Probably a list for another format; as a path it would match nothing.
+            Self::Texts if text.contains(['"', '\'', '[', ']']) => return None,
             Self::Texts => parts().map(Value::from).collect(),
             Self::Names => table(parts(), |text| Some(text.into()))?,
             Self::Sizes | Self::Rates => {
@@ -257,6 +260,14 @@ fn flag(text: &str) -> Option<Value> {
     }
 }
 
+/// Parses a list in TOML's syntax.
+fn toml_list(text: &str) -> Option<Value> {
+    let mut document: Map<String, Value> = toml::from_str(&format!("list = {text}")).ok()?;
+    let list = document.remove("list")?;
+    // Other keys were on more lines.
+    document.is_empty().then_some(list)
+}
+
 /// Parses entries NAME=VALUE of a table.
 fn table<'a>(
     mut parts: impl Iterator<Item = &'a str>,
@@ -316,6 +327,40 @@ impl FromSetting for EditorMode {
             "normal" => Some(Self::Normal),
             "vim" => Some(Self::Vim),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_separated_by_commas_or_written_as_in_toml_and_nothing_else() {
+        let list = |text: &str| Kind::Texts.parse(text);
+        for text in [
+            "~/.ssh, /a b",
+            r#"["~/.ssh", "/a b"]"#,
+            " ['~/.ssh','/a b',] ",
+        ] {
+            assert_eq!(list(text), Some(json!(["~/.ssh", "/a b"])), "{text}");
+        }
+        assert_eq!(list(""), Some(json!([])));
+        assert_eq!(list("[]"), Some(json!([])));
+        assert_eq!(list(r#"["it's, here"]"#), Some(json!(["it's, here"])));
+        for text in [
+            "[~/.ssh,/a]",
+            r#"["/a",""]"#,
+            "[1]",
+            "['/a'",
+            "['/a']\nother = 1",
+            "\"/a\",\"/b\"",
+            "'/a'",
+            "/a,[/b]",
+        ] {
+            assert_eq!(list(text), None, "{text}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct MountView {
     /// Exceptions below hidden directories: readable, and writable if they are also in `writable`.
     pub shown: Vec<PathBuf>,
     /// Files and directories that appear in the place of others. What of `shown` and `writable` is
-    /// below such a place stays visible there.
+    /// below such a place stays visible there, and what of `hidden` is below it stays hidden.
     pub replaced: Vec<Replacement>,
     /// Entries of writable directories that cannot be changed, in the order in which
     /// [`FixedMounts`](super::FixedMounts) mounts them.
@@ -113,7 +113,28 @@ impl MountView {
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         // One without a source was skipped.
         let mut read_only = read_only.filter(|replaced| is_mounted(&exceptions, &replaced.path));
-        read_only.try_for_each(|replaced| lock(&replaced.path, flags))
+        read_only.try_for_each(|replaced| lock(&replaced.path, flags))?;
+        let again = self.hidden_in_replaced();
+        let mut again = again.iter().filter(|path| open(path).is_some());
+        again.try_for_each(|path| hide(path, &exceptions))
+    }
+
+    /// Returns the hidden entries of replaced directories, which reappear there. The last component of
+    /// a path may be a link.
+    fn hidden_in_replaced(&self) -> Vec<PathBuf> {
+        let is_inside = |path: &Path| {
+            let mut replaced = self.replaced.iter();
+            replaced.any(|replaced| replaced.path != path && path.starts_with(&replaced.path))
+        };
+        let hidden = self.hidden.iter().filter_map(|path| {
+            let directory = path.parent()?.canonicalize().ok()?;
+            Some(directory.join(path.file_name()?))
+        });
+        let mut hidden: Vec<PathBuf> = hidden
+            .filter(|path| is_inside(path) && !self.writable.contains(path))
+            .collect();
+        hidden.sort();
+        hidden
     }
 }
 
@@ -266,4 +287,39 @@ fn hide(path: &Path, exceptions: &[(&Path, OwnedFd)]) -> Result<(), MountError> 
         }
     }
     lock(path, MountFlags::NOSUID | MountFlags::NODEV)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_replaced_directory_stay_hidden_but_not_the_directory_itself() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let state = base.join("state");
+        fs::create_dir(&state).unwrap();
+        symlink(&state, base.join("link")).unwrap();
+        symlink("/nowhere", state.join("settings")).unwrap();
+        let replace = |path: PathBuf| Replacement {
+            source: path.clone(),
+            path,
+            writable: false,
+        };
+        let view = MountView {
+            hidden: vec![
+                base.clone(),
+                state.clone(),
+                state.join("skills"),
+                base.join("link/settings"),
+                state.join("writable"),
+                base.join("other"),
+            ],
+            writable: vec![state.join("writable")],
+            replaced: vec![replace(state.clone()), replace(state.join("skills"))],
+            ..MountView::default()
+        };
+        let expected = [state.join("settings"), state.join("skills")];
+        assert_eq!(view.hidden_in_replaced(), expected);
+    }
 }

@@ -29,6 +29,13 @@ const PROTECTED_CONFIG: [&str; 3] = ["agents", "hooks", "swarm.toml"];
 const NODE_REPOSITORIES: &str = "swarm/node/repositories";
 /// Names that file tools never write in any directory.
 const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
+/// Directories of a project with settings, plugins and hooks of other agent programs, which run what
+/// is named there when the user starts them in the project.
+pub(crate) const PROGRAM_DIRECTORIES: [&str; 4] = [".codex", ".gemini", ".opencode", ".qwen"];
+/// Files of a project with such settings.
+pub(crate) const PROGRAM_FILES: [&str; 2] = ["opencode.json", "opencode.jsonc"];
+/// Entry of such a directory in the user's home that contains projects.
+const PROGRAM_WORKTREES: &str = "worktrees";
 /// The directory of scratchpads in the state directory.
 const SCRATCHPAD: &str = "scratchpad";
 /// The append-only log in a scratchpad.
@@ -43,8 +50,8 @@ const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 ///
 /// The teams, tasks, transcripts, settings, definitions and hooks in the state directory are
 /// protected, and the files of a repository that configure agents and programs: `.claude` settings,
-/// definitions and hooks, `.mcp.json`, and the git directory. Paths are checked with symbolic links
-/// resolved, whether or not they exist.
+/// definitions and hooks, `.mcp.json`, settings of other agent programs, and the git directory. Paths
+/// are checked with symbolic links resolved, whether or not they exist.
 #[derive(Clone, Default)]
 pub struct ProtectedPaths {
     /// The state directory, as given and with links resolved.
@@ -108,7 +115,14 @@ impl ProtectedPaths {
             same(pair[0], ".claude")
                 && (is_one_of(pair[1], &PROTECTED_CONFIG) || is_settings(pair[1]))
         });
-        let anywhere = names.iter().any(|name| is_one_of(name, &PROTECTED_NAMES));
+        let anywhere = names
+            .iter()
+            .any(|name| is_one_of(name, &PROTECTED_NAMES) || is_one_of(name, &PROGRAM_FILES));
+        let of_program = names.iter().enumerate().any(|(at, name)| {
+            let next = names.get(at + 1);
+            is_one_of(name, &PROGRAM_DIRECTORIES)
+                && next.is_none_or(|next| !same(next, PROGRAM_WORKTREES))
+        });
         let is_root = self.roots.iter().any(|root| real == root);
         if part_of_git_directory(real) {
             return Some(format!(
@@ -116,7 +130,7 @@ impl ProtectedPaths {
                 real.display()
             ));
         }
-        (under_root || in_repository || anywhere || is_root).then(|| {
+        (under_root || in_repository || anywhere || of_program || is_root).then(|| {
             format!(
                 "{} is protected: it belongs to the team's state, to settings, definitions or hooks, or to git. File tools do not change it in any permission mode. Ask the user to change it.",
                 real.display()
@@ -324,6 +338,12 @@ mod tests {
             "/repo/.claude/swarm.toml",
             "/repo/.claude/hooks/x",
             "/repo/sub/.mcp.json",
+            "/repo/.codex/config.toml",
+            "/repo/.gemini/settings.json",
+            "/repo/.opencode/plugin/x.js",
+            "/repo/sub/.qwen",
+            "/repo/opencode.json",
+            "/repo/opencode.jsonc",
             "/repo/.git/config",
             "/repo/.git/hooks/pre-commit",
             "/repo/.git",
@@ -349,6 +369,8 @@ mod tests {
             "/repo/teams/a",
             "/home/dev/.claude/notes.md",
             "/repo/agents/a.md",
+            "/home/dev/.codex/worktrees/a/repo/src/lib.rs",
+            "/repo/gemini/settings.json",
             "/home/dev/.claude2/teams/x",
             "/repo/.claude/commands/x.md",
             "/home/dev/.claude/swarm/node/repositories/0a/.claude/worktrees/bob/src/lib.rs",

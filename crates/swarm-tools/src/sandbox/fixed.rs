@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::{FixedEntry, FixedKind};
 
-use super::fixed_entry::{entry, existing_or_reserved, exists};
+use super::fixed_entry::{entry, existing_or_reserved, exists, read_only};
 use super::fixed_git::{own_worktree_entries, repository_entries, worktree_entries};
 use crate::Confinement;
+use crate::files::{PROGRAM_DIRECTORIES, PROGRAM_FILES};
 
-/// Files and directories of a project that make swarm or Claude Code run programs.
+/// Files and directories of a project that make swarm or Claude Code run programs, besides those of
+/// other agent programs.
 const PROJECT_CONFIGURATION: [&str; 2] = [".mcp.json", ".claude"];
 
 /// What stays writable below `.claude`, besides worktrees of agents: their notes.
@@ -46,9 +48,12 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
     let writable = WRITABLE.map(|name| root.join(name));
     let writable = writable.into_iter().filter(|path| exists(path));
     let writable = writable.map(|path| entry(path, FixedKind::Pinned));
-    let configuration = PROJECT_CONFIGURATION
+    let configuration = PROJECT_CONFIGURATION.into_iter().chain(PROGRAM_DIRECTORIES);
+    let configuration = configuration
         .map(|name| existing_or_reserved(root.join(name), FixedKind::ReservedDirectory));
-    writable.chain(configuration).collect()
+    // A missing file is not reserved: its program cannot start where a directory has its name.
+    let files = read_only(root, &PROGRAM_FILES);
+    writable.chain(configuration).chain(files).collect()
 }
 
 #[cfg(test)]
@@ -82,6 +87,10 @@ mod tests {
         let expected = [
             (".mcp.json", ReservedDirectory),
             (".claude", ReservedDirectory),
+            (".codex", ReservedDirectory),
+            (".gemini", ReservedDirectory),
+            (".opencode", ReservedDirectory),
+            (".qwen", ReservedDirectory),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReservedDirectory),
@@ -98,11 +107,18 @@ mod tests {
         fs::create_dir_all(root.join(".git/hooks/inner")).unwrap();
         fs::create_dir_all(root.join(".claude/worktrees")).unwrap();
         fs::File::create(root.join(".mcp.json")).unwrap();
+        fs::File::create(root.join("opencode.json")).unwrap();
+        fs::create_dir_all(root.join(".gemini/commands")).unwrap();
         fs::File::create(root.join(".git/commondir")).unwrap();
         let expected = [
             (".claude/worktrees", Pinned),
             (".mcp.json", ReadOnly),
             (".claude", ReadOnly),
+            (".codex", ReservedDirectory),
+            (".gemini", ReadOnly),
+            (".opencode", ReservedDirectory),
+            (".qwen", ReservedDirectory),
+            ("opencode.json", ReadOnly),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReadOnly),

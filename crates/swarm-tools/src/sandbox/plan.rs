@@ -75,6 +75,9 @@ pub(crate) fn plan(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Option
             create_temporary(paths.temporary.as_deref())?;
             let mut view = paths.view(&confine, ctx);
             view.replaced = replaced.to_vec();
+            // In the home directory, a program's settings are also those of a project.
+            let is_replaced = |path: &Path| replaced.iter().any(|other| other.path == path);
+            view.fixed.retain(|entry| !is_replaced(&entry.path));
             let joining = confined(backend, view, ctx)?;
             plan.proxy = joining.proxy;
             joining.words
