@@ -38,3 +38,22 @@ pub fn connect(name: &ModelName, settings: &ModelSettings) -> Result<Arc<dyn Mod
     };
     Ok(model)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_for_a_missing_anthropic_key_names_the_variable() {
+        let name = ModelName::parse("claude-x").unwrap();
+        let error = connect(&name, &ModelSettings::default()).unwrap_err();
+        assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
+    }
+
+    #[test]
+    fn the_error_for_a_missing_scenario_names_its_path() {
+        let name = ModelName::parse("scripted//nowhere/demo.toml").unwrap();
+        let error = connect(&name, &ModelSettings::default()).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/demo.toml"), "{error}");
+    }
+}

@@ -68,7 +68,9 @@ mod tests {
         ] {
             let reason: StopReason = serde_json::from_value(word.into()).unwrap();
             assert_eq!(reason.as_str(), word);
-            assert_eq!(serde_json::to_value(&reason).unwrap(), word);
+            let json = serde_json::to_value(&reason).unwrap();
+            assert_eq!(json, word);
+            assert_eq!(serde_json::from_value::<StopReason>(json).unwrap(), reason);
         }
     }
 }

@@ -225,6 +225,7 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
     let shown = world
         .swarm(&["agents", "show", "general-purpose", "--effective", "--json"])
         .json();
+    assert_eq!(shown["as"], "teammate-process");
     let table: Vec<&Value> = shown["tools"].as_array().unwrap().iter().collect();
     for tool in &offers[0] {
         assert!(

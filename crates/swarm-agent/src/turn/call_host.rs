@@ -1,30 +1,44 @@
 //! Services of an agent for a running tool call.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Decision, PermissionOutcome, PermissionRequest, Question};
 use swarm_protocol::{AgentEvent, MemberState, NETWORK_ACCESS};
-use swarm_tools::{AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, given_answers};
+use swarm_tools::{
+    AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, ToolContext, given_answers,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::dispatch::kind_of;
 use crate::context_files::ContextFiles;
-use crate::{AgentParts, Session};
+use crate::{EventSink, PermissionGate, Rights, Session};
 
 /// The host of one call: the agent's gate answers questions, its events report progress, and its
 /// rights decide about calls of others.
 #[derive(Debug)]
 struct AgentCallHost {
-    parts: AgentParts,
+    gate: Arc<dyn PermissionGate>,
+    events: Arc<dyn EventSink>,
+    rights: Arc<Rights>,
+    tools: Vec<Arc<dyn Tool>>,
+    home: Option<PathBuf>,
+    context: ToolContext,
     tool_use_id: String,
 }
 
 impl Session {
     pub(super) fn call_host(&self, tool_use_id: &str) -> Arc<dyn CallHost> {
+        let parts = &self.parts;
         Arc::new(AgentCallHost {
-            parts: self.parts.clone(),
+            gate: Arc::clone(&parts.gate),
+            events: Arc::clone(&parts.events),
+            rights: Arc::clone(&parts.rights),
+            tools: parts.tools.clone(),
+            home: parts.home.clone(),
+            context: parts.tool_context.clone(),
             tool_use_id: tool_use_id.to_owned(),
         })
     }
@@ -33,7 +47,7 @@ impl Session {
 impl AgentCallHost {
     fn report_working(&self, detail: Option<String>) {
         let state = MemberState::Working;
-        self.parts.events.emit(AgentEvent::State { state, detail });
+        self.events.emit(AgentEvent::State { state, detail });
     }
 
     async fn request(
@@ -53,7 +67,7 @@ impl AgentCallHost {
             suggestions: Vec::new(),
             next_mode: None,
         };
-        self.parts.gate.ask(request, cancel).await
+        self.gate.ask(request, cancel).await
     }
 }
 
@@ -96,11 +110,11 @@ impl CallHost for AgentCallHost {
 
     /// In the other agent's directory, the caller's relative rules still refer to its own.
     fn may_make(&self, call: &MemberCall<'_>) -> Result<(), String> {
-        let (parts, rights) = (&self.parts, &self.parts.rights);
-        let Some(tool) = parts.tool(call.tool) else {
+        let rights = &self.rights;
+        let Some(tool) = self.tools.iter().find(|tool| tool.name() == call.tool) else {
             return Err(format!("you do not have the tool `{}`", call.tool));
         };
-        let own = &parts.tool_context.cwd;
+        let own = &self.context.cwd;
         let mut anchors = rights.anchors(own, None);
         if call.cwd != own {
             anchors = anchors.below(own, None);
@@ -111,9 +125,9 @@ impl CallHost for AgentCallHost {
             cwd: call.cwd,
             starts_in: call.cwd,
             anchors: &anchors,
-            home: parts.home.as_deref(),
+            home: self.home.as_deref(),
             touches: &tool.touches(call.input, call.cwd),
-            files: &ContextFiles(&parts.tool_context),
+            files: &ContextFiles(&self.context),
             read_only: tool.is_read_only(call.input),
             kind: kind_of(&**tool, call.input),
             ceiling: rights.highest_mode(),

@@ -231,10 +231,15 @@ impl PaneBackend for ExternalBackend {
             return Ok(PaneStatus::Gone);
         };
         if let Some(process) = record.process {
-            let ended = process.ended().await;
-            ended
-                .map_err(|e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e))?;
-            self.runner(&record).ended(&record.shells).await?;
+            // The first shell may exit before the other one has recorded the exit status.
+            let recorder = self.runner(&record).progress()?.recorder;
+            let is_recorder = |shell: &&Process| Some(shell.id()) == recorder;
+            let recorder = record.shells.iter().find(is_recorder);
+            for process in std::iter::once(&process).chain(recorder) {
+                process.ended().await.map_err(|e| {
+                    PaneError::io("watch the process in", pane.id.as_str().as_ref(), e)
+                })?;
+            }
         }
         self.status(pane).await
     }

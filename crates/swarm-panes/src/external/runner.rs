@@ -5,7 +5,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_os::process::Process;
 use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_protocol::SpawnId;
 use tokio::time::Instant;
@@ -37,6 +36,8 @@ pub(super) struct Runner {
 pub(super) struct Progress {
     /// Process ids of the shells.
     pub(super) shells: Vec<u32>,
+    /// Process id of the shell that records the exit status, and then exits.
+    pub(super) recorder: Option<u32>,
     /// Process id of the program.
     pub(super) program: Option<u32>,
     /// Exit status of the program.
@@ -92,16 +93,6 @@ impl Runner {
             .map(|progress| Some(progress).filter(|progress| progress.program.is_some()))
     }
 
-    /// Waits until the exit status was recorded or the shell that records it has exited.
-    ///
-    /// # Errors
-    /// As for [`Runner::progress`].
-    pub(super) async fn ended(&self, shells: &[Process]) -> Result<Progress, PaneError> {
-        let recorder = |shell: &Process| shell.is_running();
-        self.reached(|progress| progress.end.is_some() || !shells.iter().all(recorder))
-            .await
-    }
-
     async fn reached(
         &self,
         condition: impl Fn(&Progress) -> bool + Send,
@@ -129,7 +120,11 @@ impl Progress {
         let mut progress = Self::default();
         for line in text.lines() {
             match line.split_once(' ') {
-                Some(("pane" | "runner", pid)) => progress.shells.extend(pid.parse::<u32>()),
+                Some(("pane", pid)) => progress.shells.extend(pid.parse::<u32>()),
+                Some(("runner", pid)) => {
+                    progress.recorder = pid.parse().ok();
+                    progress.shells.extend(progress.recorder);
+                }
                 Some(("program", pid)) => progress.program = pid.parse().ok(),
                 Some(("end", status)) => progress.end = status.parse().ok(),
                 _ => {}
@@ -230,7 +225,10 @@ mod tests {
     #[test]
     fn progress_is_read_as_the_script_writes_it() {
         let progress = Progress::parse("pane 7\nrunner 8\nprogram 9\nend 143\nend");
-        assert_eq!(progress.shells, [7, 8]);
+        assert_eq!(
+            (&progress.shells[..], progress.recorder),
+            (&[7, 8][..], Some(8))
+        );
         assert_eq!(progress.program, Some(9));
         let end = progress.end().unwrap();
         assert_eq!((end.code, end.signal), (None, Some(15)));

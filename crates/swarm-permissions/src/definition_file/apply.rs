@@ -228,11 +228,13 @@ fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
     }
 }
 
-/// Parses the isolation; an unknown value is treated as `worktree`.
+/// Parses the isolation. Any other value is treated as `worktree`, also `remote`, which only calls
+/// of the tool Agent support.
 fn isolation(value: &Value, notes: &mut Notes) -> Isolation {
-    choice(value, &Isolation::NAMES).unwrap_or_else(|wrong| {
+    let worktree = Isolation::Worktree;
+    choice(value, &[(worktree.name(), worktree)]).unwrap_or_else(|wrong| {
         notes.instead(wrong, "it gets a worktree");
-        Isolation::Worktree
+        worktree
     })
 }
 

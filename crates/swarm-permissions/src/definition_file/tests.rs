@@ -229,11 +229,11 @@ fn invalid_restrictions_are_interpreted_as_the_most_restrictive() {
         assert_eq!(problems, [format!("a.md:4: {said}")]);
     }
     let (definition, problems) =
-        read("---\nname: a\ndescription: b\nisolation: container\n---\nBody.");
+        read("---\nname: a\ndescription: b\nisolation: remote\n---\nBody.");
     assert_eq!(definition.unwrap().isolation, Some(Isolation::Worktree));
     assert_eq!(
         problems,
-        ["a.md:4: `isolation` is `container`: use worktree or remote; it gets a worktree"]
+        ["a.md:4: `isolation` is `remote`: use worktree; it gets a worktree"]
     );
     let definition = good("---\nname: a\ndescription: b\ntools: Read Grep\n---\n");
     assert_eq!(definition.tools, only(&["Read", "Grep"]));
