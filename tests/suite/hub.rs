@@ -33,7 +33,18 @@ fn two_machines_work_on_a_team_on_a_hub() {
     });
     let url = format!("nats://127.0.0.1:{port}");
     assert!(hub.stdout().starts_with(&url), "{}", hub.stdout());
-    let taken = first.swarm(&["hub", "start", "--port", &port.to_string(), "--json"]);
+    let other_port = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let other_port = other_port.local_addr().unwrap().port().to_string();
+    for again in [&port.to_string(), &other_port] {
+        let again = first.swarm(&["hub", "start", "--port", again, "--json"]);
+        let again = again.error(4);
+        let message = again["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("at {url}: process ")),
+            "{message}"
+        );
+    }
+    let taken = second.swarm(&["hub", "start", "--port", &port.to_string(), "--json"]);
     let taken = taken.error(7);
     assert_eq!(
         taken["message"],
@@ -168,24 +179,8 @@ fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
     std::fs::write(second.root().join("settings.json"), allow).unwrap();
     let arguments = [&["resume", "other", "tell them"], &LEAD[..]].concat();
     let variable = ("ANTHROPIC_BASE_URL".to_owned(), other_api.base_url());
-    let writer = second.start_with(&arguments, &[variable]);
-    let requests = || {
-        second
-            .swarm(&["requests", "--json", "--team", "other"])
-            .json()
-    };
-    let waiting = |text: &str| {
-        second.wait_until("a person is asked", || {
-            requests().to_string().contains(text)
-        });
-        let request = &requests()[0];
-        assert!(
-            request["description"].as_str().unwrap().contains(text),
-            "{request}"
-        );
-        request["id"].as_str().unwrap().to_owned()
-    };
-    let id = waiting("the schema changed");
+    let other_lead = second.start_with(&arguments, &[variable]);
+    let id = question(second, "the schema changed");
     second.swarm(&["approve", &id, "--team", "other"]).ok();
     works.open();
     let read = api.wait_for("the message", "team-lead", |ask| {
@@ -196,7 +191,7 @@ fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
         read.ask
             .has_seen("<\\/cross-session-message>the schema changed")
     );
-    let id = waiting("the key is 42");
+    let id = question(second, "the key is 42");
     second.swarm(&["deny", &id, "--team", "other"]).ok();
     let asked = other_api.wait_for("the end", "team-lead", |ask| ask.number == 5);
     let result = |id: &str| asked.ask.result_of(id).unwrap();
@@ -204,7 +199,7 @@ fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
     assert!(result("structured").1 && result("structured").0.contains("text only"));
     assert!(!result("first").1, "{:?}", result("first"));
     assert!(result("second").1, "{:?}", result("second"));
-    writer.wait().ok();
+    other_lead.wait().ok();
     writes.open();
     receiver.wait().ok();
     second.wait_until("no session is listed", || peers() == json!([]));
@@ -214,6 +209,19 @@ fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
             .any(|one| one.ask.has_seen("the key is 42"))
     );
     machines.end();
+}
+
+/// Waits until a person is asked for a call of the team `other` whose description contains a text.
+/// Returns the id of the request.
+fn question(machine: &World, text: &str) -> String {
+    machine.wait_for("a person is asked", || {
+        let requests = machine
+            .swarm(&["requests", "--json", "--team", "other"])
+            .json();
+        let description = requests[0]["description"].as_str()?;
+        let id = || requests[0]["id"].as_str().map(str::to_owned);
+        description.contains(text).then(id).flatten()
+    })
 }
 
 /// The state of bob, as a machine sees it.

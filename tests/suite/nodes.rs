@@ -131,6 +131,17 @@ fn a_node_runs_members_that_another_machine_orders() {
         same.starts_with("node `box` has joined already: process "),
         "{same}"
     );
+    let beside = [
+        "node",
+        "join",
+        &machines.url,
+        "--credentials",
+        &machines.credentials,
+        "--name",
+        "other",
+    ];
+    let beside = refusal(second, &beside, 4);
+    assert!(beside.contains(" already runs in "), "{beside}");
 
     let more = [
         "--mode",
@@ -235,12 +246,13 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     assert!(spawn("carl").join("new.txt").exists());
     second.swarm(&["kill", "carl", "--team", "demo"]).ok();
 
-    // The second signal pauses the member, which stays.
-    for times in 1..=2 {
-        node.signal(Signal::INT);
+    // The second signal pauses the member, which stays: also if somebody else drained the node.
+    first.swarm(&["node", "drain", "box"]).ok();
+    for told in 1..=2 {
         first.wait_until("the node drains", || {
-            times == 2 || node.stdout().contains("draining")
+            node.stdout().matches("draining: ").count() == told
         });
+        node.signal(Signal::INT);
     }
     let node = node.wait();
     assert!(
@@ -293,6 +305,9 @@ fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
         machines.members() == ["team-lead"]
     });
     wait_for_no_process(second);
+    let removed = first.swarm(&["node", "drain", "box"]);
+    assert_eq!(removed.ok().stdout, "box was lost and is removed\n");
+    assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
     let node = machines.node(&[]);
     node.signal(Signal::TERM);
     let node = node.wait();

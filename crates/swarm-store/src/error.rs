@@ -200,6 +200,16 @@ pub enum StoreError {
         /// The server's words.
         reason: String,
     },
+    /// The credentials do not permit what a request needs.
+    #[error("the credentials for hub {hub} do not permit {}", may_not(.team, .reason))]
+    HubForbidden {
+        /// Name of the team, or [`TeamName::nodes`].
+        team: TeamName,
+        /// URL of the hub.
+        hub: String,
+        /// The server's words.
+        reason: String,
+    },
     /// This machine knows the team, but the hub does not, or not any more.
     #[error("team `{team}` is not on hub {hub}")]
     NotOnHub {
@@ -422,15 +432,24 @@ impl StoreError {
             Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
                 ErrorKind::Damaged
             }
-            Self::HubUnreachable { .. } | Self::HubRefused { .. } | Self::LeaseLost { .. } => {
-                ErrorKind::Environment
-            }
+            Self::HubUnreachable { .. }
+            | Self::HubRefused { .. }
+            | Self::HubForbidden { .. }
+            | Self::LeaseLost { .. } => ErrorKind::Environment,
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => {
                 ErrorKind::TimedOut
             }
             Self::Fs(error) => fs_kind(error),
         }
     }
+}
+
+/// Names what credentials do not permit.
+fn may_not(team: &TeamName, reason: &str) -> String {
+    if *team == TeamName::nodes() {
+        return "seeing its nodes".to_owned();
+    }
+    format!("a request for team `{team}`: {reason}")
 }
 
 impl StoreError {
@@ -441,6 +460,7 @@ impl StoreError {
             Self::HubUnreachable { .. }
                 | Self::HubSilent { .. }
                 | Self::HubRefused { .. }
+                | Self::HubForbidden { .. }
                 | Self::NotOnHub { .. }
         )
     }

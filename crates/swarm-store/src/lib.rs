@@ -51,7 +51,7 @@ pub use store::{
     Accounts, Exchange, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team,
     TeamStore,
 };
-pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
+pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Undelivered};
 pub use team::{BrokenFile, Leftover, NewTeam, TeamDamage};
 pub use view::{MemberView, TeamView};
 pub use watch::{Changes, Topic};

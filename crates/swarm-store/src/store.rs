@@ -18,7 +18,8 @@ use swarm_protocol::{
 use crate::{
     Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd,
     Leftover, MemberView, NewMember, NewTeam, Orders, Posted, ReconcileReport, RemovedMember,
-    RequestList, Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, VerifyKey,
+    RequestList, Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic,
+    Undelivered, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -390,6 +391,10 @@ pub trait TaskBoard: Send + Sync {
     /// # Errors
     /// [`StoreError::TaskNotFound`].
     async fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()>;
+
+    /// Returns the members whose inboxes were not usable when they were to be notified of changes.
+    /// Later changes try again.
+    async fn undelivered(&self) -> Vec<Undelivered>;
 }
 
 /// The open requests to a person.

@@ -30,11 +30,9 @@ impl StoreError {
             Self::TasksInTheWay { path } => {
                 format!("choose another name, or move {} away", path.display())
             }
-            Self::TeamBusy { team, .. } => {
-                format!(
-                    "stop them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
-                )
-            }
+            Self::TeamBusy { team, .. } => format!(
+                "stop them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
+            ),
             Self::ForeignTeam { .. } => {
                 "use the program that created it, or create a new team with `swarm team create NAME`; `swarm send`, `spawn` and `task` work in it while its lead runs"
                     .to_owned()
@@ -100,6 +98,7 @@ impl StoreError {
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
             | Self::HubRefused { .. }
+            | Self::HubForbidden { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
             Self::NodeTaken { .. } => {
                 "choose another name with `--name`; if that process is gone, try again in 12 seconds".to_owned()
@@ -135,6 +134,9 @@ impl StoreError {
             Self::BlobTooLarge { .. } => {
                 "push the commits to a git remote that both machines reach, and fetch them there"
                     .to_owned()
+            }
+            Self::HubForbidden { .. } => {
+                "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()
             }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
                 "`swarm doctor` checks the hubs of your teams".to_owned()

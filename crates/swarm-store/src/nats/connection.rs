@@ -30,6 +30,10 @@ const RECONNECTING: Duration = Duration::from_secs(2);
 /// How much longer a caller waits than the request that it waits for.
 const SPARE: Duration = Duration::from_secs(1);
 
+/// How long the requests that were permitted may take after one was not: the server does not say
+/// to which of them it refers.
+const OTHERS: Duration = Duration::from_millis(300);
+
 /// The thread that keeps connections and the leases of this process alive.
 #[derive(Debug)]
 pub(crate) struct Background {
@@ -42,13 +46,15 @@ pub(crate) struct Background {
 /// Each team has its own, so that credentials can be limited to its subjects.
 pub(crate) struct Connection {
     settings: HubSettings,
-    replies: String,
+    team: TeamName,
     background: Arc<Background>,
     client: OnceCell<Client>,
     /// Whether it is connected, and how often the connection was lost.
     connected: watch::Sender<(bool, u64)>,
-    /// What the server last said about a request that it does not answer, for lack of permission.
+    /// What the server last said about a request that it does not answer.
     refusal: Arc<Mutex<Option<String>>>,
+    /// How often the credentials did not permit a request.
+    forbidden: watch::Sender<u64>,
 }
 
 impl fmt::Debug for Connection {
@@ -86,11 +92,12 @@ impl Connection {
     pub(crate) fn new(settings: HubSettings, team: &TeamName, background: Arc<Background>) -> Self {
         Self {
             settings,
-            replies: subjects::replies(team),
+            team: team.clone(),
             background,
             client: OnceCell::new(),
             connected: watch::Sender::new((false, 0)),
             refusal: Arc::default(),
+            forbidden: watch::Sender::new(0),
         }
     }
 
@@ -105,11 +112,12 @@ impl Connection {
         work: impl Future<Output = Answered<T>> + Send + 'static,
     ) -> Answered<T> {
         let (tell, told) = mpsc::sync_channel(1);
-        let lost = self.lost();
+        let (lost, forbidden) = (self.lost(), self.forbidden());
         let work = async {
             tokio::select! {
                 answer = work => Some(answer),
                 () = lost => None,
+                error = forbidden => Some(Err(NoAnswer::Failed(error))),
             }
         };
         self.spawn(async move {
@@ -133,6 +141,22 @@ impl Connection {
         }
     }
 
+    /// Resolves when the credentials do not permit a request.
+    fn forbidden(&self) -> impl Future<Output = StoreError> + Send + use<> {
+        let mut forbidden = self.forbidden.subscribe();
+        let (team, hub) = (self.team.clone(), self.settings.url.clone());
+        let refusal = Arc::clone(&self.refusal);
+        async move {
+            if forbidden.changed().await.is_err() {
+                // The connection was dropped.
+                return std::future::pending().await;
+            }
+            tokio::time::sleep(OTHERS).await;
+            let reason = refusal.lock().clone().unwrap_or_default();
+            StoreError::HubForbidden { team, hub, reason }
+        }
+    }
+
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.background.handle.spawn(task)
     }
@@ -141,6 +165,10 @@ impl Connection {
     fn silent(&self) -> StoreError {
         let hub = self.settings.url.clone();
         if let Some(reason) = self.refusal.lock().clone() {
+            if is_forbidden(&reason) {
+                let team = self.team.clone();
+                return StoreError::HubForbidden { team, hub, reason };
+            }
             return StoreError::HubUnreachable { hub, reason };
         }
         if self.client.initialized() && !self.connected.borrow().0 {
@@ -176,14 +204,14 @@ impl Connection {
 
     async fn connect(&self) -> Result<Client> {
         let connected = self.connected.clone();
-        let refusal = Arc::clone(&self.refusal);
+        let (refusal, forbidden) = (Arc::clone(&self.refusal), self.forbidden.clone());
         let unreachable = |reason: String| StoreError::HubUnreachable {
             hub: self.settings.url.clone(),
             reason,
         };
         let mut options = ConnectOptions::new()
             .name("swarm")
-            .custom_inbox_prefix(&self.replies)
+            .custom_inbox_prefix(subjects::replies(&self.team))
             .connection_timeout(CONNECTING)
             .request_timeout(None)
             .reconnect_delay_callback(|attempts| {
@@ -192,7 +220,7 @@ impl Connection {
             })
             .event_callback(move |event| {
                 let connected = connected.clone();
-                let refusal = Arc::clone(&refusal);
+                let (refusal, forbidden) = (Arc::clone(&refusal), forbidden.clone());
                 async move {
                     match event {
                         Event::Connected => {
@@ -204,7 +232,12 @@ impl Connection {
                         }
                         Event::ServerError(error) => {
                             tracing::warn!(%error, "hub");
-                            *refusal.lock() = Some(error.to_string());
+                            let reason = error.to_string();
+                            let is_forbidden = is_forbidden(&reason);
+                            *refusal.lock() = Some(reason);
+                            if is_forbidden {
+                                forbidden.send_modify(|times| *times += 1);
+                            }
                         }
                         other => tracing::debug!(%other, "hub"),
                     }
@@ -221,6 +254,13 @@ impl Connection {
         self.connected.send_modify(|now| now.0 = true);
         Ok(client)
     }
+}
+
+/// Returns whether the server refuses a request, but not the connection, for lack of permission.
+fn is_forbidden(reason: &str) -> bool {
+    reason
+        .to_ascii_lowercase()
+        .contains("permissions violation")
 }
 
 /// Formats an error of the client with its cause, which some of its errors include in their text.

@@ -37,7 +37,7 @@ impl Value for NodesValue {
 pub struct NodeView {
     /// Name.
     pub name: NodeName,
-    /// Its last report.
+    /// Its last report; without members if it is lost.
     pub report: NodeReport,
     /// Whether it takes no more orders.
     pub is_draining: bool,
@@ -217,8 +217,8 @@ fn join(
     Ok(lease)
 }
 
-/// Takes the lease of a node or a session, or returns its holder. The lease of a process of this
-/// machine that is dead is ended first.
+/// Takes the lease of a node or a session, or returns its holder. A lease that this process has left
+/// behind, or a dead process of this machine, is ended first.
 pub(super) fn take_lease(
     records: &RecordsTeam,
     held_as: &MemberName,
@@ -232,8 +232,7 @@ pub(super) fn take_lease(
     };
     let mut taken = take()?;
     if let Taken::HeldBy(holder) = &taken
-        && holder.pid_space == process.pid_space
-        && crate::process::is_running(holder.pid, &holder.proc_start) == Some(false)
+        && (holder.spawn_id == process.spawn_id || is_dead_here(holder, process))
     {
         records.answered(true, |at_most| {
             let space = &records.space;
@@ -258,11 +257,21 @@ pub(super) fn read_if_any<V: Value + Default>(
     }
 }
 
+/// Whether a process ran in the same PID space and has ended.
+fn is_dead_here(holder: &LifeRecord, process: &LifeRecord) -> bool {
+    holder.pid_space == process.pid_space
+        && crate::process::is_running(holder.pid, &holder.proc_start) == Some(false)
+}
+
 fn views(records: &RecordsTeam) -> Result<Vec<NodeView>> {
     let all = read_if_any(records, &nodes())?.0;
     all.into_iter()
-        .map(|(name, node)| {
+        .map(|(name, mut node)| {
             let (_, process) = records.lease_of(&name.holder())?;
+            if process.is_none() {
+                // Nobody knows what runs there now.
+                node.report.members.clear();
+            }
             Ok(NodeView {
                 name,
                 report: node.report,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName};
+use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs};
 
 use super::nodes::Nodes;
 use super::record::{Record, Value};
@@ -16,7 +17,15 @@ fn orders() -> Record<OrdersValue> {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct OrdersValue(BTreeMap<OrderId, Order>);
+struct OrdersValue(BTreeMap<OrderId, Placed>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Placed {
+    #[serde(flatten)]
+    order: Order,
+    /// Whoever placed it waits no longer than until then, by its clock.
+    expires: UnixMs,
+}
 
 impl Value for OrdersValue {
     fn initial() -> Option<Self> {
@@ -47,36 +56,44 @@ impl Orders {
         &self.team.team
     }
 
-    /// Adds an order.
-    pub async fn place(&self, order: Order) -> Result<()> {
-        let change = move |all: &mut BTreeMap<OrderId, Order>| {
-            all.insert(order.id, order.clone());
-        };
+    /// Adds an order, which nobody takes after `lifetime`. Removes those that have expired: whoever
+    /// placed them is gone. Clocks of machines differ, so `lifetime` must be longer than any wait.
+    pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
+        let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
             team.require()?;
-            changed(team, change)
+            let now = team.now();
+            let expires = UnixMs(now.0.saturating_add(lifetime));
+            changed(team, |all| {
+                all.retain(|_, placed| now < placed.expires);
+                let order = order.clone();
+                all.insert(order.id, Placed { order, expires });
+            })
         };
         self.team.run_blocking(work).await
     }
 
     /// Takes an open order for a process of a node. Returns `None` if there is none any more.
     pub async fn take(&self, id: OrderId, by: SpawnId) -> Result<Option<Order>> {
-        self.change(move |all| {
-            let order = all.get_mut(&id)?;
-            let is_open = order.state == OrderState::Open;
-            is_open.then(|| {
-                order.state = OrderState::Taken(by);
-                order.clone()
+        let work = move |team: &RecordsTeam| {
+            let now = team.now();
+            changed(team, |all| {
+                let placed = all.get_mut(&id)?;
+                let is_open = placed.order.state == OrderState::Open && now < placed.expires;
+                is_open.then(|| {
+                    placed.order.state = OrderState::Taken(by);
+                    placed.order.clone()
+                })
             })
-        })
-        .await
+        };
+        self.team.run_blocking(work).await
     }
 
     /// Records the outcome of an order that this process has taken. Returns `false` if it is gone.
     pub async fn finish(&self, id: OrderId, by: SpawnId, outcome: OrderOutcome) -> Result<bool> {
         self.change(move |all| match all.get_mut(&id) {
-            Some(order) if is_taken(order, by) => {
-                order.state = OrderState::Done(outcome.clone());
+            Some(placed) if is_taken(&placed.order, by) => {
+                placed.order.state = OrderState::Done(outcome.clone());
                 true
             }
             _ => false,
@@ -88,12 +105,12 @@ impl Orders {
     /// Returns the order as it is then.
     pub async fn withdraw(&self, id: OrderId) -> Result<Option<Order>> {
         self.change(move |all| {
-            let order = all.get_mut(&id)?;
+            let order = &mut all.get_mut(&id)?.order;
             if let OrderState::Taken(by) = order.state {
                 order.state = OrderState::Withdrawn(by);
             }
             match order.state {
-                OrderState::Open => all.remove(&id),
+                OrderState::Open => all.remove(&id).map(|placed| placed.order),
                 _ => Some(order.clone()),
             }
         })
@@ -102,12 +119,16 @@ impl Orders {
 
     /// Removes an order. Returns it.
     pub async fn remove(&self, id: OrderId) -> Result<Option<Order>> {
-        self.change(move |all| all.remove(&id)).await
+        self.change(move |all| all.remove(&id).map(|placed| placed.order))
+            .await
     }
 
     /// Returns an order.
     pub async fn order(&self, id: OrderId) -> Result<Option<Order>> {
-        let read = move |team: &RecordsTeam| Ok(team.read(&orders())?.0.remove(&id));
+        let read = move |team: &RecordsTeam| {
+            let placed = team.read(&orders())?.0.remove(&id);
+            Ok(placed.map(|placed| placed.order))
+        };
         self.team.run_blocking(read).await
     }
 
@@ -118,7 +139,7 @@ impl Orders {
 
     async fn change<R: Send + 'static>(
         &self,
-        edit: impl FnMut(&mut BTreeMap<OrderId, Order>) -> R + Send + 'static,
+        edit: impl FnMut(&mut BTreeMap<OrderId, Placed>) -> R + Send + 'static,
     ) -> Result<R> {
         self.team
             .run_blocking(move |team| changed(team, edit))
@@ -141,7 +162,7 @@ impl RecordsTeam {
 
 fn changed<R>(
     team: &RecordsTeam,
-    mut edit: impl FnMut(&mut BTreeMap<OrderId, Order>) -> R,
+    mut edit: impl FnMut(&mut BTreeMap<OrderId, Placed>) -> R,
 ) -> Result<R> {
     team.change(&orders(), |all, _| Ok(edit(&mut all.0)))
 }

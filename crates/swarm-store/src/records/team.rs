@@ -298,7 +298,8 @@ impl RecordsTeam {
             StoreError::NotOnHub { .. } => false,
             StoreError::HubUnreachable { .. }
             | StoreError::HubSilent { .. }
-            | StoreError::HubRefused { .. } => true,
+            | StoreError::HubRefused { .. }
+            | StoreError::HubForbidden { .. } => true,
             _ => return None,
         };
         Some(TeamDamage { why, may_live })

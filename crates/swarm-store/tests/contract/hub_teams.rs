@@ -229,6 +229,20 @@ fn the_credentials_of_a_team_open_this_team_and_no_other() {
         .team(&team("crew"))
         .with_lock_timeout(Duration::from_millis(300));
     hurried.config().block_on().unwrap_err();
+    // It does not wait for an answer that never comes.
+    let forbidden = others.team(&team("crew")).config().block_on();
+    let forbidden = forbidden.unwrap_err();
+    assert!(
+        matches!(forbidden, StoreError::HubForbidden { .. }),
+        "{forbidden}"
+    );
+    let nodes = mine.nodes().nodes().block_on().unwrap_err();
+    assert!(
+        nodes
+            .to_string()
+            .ends_with("do not permit seeing its nodes"),
+        "{nodes}"
+    );
     hurried
         .send(&name("alice"), Draft::person("spy"))
         .block_on()

@@ -156,10 +156,12 @@ contract! {
     nodes {
         a_node_is_one_process_and_is_lost_without_it,
         the_lease_of_a_dead_process_of_this_machine_is_free,
+        a_process_is_not_refused_because_of_its_own_lease,
         an_announced_order_is_seen_once_and_only_by_the_process_that_it_was_announced_to,
         of_eight_that_take_an_order_one_gets_it,
         a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out,
         only_who_carries_an_order_out_finishes_it,
+        an_expired_order_is_not_taken_and_the_next_one_removes_it,
     }
     sessions {
         a_session_is_listed_with_its_host_while_its_process_holds_it,

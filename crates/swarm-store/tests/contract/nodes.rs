@@ -1,6 +1,7 @@
 //! Nodes and orders. Teams in files have none.
 
 use std::thread;
+use std::time::Duration;
 
 use swarm_protocol::{
     NodeName, NodeReport, Order, OrderId, OrderOutcome, OrderState, SpawnId, UnixMs,
@@ -47,8 +48,13 @@ fn outcome() -> OrderOutcome {
 
 fn placed(orders: &Orders) -> OrderId {
     let order = order();
-    orders.place(order.clone()).block_on().unwrap();
+    place(orders, &order, Duration::from_mins(1));
     order.id
+}
+
+fn place(orders: &Orders, order: &Order, lifetime: Duration) {
+    let placed = orders.place(order.clone(), lifetime);
+    placed.block_on().unwrap();
 }
 
 /// The orders of a team; `None` for a kind without nodes.
@@ -69,7 +75,9 @@ pub(crate) fn a_node_is_one_process_and_is_lost_without_it(world: &World) {
     let process = life_record(SpawnId::random());
     let join = |slots| nodes.join(&node("box"), report(slots), &process).block_on();
     let lease = join(2).unwrap();
-    let refused = join(3).unwrap_err();
+    let other = life_record(SpawnId::random());
+    let refused = nodes.join(&node("box"), report(3), &other).block_on();
+    let refused = refused.unwrap_err();
     assert!(
         matches!(&refused, StoreError::NodeTaken { host, .. } if host == "here"),
         "{refused}"
@@ -117,6 +125,19 @@ pub(crate) fn the_lease_of_a_dead_process_of_this_machine_is_free(world: &World)
     let _lease = nodes.join(&name, report(2), &process).block_on().unwrap();
     let seen = nodes.nodes().block_on().unwrap();
     assert_eq!(seen[0].process.as_ref(), Some(&process));
+}
+
+pub(crate) fn a_process_is_not_refused_because_of_its_own_lease(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let (nodes, name) = (orders.nodes(), node("box"));
+    let process = life_record(SpawnId::random());
+    let join = |slots| nodes.join(&name, report(slots), &process).block_on();
+    let before = join(1).unwrap();
+    let lease = join(2).unwrap();
+    drop(before);
+    assert!(is_running(nodes, "box"));
+    drop(lease);
+    assert!(!is_running(nodes, "box"));
 }
 
 pub(crate) fn an_announced_order_is_seen_once_and_only_by_the_process_that_it_was_announced_to(
@@ -194,4 +215,17 @@ pub(crate) fn only_who_carries_an_order_out_finishes_it(world: &World) {
     orders.take(id, by).block_on().unwrap().unwrap();
     assert!(!finish(id, other));
     assert!(finish(id, by) && !finish(id, by));
+}
+
+pub(crate) fn an_expired_order_is_not_taken_and_the_next_one_removes_it(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let expired = order();
+    place(&orders, &expired, Duration::ZERO);
+    let take = |id| orders.take(id, SpawnId::random()).block_on().unwrap();
+    assert!(take(expired.id).is_none());
+    let known = |id| orders.order(id).block_on().unwrap().is_some();
+    assert!(known(expired.id));
+    let next = placed(&orders);
+    assert!(!known(expired.id) && known(next));
+    assert!(take(next).is_some());
 }

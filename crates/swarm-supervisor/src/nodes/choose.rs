@@ -57,37 +57,35 @@ pub fn choose_node<'a>(nodes: &'a [NodeView], wanted: &str) -> Result<&'a NodeVi
     if candidates.is_empty() {
         candidates = nodes.iter().filter(has_label).collect();
     }
-    best_of(&candidates, wanted, nodes)
+    if candidates.is_empty() {
+        return Err(NodeError::Unknown {
+            wanted: wanted.to_owned(),
+            nodes: nodes.iter().map(in_words).collect(),
+        });
+    }
+    best_of(&candidates).ok_or_else(|| NodeError::Unavailable {
+        wanted: wanted.to_owned(),
+        nodes: candidates.iter().map(|node| in_words(node)).collect(),
+    })
 }
 
 /// Returns the node with the most free slots among all.
 ///
 /// # Errors
-/// As [`choose_node`].
+/// [`NodeError::NoneAvailable`].
 pub fn choose_any(nodes: &[NodeView]) -> Result<&NodeView, NodeError> {
     let all: Vec<&NodeView> = nodes.iter().collect();
-    best_of(&all, "any", nodes)
+    best_of(&all).ok_or_else(|| NodeError::NoneAvailable {
+        nodes: nodes.iter().map(in_words).collect(),
+    })
 }
 
-fn best_of<'a>(
-    candidates: &[&'a NodeView],
-    wanted: &str,
-    all: &[NodeView],
-) -> Result<&'a NodeView, NodeError> {
-    if candidates.is_empty() {
-        return Err(NodeError::Unknown {
-            wanted: wanted.to_owned(),
-            nodes: all.iter().map(in_words).collect(),
-        });
-    }
+fn best_of<'a>(candidates: &[&'a NodeView]) -> Option<&'a NodeView> {
     let ready = candidates
         .iter()
         .filter(|node| NodeState::of(node) == NodeState::Ready && free_slots(node) > 0);
     let best = ready.max_by_key(|node| (free_slots(node), std::cmp::Reverse(&node.name)));
-    best.copied().ok_or_else(|| NodeError::Unavailable {
-        wanted: wanted.to_owned(),
-        nodes: candidates.iter().map(|node| in_words(node)).collect(),
-    })
+    best.copied()
 }
 
 /// Returns the node whose process runs on the machine of a member.
@@ -192,6 +190,15 @@ mod tests {
         assert_eq!(
             chosen(&nodes, "c").unwrap_err(),
             "no node for `c` takes a member now: c (lost)"
+        );
+        let any = |nodes: &[NodeView]| choose_any(nodes).unwrap_err().to_string();
+        assert_eq!(
+            any(&nodes[2..]),
+            "no node takes a member now; nodes: c (lost)"
+        );
+        assert_eq!(
+            any(&[]),
+            "no node takes a member now; no node has joined the hub"
         );
     }
 }

@@ -37,6 +37,12 @@ pub enum NodeError {
         /// The nodes with their states.
         nodes: Vec<String>,
     },
+    /// No node takes an order.
+    #[error("no node takes a member now; {}", known(.nodes))]
+    NoneAvailable {
+        /// All nodes with their states.
+        nodes: Vec<String>,
+    },
     /// The node is gone, and has not begun.
     #[error("node {node} was lost before it took the order: nothing was done")]
     LostBefore {
@@ -81,7 +87,7 @@ impl NodeError {
             Self::Repository(RepositoryError::Worktree(error)) => error.kind(),
             Self::NoHub { .. } => ErrorKind::Usage,
             Self::Unknown { .. } => ErrorKind::NotFound,
-            Self::Unavailable { .. } => ErrorKind::Conflict,
+            Self::Unavailable { .. } | Self::NoneAvailable { .. } => ErrorKind::Conflict,
             Self::LostBefore { .. } | Self::LostDuring { .. } => ErrorKind::Environment,
             Self::NotTaken { .. } | Self::NotFinished { .. } => ErrorKind::TimedOut,
             Self::Interrupted { .. } => ErrorKind::Interrupted,
@@ -100,10 +106,10 @@ impl NodeError {
             Self::NoHub { .. } => {
                 "omit `--on`, or create a team with `swarm team create NAME --hub URL`".to_owned()
             }
-            Self::Unknown { nodes, .. } if nodes.is_empty() => {
+            Self::Unknown { nodes, .. } | Self::NoneAvailable { nodes } if nodes.is_empty() => {
                 "run `swarm node join URL` on a machine that runs members".to_owned()
             }
-            Self::Unknown { .. } | Self::Unavailable { .. } => {
+            Self::Unknown { .. } | Self::Unavailable { .. } | Self::NoneAvailable { .. } => {
                 "`swarm node list` shows the nodes".to_owned()
             }
             Self::LostDuring { .. } => {

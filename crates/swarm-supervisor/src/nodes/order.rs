@@ -36,6 +36,11 @@ impl OrderWait {
             cancel,
         }
     }
+
+    /// Returns how long an order can be of use to whoever gives it, with room for clocks that differ.
+    fn lifetime(&self) -> Duration {
+        self.taken + self.done + self.cancelled + Duration::from_mins(5)
+    }
 }
 
 /// A command for a node.
@@ -111,7 +116,7 @@ async fn give(
         id,
         changes: orders.watch(),
     };
-    orders.place(order).await?;
+    orders.place(order, wait.lifetime()).await?;
     let is_there = orders.nodes().announce(&node.name, orders.team(), id);
     match is_there.await {
         Ok(true) => {}
@@ -122,10 +127,15 @@ async fn give(
             return Err(error.into());
         }
     }
-    match waiting.outcome(wait).await? {
-        Ok(outcome) => Ok(outcome),
-        Err(Trouble::Lost) => waiting.lost().await,
-        Err(trouble) => waiting.withdraw(wait, &trouble).await,
+    match waiting.outcome(wait).await {
+        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Err(Trouble::Lost)) => waiting.lost().await,
+        Ok(Err(trouble)) => waiting.withdraw(wait, &trouble).await,
+        Err(error) => {
+            // Nobody waits for it any more.
+            drop(orders.withdraw(id).await);
+            Err(error)
+        }
     }
 }
 

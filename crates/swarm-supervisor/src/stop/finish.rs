@@ -10,6 +10,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::cancel_spawn::cancel_spawn;
+use super::elsewhere::remote_process;
 use super::pane::close_pane;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport, member_liveness};
@@ -38,12 +39,17 @@ pub async fn finish(
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
     let files = spawn_context.store.team(team);
+    let this_host = &spawn_context.process.host;
+    let remote = remote_process(&*files, name, spawn_id, this_host).await;
     let taken = files.remove_member(name, Some(&spawn_id));
     let Some(removed) = taken.await? else {
         return Ok(report);
     };
     report.released = removed.released;
-    report.worktree = part(spawn_context, team, &removed.member).await;
+    match remote {
+        Some(remote) => report.parked_on = remote.parked_on(),
+        None => report.worktree = part(spawn_context, team, &removed.member).await,
+    }
     if report.outcome == StopOutcome::AlreadyGone {
         report.transcript = conversation(spawn_context, &removed.member).await;
     }

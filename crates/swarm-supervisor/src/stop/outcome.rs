@@ -106,6 +106,9 @@ pub struct StopReport {
     /// Conversation of a member that was already dead and can be restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<PathBuf>,
+    /// Where its process has parked, on another machine: it ends when it learns that it was removed.
+    #[serde(rename = "parkedOn", skip_serializing_if = "Option::is_none")]
+    pub parked_on: Option<String>,
 }
 
 impl StopReport {
@@ -119,17 +122,21 @@ impl StopReport {
             processes_left: 0,
             worktree: None,
             transcript: None,
+            parked_on: None,
         }
     }
 
     /// Describes in one line how the member stopped.
     pub fn sentence(&self) -> String {
-        let how = match &self.outcome {
-            StopOutcome::Approved => "has shut down",
-            StopOutcome::Terminated => "did not respond in time and was terminated",
-            StopOutcome::Killed => "was killed",
-            StopOutcome::AlreadyGone => "had already stopped",
-            StopOutcome::Refused { .. } => "keeps running",
+        let how = match (&self.outcome, &self.parked_on) {
+            (_, Some(place)) => format!("is parked on {place}; it ends there"),
+            (StopOutcome::Approved, None) => "has shut down".to_owned(),
+            (StopOutcome::Terminated, None) => {
+                "did not respond in time and was terminated".to_owned()
+            }
+            (StopOutcome::Killed, None) => "was killed".to_owned(),
+            (StopOutcome::AlreadyGone, None) => "had already stopped".to_owned(),
+            (StopOutcome::Refused { .. }, None) => "keeps running".to_owned(),
         };
         let released: Vec<String> = self.released.iter().map(|id| format!("#{id}")).collect();
         if released.is_empty() {
@@ -147,4 +154,21 @@ impl StopReport {
 )]
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_parked_elsewhere_has_not_stopped() {
+        let name = MemberName::parse("bob").unwrap();
+        let mut report = StopReport::new(name, StopOutcome::AlreadyGone);
+        assert_eq!(report.sentence(), "bob had already stopped");
+        report.parked_on = Some("vm with another config directory".to_owned());
+        assert_eq!(
+            report.sentence(),
+            "bob is parked on vm with another config directory; it ends there"
+        );
+    }
 }

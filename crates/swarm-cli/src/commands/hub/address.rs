@@ -9,6 +9,10 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::hub_credentials::exposure;
 
+/// Help of `--hub` for commands on nodes.
+pub(crate) const HUB_OF_NODES: &str =
+    "Hub of the nodes [default: that of the team; if no URL is given: setting `hub.url`]";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct HubArgs {
     /// Hub of the team: a server that all of its machines reach [without URL: setting `hub.url`].

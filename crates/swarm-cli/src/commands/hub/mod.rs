@@ -5,7 +5,7 @@ mod dispatch;
 mod server_config;
 mod start;
 
-pub(crate) use address::{HubArgs, HubFiles};
+pub(crate) use address::{HUB_OF_NODES, HubArgs, HubFiles};
 pub(super) use dispatch::{HubCommand, run};
 pub(super) use server_config::LOG as HUB_LOG;
 pub(super) use start::find_server as find_hub_server;

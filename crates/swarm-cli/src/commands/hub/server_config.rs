@@ -1,6 +1,6 @@
 //! The configuration of a server that `swarm hub start` runs.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// First version that can flush every message to disk before it acknowledges it.
@@ -41,8 +41,16 @@ pub(super) fn text(
          log_file: {log}\n\
          jetstream {{ store_dir: {store}{sync} }}\n\
          authorization {{ user: swarm, password: \"{password}\" }}\n",
-        std::net::SocketAddr::new(address, port),
+        SocketAddr::new(address, port),
     )
+}
+
+/// Returns the address of the server in a configuration file.
+pub(super) fn address(text: &str) -> Option<SocketAddr> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("listen: "))?;
+    line.trim_matches('"').parse().ok()
 }
 
 fn quoted(text: &str) -> String {

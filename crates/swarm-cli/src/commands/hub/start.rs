@@ -5,8 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use serde_json::json;
+use swarm_os::{InheritableLock, OsError};
 use swarm_protocol::ErrorKind;
 use swarm_store::StoreError;
 use uuid::Uuid;
@@ -17,6 +20,12 @@ use crate::config_directory;
 use crate::failure::Failure;
 
 const SERVER: &str = "nats-server";
+
+/// Name of the file that a running server keeps locked.
+const LOCK: &str = "lock";
+
+/// Name of the server's configuration file.
+const CONFIGURATION: &str = "nats.conf";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -43,23 +52,25 @@ pub(crate) struct HubStartArgs {
 
 pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
     let program = find_server(app)?;
-    require_free(args.listen, args.port)?;
     config_directory::make(&app.root)?;
     let directory = match &args.dir {
         Some(directory) => app.env.cwd.join(directory),
         None => app.root.join("swarm").join("hub"),
     };
     swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
+    let lock = lock(&directory)?;
+    require_free(args.listen, args.port)?;
     let credentials = directory.join("credentials");
     let password = password_in(&credentials)?;
     let said = Command::new(&program).arg("--version").output();
     let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
     let version = server_config::version(&said.unwrap_or_default());
-    let config = directory.join("nats.conf");
+    let config = directory.join(CONFIGURATION);
     let text = server_config::text(args.listen, args.port, &directory, &password, version);
     swarm_os::replace_alone(&config, text.as_bytes()).map_err(StoreError::from)?;
     let host = rustix::system::uname();
     let url = url(args.listen, args.port, &host.nodename().to_string_lossy());
+    let kept = lock.descriptor_for_child().map_err(StoreError::from)?;
     let log = directory.join(server_config::LOG);
     if app.out.json {
         let started = json!({ "url": url, "credentials": credentials, "log": log });
@@ -75,6 +86,8 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
         ));
         app.out.say(&format!("its log is {}", log.display()));
     }
+    // The server inherits the lock.
+    fcntl_setfd(&kept, FdFlags::empty()).map_err(io::Error::from)?;
     // The server takes the place of this process, so that the terminal controls it.
     let error = Command::new(&program).arg("--config").arg(&config).exec();
     let message = format!("cannot run {}: {error}", program.display());
@@ -89,6 +102,32 @@ fn url(address: IpAddr, port: u16, host: &str) -> String {
     } else {
         format!("nats://{}", SocketAddr::new(address, port))
     }
+}
+
+/// Locks a directory for the server: two servers on the same data lose what one of them has stored.
+fn lock(directory: &Path) -> Result<InheritableLock, Failure> {
+    match InheritableLock::take(&directory.join(LOCK), Duration::ZERO) {
+        Ok(lock) => Ok(lock),
+        Err(OsError::LockTimeout { holder, .. }) => {
+            let place = directory.display();
+            let message = match url_of_running(directory) {
+                Some(url) => format!("the hub of {place} is already running at {url}: {holder}"),
+                None => format!("the hub of {place} is already running: {holder}"),
+            };
+            let hint = "use it, or stop it first; a second hub needs another `--dir`";
+            Err(Failure::conflict(message).with_hint(hint))
+        }
+        Err(error) => Err(StoreError::from(error).into()),
+    }
+}
+
+/// Returns the URL in the configuration of the last server of a directory.
+fn url_of_running(directory: &Path) -> Option<String> {
+    let bytes = swarm_os::read_optional(&directory.join(CONFIGURATION)).ok()??;
+    let address = server_config::address(&String::from_utf8_lossy(&bytes))?;
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    Some(url(address.ip(), address.port(), &host))
 }
 
 /// Checked before anything is printed, because the server's own message is only in its log.
@@ -152,6 +191,23 @@ mod tests {
         assert_eq!(of("::"), "nats://build:4222");
         assert_eq!(of("192.0.2.7"), "nats://192.0.2.7:4222");
         assert_eq!(of("::1"), "nats://[::1]:4222");
+    }
+
+    #[test]
+    fn a_directory_has_one_hub_which_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = lock(directory.path()).unwrap();
+        let refused = lock(directory.path()).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Conflict);
+        let pid = std::process::id().to_string();
+        assert!(refused.message.contains(&pid), "{}", refused.message);
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let text = server_config::text(here, 4300, directory.path(), "secret", None);
+        swarm_os::replace_alone(&directory.path().join(CONFIGURATION), text.as_bytes()).unwrap();
+        let refused = lock(directory.path()).unwrap_err().message;
+        assert!(refused.contains("at nats://127.0.0.1:4300"), "{refused}");
+        drop(held);
+        assert!(lock(directory.path()).is_ok());
     }
 
     #[test]

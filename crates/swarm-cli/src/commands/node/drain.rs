@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_protocol::{ErrorKind, NodeName};
 use swarm_store::BlockOn as _;
+use swarm_supervisor::NodeState;
 
 use crate::app::App;
-use crate::commands::hub::HubArgs;
+use crate::commands::hub::{HUB_OF_NODES, HubArgs};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Its members go on. The node leaves the hub when the last one has stopped.
+Its members go on. The node leaves the hub when the last one has stopped. A lost node is removed.
 
 Examples:
   swarm node drain box")]
+#[command(mut_arg("hub", |hub| hub.help(HUB_OF_NODES)))]
 pub(crate) struct NodeDrainArgs {
     /// Node.
     name: NodeName,
@@ -26,16 +28,24 @@ pub(crate) struct NodeDrainArgs {
 pub(super) fn run(app: &App, args: &NodeDrainArgs) -> Result<ExitCode, Failure> {
     let nodes = app.hubs.nodes(args.hub.or_of_team(app)?)?;
     let name = &args.name;
-    if !nodes.drain(name).block_on()? {
+    let known = nodes.nodes().block_on()?;
+    let is_lost = known
+        .iter()
+        .any(|node| node.name == *name && NodeState::of(node) == NodeState::Lost);
+    let (state, text) = if is_lost {
+        nodes.leave(name).block_on()?;
+        ("removed", format!("{name} was lost and is removed"))
+    } else if nodes.drain(name).block_on()? {
+        ("draining", format!("{name} takes no more members"))
+    } else {
         let message = format!("node {name} not found");
         let hint = "`swarm node list` shows the nodes";
         return Err(Failure::new(ErrorKind::NotFound, message).with_hint(hint));
-    }
+    };
     if app.out.json {
-        app.out
-            .json(&json!({ "name": name, "state": "draining" }))?;
+        app.out.json(&json!({ "name": name, "state": state }))?;
     } else {
-        app.out.data(&format!("{name} takes no more members"))?;
+        app.out.data(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }

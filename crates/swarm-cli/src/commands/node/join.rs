@@ -1,8 +1,12 @@
 //! `swarm node join`.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use swarm_os::{InheritableLock, OsError};
 use swarm_protocol::{ErrorKind, NodeLabel, NodeName, NodeReport, TeamName};
+use swarm_store::StoreError;
 
 use super::machine::Node;
 use super::serve::serve;
@@ -45,6 +49,7 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
         .files
         .hub_at(app, args.url.as_deref().unwrap_or_default())?;
     config_directory::make(&app.root)?;
+    let _alone = lock(&app.root, &hub.url)?;
     let own = identity();
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -73,6 +78,23 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
     });
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Locks a config directory for the node of a hub: two nodes would report the same members.
+fn lock(root: &Path, url: &str) -> Result<InheritableLock, Failure> {
+    let directory = root.join("swarm").join("node");
+    swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
+    let hub = url.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    match InheritableLock::take(&directory.join(format!("{hub}.lock")), Duration::ZERO) {
+        Ok(lock) => Ok(lock),
+        Err(OsError::LockTimeout { holder, .. }) => {
+            let place = root.display();
+            let message = format!("a node of {url} already runs in {place}: {holder}");
+            let hint = "use it, or stop it first; a second node needs another config directory";
+            Err(Failure::conflict(message).with_hint(hint))
+        }
+        Err(error) => Err(StoreError::from(error).into()),
+    }
 }
 
 /// Returns the name of the node on a host: the first part of the host's name.

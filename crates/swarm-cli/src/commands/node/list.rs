@@ -8,16 +8,17 @@ use swarm_supervisor::NodeState;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::commands::hub::HubArgs;
+use crate::commands::hub::{HUB_OF_NODES, HubArgs};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-CLOCK is by how many milliseconds the hub's clock is ahead of the node's.
+CLOCK is the hub's clock minus the node's, in ms.
 
 Examples:
   swarm node list
   swarm node list --hub nats://build.example:4222 --credentials ~/hub")]
+#[command(mut_arg("hub", |hub| hub.help(HUB_OF_NODES)))]
 pub(crate) struct NodeListArgs {
     #[command(flatten)]
     hub: HubArgs,

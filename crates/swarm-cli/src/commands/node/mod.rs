@@ -13,4 +13,4 @@ mod serve;
 
 pub(crate) use dispatch::NodeCommand;
 pub(super) use dispatch::run;
-pub(super) use relay::{Relayed, elsewhere, on_node};
+pub(super) use relay::{Relayed, elsewhere, on_node, relayed};

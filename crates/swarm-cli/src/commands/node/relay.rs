@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, ErrorKind, MemberName, NodeName, OrderOutcome, TeamName};
-use swarm_store::{BlockOn as _, NodeView, Team};
+use swarm_store::{BlockOn as _, NodeView, Orders, Team};
 use swarm_supervisor::{
     NewOrder, NodeError, OrderWait, choose_node, node_of, order, order_in_repository,
 };
@@ -46,14 +46,22 @@ pub(in crate::commands) fn on_node(
     })
 }
 
-/// Lets the node of a member carry out a command, if the member is not on this machine and its node
-/// is known.
+/// A command for the node of a member.
+#[derive(Debug)]
+pub(in crate::commands) struct Elsewhere {
+    orders: Orders,
+    node: NodeView,
+    new: NewOrder,
+}
+
+/// Returns a command for the node of a member, if the member is not on this machine and its node is
+/// known. A node that cannot be looked up is not known.
 pub(in crate::commands) fn elsewhere<'a>(
     app: &App,
     team: &dyn Team,
     name: &MemberName,
     words: impl IntoIterator<Item = &'a str>,
-) -> Result<Option<Relayed>, Failure> {
+) -> Result<Option<Elsewhere>, Failure> {
     let Some(orders) = team.orders() else {
         return Ok(None);
     };
@@ -68,7 +76,9 @@ pub(in crate::commands) fn elsewhere<'a>(
     if here.is_some_and(|here| here.spawn_id == spawn) {
         return Ok(None);
     }
-    let nodes = orders.nodes().nodes().block_on()?;
+    let Ok(nodes) = orders.nodes().nodes().block_on() else {
+        return Ok(None);
+    };
     let Some(node) = node_of(&nodes, &AgentId::new(name.clone(), team.name().clone())) else {
         return Ok(None);
     };
@@ -76,11 +86,73 @@ pub(in crate::commands) fn elsewhere<'a>(
     if app.out.json {
         words.push("--json".to_owned());
     }
-    let new = NewOrder { words, input: None };
-    let relayed = wait_for(app, node, QUICK, async |wait| {
-        order(&orders, node, new, wait).await
-    });
+    Ok(Some(Elsewhere {
+        node: node.clone(),
+        new: NewOrder { words, input: None },
+        orders,
+    }))
+}
+
+/// Lets the node of a member carry out a command, if there is one for [`elsewhere`].
+pub(in crate::commands) fn relayed<'a>(
+    app: &App,
+    team: &dyn Team,
+    name: &MemberName,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<Option<Relayed>, Failure> {
+    let Some(elsewhere) = elsewhere(app, team, name, words)? else {
+        return Ok(None);
+    };
+    let cancel = CancellationToken::new();
+    let runtime = runtime()?;
+    let given = Box::pin(elsewhere.carry_out(app, cancel.clone()));
+    let relayed = runtime.block_on(called_off_by_signals(cancel, given));
+    runtime.shutdown_background();
     relayed.map(Some)
+}
+
+impl Elsewhere {
+    /// Waits until the node has carried it out.
+    ///
+    /// # Errors
+    /// If it has not. A command that failed there is not an error.
+    pub(in crate::commands) async fn carry_out(
+        self,
+        app: &App,
+        cancel: CancellationToken,
+    ) -> Result<Relayed, Failure> {
+        let Self { orders, node, new } = self;
+        tell_waiting(app, &node);
+        let wait = OrderWait::of(QUICK, cancel);
+        match Box::pin(order(&orders, &node, new, &wait)).await {
+            Ok(outcome) => Ok(Relayed {
+                node: node.name,
+                outcome,
+            }),
+            Err(error) => Err(not_carried_out(error, &node.report.host)),
+        }
+    }
+}
+
+/// The hints of the errors of nodes are for a spawn.
+fn not_carried_out(error: NodeError, host: &str) -> Failure {
+    let is_of_node = matches!(
+        error,
+        NodeError::LostBefore { .. }
+            | NodeError::LostDuring { .. }
+            | NodeError::NotTaken { .. }
+            | NodeError::NotFinished { .. }
+    );
+    let failure = Failure::from(error);
+    if is_of_node {
+        let hint = format!("run it on {host}, or wait until the node is back");
+        return failure.with_hint(hint);
+    }
+    failure
+}
+
+fn tell_waiting(app: &App, node: &NodeView) {
+    app.out.say(&format!("waiting for node {}", node.name));
 }
 
 /// Waits until a node has carried out a command. Ctrl-C cancels it.
@@ -90,7 +162,7 @@ fn wait_for(
     done: Duration,
     give: impl AsyncFnOnce(&OrderWait) -> Result<OrderOutcome, NodeError>,
 ) -> Result<Relayed, Failure> {
-    app.out.say(&format!("waiting for node {}", node.name));
+    tell_waiting(app, node);
     let cancel = CancellationToken::new();
     let wait = OrderWait::of(done, cancel.clone());
     let runtime = runtime()?;
@@ -137,7 +209,7 @@ impl Relayed {
             app.out.data(&format!("{first}{mark}{rest}"))?;
         }
         for line in self.outcome.stderr.lines() {
-            app.out.say(&plain(line));
+            app.out.say(&plain(&format!("on {}: {line}", self.node)));
         }
         Ok(())
     }
@@ -162,5 +234,20 @@ impl Relayed {
             Some(hint) => failure.with_hint(hint),
             None => failure,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_whose_node_is_lost_can_be_run_there() {
+        let node: NodeName = "box".parse().unwrap();
+        let lost = NodeError::LostBefore { node: node.clone() };
+        let hint = not_carried_out(lost, "build").hint.unwrap();
+        assert_eq!(hint, "run it on build, or wait until the node is back");
+        let interrupted = NodeError::Interrupted { node };
+        assert_eq!(not_carried_out(interrupted, "build").hint, None);
     }
 }

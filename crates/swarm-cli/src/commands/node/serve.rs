@@ -1,18 +1,22 @@
 //! The process of a node: takes orders until it is drained.
 
 use std::collections::HashSet;
+use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::future::{BoxFuture, LocalBoxFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
 use swarm_protocol::{AgentId, NodeReport, OrderId, TeamName, with_causes};
 use swarm_store::{Announced, Changes, Lease, LeaseEnd, StoreError};
 use swarm_ui::print::counted;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 use super::execute::execute;
 use super::machine::Node;
 use super::members::members_here;
+use crate::commands::EndSignals;
 use crate::failure::Failure;
 
 /// Pause before a hub that does not answer is tried again.
@@ -24,62 +28,79 @@ pub(super) async fn serve(
     report: NodeReport,
     lease: Lease,
 ) -> Result<(), Failure> {
-    let mut signals = signals()?;
+    let signals = counted_signals()?;
     let mut serving = Serving {
         changes: node.nodes.watch(),
         node,
         report,
         lease,
+        running: FuturesUnordered::new(),
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
+        is_stale: false,
     };
     serving.greet();
     node.look_again.notify_one();
-    let mut running = FuturesUnordered::new();
-    loop {
-        let told = serving.announced().await;
-        match told {
-            Some(Ok(announced)) => {
-                let orders = serving.noted(announced).into_iter();
-                running.extend(orders.map(|(team, id)| execute(node, team, id)));
-            }
-            Some(Err(error)) => tracing::warn!(%error, "the hub did not answer"),
-            None => {
-                if serving.join_again(&mut signals).await? {
-                    continue;
-                }
-                // Without the hub, members cannot be paused.
-                return Ok(());
-            }
-        }
-        if running.is_empty() && serving.is_over() {
-            break;
-        }
-        tokio::select! {
-            () = serving.lease.lost() => {}
-            () = serving.changes.changed() => {}
-            Some(()) = running.next() => {}
-            Some(member) = serving.ends.next() => {
-                serving.watched.remove(&member);
-                serving.look().await;
-            }
-            () = node.look_again.notified() => serving.look().await,
-            () = heard(&mut signals) => {
-                if serving.is_draining() {
-                    node.stop.cancel();
-                    while running.next().await.is_some() {}
-                    serving.pause_members().await;
-                    break;
-                }
-                serving.drain().await;
-            }
-        }
+    let ended = tokio::select! {
+        ended = serving.run() => ended.map(|()| false),
+        () = obey(node, signals) => Ok(true),
+    };
+    // A spawn that is interrupted is undone.
+    node.stop.cancel();
+    while serving.running.next().await.is_some() {}
+    let is_interrupted = ended?;
+    if serving.lease.is_lost() {
+        // Without the hub, members cannot be paused.
+        node.out.tell("left", "the node ends without the hub");
+        return Ok(());
+    }
+    if is_interrupted {
+        serving.pause_members().await;
     }
     serving.leave().await;
     Ok(())
 }
 
-type MemberEnd = futures::future::BoxFuture<'static, AgentId>;
+/// Drains the node at the first signal, also while the hub does not answer. Resolves at the second.
+async fn obey(node: &Node<'_>, mut signals: watch::Receiver<u32>) {
+    heard(&mut signals, 1).await;
+    begin_draining(node);
+    // The loop finds out whether anything is left.
+    node.look_again.notify_one();
+    let record = async {
+        record_draining(node).await;
+        pending::<()>().await;
+    };
+    tokio::select! {
+        () = record => {}
+        () = heard(&mut signals, 2) => {}
+    }
+}
+
+fn begin_draining(node: &Node<'_>) {
+    let left = {
+        let mut slots = node.slots.lock();
+        slots.is_draining = true;
+        slots.members.len() + slots.spawning
+    };
+    let text = match left {
+        0 => "draining".to_owned(),
+        left => format!(
+            "draining: the node ends when {} stopped; a second Ctrl-C pauses and leaves them",
+            match left {
+                1 => "its member has".to_owned(),
+                left => format!("its {left} members have"),
+            }
+        ),
+    };
+    node.out.tell("draining", &text);
+}
+
+async fn record_draining(node: &Node<'_>) {
+    if let Err(error) = node.nodes.drain(&node.name).await {
+        tracing::warn!(%error, "not recorded that the node is draining");
+    }
+}
 
 /// The state of a node that serves.
 struct Serving<'a> {
@@ -87,12 +108,51 @@ struct Serving<'a> {
     report: NodeReport,
     lease: Lease,
     changes: Changes,
+    /// The orders that are being carried out.
+    running: FuturesUnordered<LocalBoxFuture<'a, ()>>,
     /// The ends of the members that run here.
-    ends: FuturesUnordered<MemberEnd>,
+    ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
+    /// The members are not known, or not reported.
+    is_stale: bool,
 }
 
 impl Serving<'_> {
+    /// Serves until nothing is left to do.
+    async fn run(&mut self) -> Result<(), Failure> {
+        let node = self.node;
+        loop {
+            match self.announced().await {
+                Some(Ok(announced)) => {
+                    let orders = self.noted(announced).into_iter();
+                    let begun = orders.map(|(team, id)| execute(node, team, id).boxed_local());
+                    self.running.extend(begun);
+                }
+                Some(Err(error)) => tracing::warn!(%error, "the hub did not answer"),
+                None => {
+                    if !self.join_again().await? {
+                        return Ok(());
+                    }
+                    continue;
+                }
+            }
+            if self.running.is_empty() && is_over(node) {
+                return Ok(());
+            }
+            tokio::select! {
+                () = self.lease.lost() => {}
+                () = self.changes.changed() => {}
+                Some(()) = self.running.next() => {}
+                Some(member) = self.ends.next() => {
+                    self.watched.remove(&member);
+                    self.look().await;
+                }
+                () = node.look_again.notified() => self.look().await,
+                () = tokio::time::sleep(AGAIN), if self.is_stale => self.look().await,
+            }
+        }
+    }
+
     fn greet(&self) {
         let (node, report) = (self.node, &self.report);
         let labels: Vec<_> = report.labels.iter().map(ToString::to_string).collect();
@@ -126,67 +186,26 @@ impl Serving<'_> {
 
     /// Drains the node if somebody asks for that. Returns the new orders.
     fn noted(&self, announced: Announced) -> Vec<(TeamName, OrderId)> {
-        if announced.is_draining && !self.is_draining() {
-            self.begin_draining();
+        if announced.is_draining && !self.node.slots.lock().is_draining {
+            begin_draining(self.node);
         }
         announced.orders
     }
 
-    fn is_draining(&self) -> bool {
-        self.node.slots.lock().is_draining
-    }
-
-    fn is_over(&self) -> bool {
-        let slots = self.node.slots.lock();
-        slots.is_draining && slots.members.is_empty()
-    }
-
-    async fn drain(&mut self) {
-        self.begin_draining();
-        if let Err(error) = self.node.nodes.drain(&self.node.name).await {
-            tracing::warn!(%error, "not recorded that the node is draining");
-        }
-    }
-
-    fn begin_draining(&self) {
-        let left = {
-            let mut slots = self.node.slots.lock();
-            slots.is_draining = true;
-            slots.members.len() + slots.spawning
-        };
-        let text = match left {
-            0 => "draining".to_owned(),
-            left => format!(
-                "draining: the node ends when {} stopped; Ctrl-C again pauses and leaves them",
-                match left {
-                    1 => "its member has".to_owned(),
-                    left => format!("its {left} members have"),
-                }
-            ),
-        };
-        self.node.out.tell("draining", &text);
-    }
-
-    /// Looks which members run here, and reports changes.
+    /// Looks which members run here, and reports changes. What fails is tried again.
     async fn look(&mut self) {
+        let looked = self.try_look().await;
+        if let Err(error) = &looked {
+            tracing::warn!(%error, "the members are not known or not reported");
+        }
+        self.is_stale = looked.is_err();
+    }
+
+    async fn try_look(&mut self) -> Result<(), StoreError> {
         let node = self.node;
-        let members = match members_here(node.app, &node.hub.url).await {
-            Ok(members) => members,
-            Err(error) => {
-                tracing::warn!(%error, "the members are not known");
-                let later = tokio::time::sleep(AGAIN);
-                // Any member will do: all are looked at.
-                let any = self.report.members.first().cloned();
-                self.ends.extend(any.map(|any| later.map(|()| any).boxed()));
-                return;
-            }
-        };
-        for gone in self
-            .report
-            .members
-            .iter()
-            .filter(|one| !members.contains(one))
-        {
+        let members = members_here(node.app, &node.hub.url).await?;
+        let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
+        for gone in before.iter().filter(|one| !members.contains(one)) {
             let text = format!("{} has stopped", gone.name);
             node.out.tell_of_member("stopped", gone, &text);
         }
@@ -197,54 +216,63 @@ impl Serving<'_> {
             }
         }
         if members != self.report.members {
-            node.slots.lock().members.clone_from(&members);
-            self.report.members = members;
-            self.report.known_commits = node.known_commits().await;
-            let reported = node.nodes.report(&node.name, self.report.clone()).await;
-            if let Err(error) = reported {
-                tracing::warn!(%error, "the members are not reported");
-            }
+            let report = NodeReport {
+                members,
+                known_commits: node.known_commits().await,
+                ..self.report.clone()
+            };
+            node.nodes.report(&node.name, report.clone()).await?;
+            self.report = report;
         }
+        Ok(())
     }
 
     /// Takes the lease again after it was lost. Meanwhile the node counts as lost. Returns `false` if
-    /// a signal ends the node before.
-    async fn join_again(&mut self, signals: &mut [Signal; 3]) -> Result<bool, Failure> {
+    /// the node is drained.
+    async fn join_again(&mut self) -> Result<bool, Failure> {
         let node = self.node;
-        node.out.tell(
-            "lost",
-            "the hub was not reached for too long; members go on; joining again",
+        let text = format!(
+            "the hub was not reached for too long: joining again; a member that does not reach it \
+             either parks, and `swarm spawn NAME --on {}` continues it",
+            node.name
         );
-        loop {
-            let joined = tokio::select! {
-                joined = node.join(self.report.clone()) => joined,
-                () = heard(signals) => {
-                    node.out.tell("left", "the node ends without the hub; members go on");
-                    return Ok(false);
+        node.out.tell("lost", &text);
+        let before = node.slots.lock().members.clone();
+        let joined = {
+            let mut joining = pin!(until_joined(node, &self.report));
+            loop {
+                tokio::select! {
+                    joined = &mut joining => break joined?,
+                    Some(()) = self.running.next() => {}
                 }
-            };
-            match joined {
-                Ok((report, lease)) => {
-                    (self.report, self.lease) = (report, lease);
-                    break;
-                }
-                Err(error @ StoreError::NodeTaken { .. }) => return Err(error.into()),
-                Err(error) => tracing::warn!(%error, "the hub is not reached"),
             }
-            tokio::time::sleep(AGAIN).await;
-        }
-        if self.is_draining() {
-            self.drain().await;
+        };
+        let Some((report, lease)) = joined else {
+            return Ok(false);
+        };
+        (self.report, self.lease) = (report, lease);
+        if node.slots.lock().is_draining {
+            record_draining(node).await;
         }
         node.out
             .tell("ready", &format!("node {} joined again", node.name));
+        let here = &self.report.members;
+        for gone in before.iter().filter(|one| !here.contains(one)) {
+            let text = format!(
+                "{0} does not run here any more; if it is parked, `swarm spawn {0} --on {1}` continues it",
+                gone.name, node.name
+            );
+            node.out.tell_of_member("parked", gone, &text);
+        }
+        node.look_again.notify_one();
         Ok(true)
     }
 
     /// Pauses the members, which stay.
     async fn pause_members(&self) {
         let node = self.node;
-        for member in &self.report.members {
+        let members = node.slots.lock().members.clone();
+        for member in &members {
             let words = [
                 "pause",
                 member.name.as_str(),
@@ -296,19 +324,47 @@ async fn ended(end: LeaseEnd, member: AgentId) -> AgentId {
     member
 }
 
-fn signals() -> Result<[Signal; 3], Failure> {
-    let heard = |kind| signal(kind);
-    Ok([
-        heard(SignalKind::interrupt())?,
-        heard(SignalKind::terminate())?,
-        heard(SignalKind::hangup())?,
-    ])
+/// Joins; `None` if the node is drained before.
+async fn until_joined(
+    node: &Node<'_>,
+    report: &NodeReport,
+) -> Result<Option<(NodeReport, Lease)>, Failure> {
+    loop {
+        match node.join(report.clone()).await {
+            Ok(joined) => return Ok(Some(joined)),
+            Err(error @ StoreError::NodeTaken { .. }) => return Err(error.into()),
+            Err(error) => tracing::warn!(%error, "the hub is not reached"),
+        }
+        if is_over(node) {
+            return Ok(None);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
-async fn heard([first, second, third]: &mut [Signal; 3]) {
-    tokio::select! {
-        _ = first.recv() => {}
-        _ = second.recv() => {}
-        _ = third.recv() => {}
+/// Whether the node is drained.
+fn is_over(node: &Node<'_>) -> bool {
+    let slots = node.slots.lock();
+    slots.is_draining && slots.members.is_empty() && slots.spawning == 0
+}
+
+/// Counts the signals from now on. A task does it, so that none is lost or read twice.
+fn counted_signals() -> Result<watch::Receiver<u32>, Failure> {
+    let mut signals = EndSignals::listen()?;
+    let (count, seen) = watch::channel(0);
+    tokio::spawn(async move {
+        while !count.is_closed() {
+            signals.any().await;
+            count.send_modify(|count| *count += 1);
+        }
+    });
+    Ok(seen)
+}
+
+/// Resolves when there were so many signals.
+async fn heard(signals: &mut watch::Receiver<u32>, number: u32) {
+    if signals.wait_for(|count| *count >= number).await.is_err() {
+        // Nobody counts any more: the process ends.
+        pending::<()>().await;
     }
 }

@@ -1,6 +1,7 @@
 //! `swarm kill`.
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
+use tokio_util::sync::CancellationToken;
 
 use super::lead::{self, BETWEEN_SIGNALS};
 use super::report;
@@ -8,7 +9,7 @@ use super::targets::{StopTargets, lead_target, targets};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::node::elsewhere;
-use crate::commands::runtime;
+use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
 
@@ -32,19 +33,36 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure
     }
     let (team, names) = targets(app, &args.targets, false)?;
     let mut here = Vec::new();
+    let mut away = Vec::new();
     let mut on_nodes = Vec::new();
     for name in names {
         match elsewhere(app, &*team, &name, ["kill", name.as_str()]) {
             Ok(None) => here.push(name),
-            Ok(Some(relayed)) => on_nodes.push((name, Ok(relayed))),
+            Ok(Some(there)) => away.push((name, there)),
             Err(failure) => on_nodes.push((name, Err(failure))),
         }
     }
     let spawn_context = for_stopping(app);
-    let results = runtime()?
-        .block_on(join_all(here.iter().map(|name| {
-            swarm_supervisor::kill(&spawn_context, team.name(), name)
-        })));
+    let kills = join_all(
+        here.iter()
+            .map(|name| swarm_supervisor::kill(&spawn_context, team.name(), name)),
+    );
+    let orders = async {
+        // Otherwise Ctrl-C would not end the command.
+        if away.is_empty() {
+            return Vec::new();
+        }
+        let cancel = CancellationToken::new();
+        let orders = away.into_iter().map(async |(name, there)| {
+            let done = there.carry_out(app, cancel.clone()).await;
+            (name, done)
+        });
+        called_off_by_signals(cancel.clone(), join_all(orders)).await
+    };
+    let runtime = runtime()?;
+    let (results, relayed) = runtime.block_on(join(kills, orders));
+    runtime.shutdown_background();
+    on_nodes.extend(relayed);
     report::report(
         app,
         here.into_iter().zip(results),
