@@ -107,7 +107,7 @@ fn rendered(error: &clap::Error) -> String {
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {
-    let env = environment::read()?;
+    let env = environment::read().map_err(|error| Failure::of_directory(&error))?;
     let out = Output::new(&env, &args.global);
     if let Some(done) = args.command.run_alone(&env, out) {
         return done;

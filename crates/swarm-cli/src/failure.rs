@@ -12,6 +12,7 @@ use swarm_supervisor::{LeadError, NodeError};
 use swarm_team::SendError;
 use swarm_worktree::{SlugError, WorktreeError};
 
+use crate::environment::raw_variable;
 use crate::nearest::offer;
 
 /// Error of a command.
@@ -75,6 +76,20 @@ impl Failure {
         self
     }
 
+    /// Returns the failure of a command whose working directory cannot be read.
+    pub(crate) fn of_directory(error: &std::io::Error) -> Self {
+        let message = format!("the working directory cannot be read: {error}");
+        Self::environment(message).with_hint("change into a directory that exists")
+    }
+
+    /// Returns the failure of a command that needs a team, if it runs in the sandbox of an agent's
+    /// shell, which hides all teams.
+    pub(crate) fn of_sandbox(what: &str) -> Option<Self> {
+        raw_variable("SWARM_SANDBOX")?;
+        let message = format!("{what} does not work in the sandbox of an agent's shell");
+        Some(Self::refused(message).with_hint("use the agent's tools for messages and tasks"))
+    }
+
     /// Adds hints that only apply to the command line; models also read the error itself.
     fn with_worktree_hint(self, error: &WorktreeError) -> Self {
         match error {
@@ -132,6 +147,16 @@ pub(crate) fn exit_code(error: Option<ErrorKind>) -> ExitCode {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if let StoreError::TeamNotFound {
+            known,
+            remains: None,
+            ..
+        } = &error
+            && known.is_empty()
+            && let Some(failure) = Self::of_sandbox("this command")
+        {
+            return failure;
+        }
         Self {
             kind: error.kind(),
             message: with_causes(&error),

@@ -120,6 +120,13 @@ impl Output {
         self.piece(&format!("{}\n", plain(text)))
     }
 
+    /// Prints prose to stdout like [`Output::data`], wrapped on a terminal.
+    pub(crate) fn wrapped(self, text: &str) -> Result<(), Failure> {
+        let width = self.theme.width.unwrap_or(usize::MAX);
+        let rows = text.split('\n').flat_map(|line| wrapped(line, width));
+        self.data(&rows.collect::<Vec<_>>().join("\n"))
+    }
+
     /// Prints colored text to stdout. Colors in foreign text were already removed; other control
     /// sequences are removed here.
     pub(crate) fn drawn(self, text: &str) -> Result<(), Failure> {

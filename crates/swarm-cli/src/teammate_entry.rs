@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser as _;
 use swarm_member::{Ending, Termination};
 
@@ -29,7 +30,7 @@ pub fn teammate_main_impl() -> ExitCode {
 }
 
 fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
-    let env = environment::read().map_err(|failure| anyhow::anyhow!(failure.message))?;
+    let env = environment::read().context("the working directory cannot be read")?;
     logging::start(
         env.get("SWARM_LOG"),
         &args.root,

@@ -6,7 +6,6 @@ use swarm_protocol::{MemberName, SpawnId, TeamName};
 use swarm_store::{Actor, Team};
 
 use crate::app::App;
-use crate::environment::raw_variable;
 use crate::failure::Failure;
 use crate::identity::{Acting, from_elsewhere};
 
@@ -89,19 +88,15 @@ pub(super) fn party_in(
             })
         }
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
-        // The sandbox hides the team.
-        Acting::Orphan if raw_variable("SWARM_SANDBOX").is_some() => {
-            let message =
-                format!("`swarm {what}` does not work in the sandbox of an agent's shell");
-            Err(Failure::refused(message).with_hint("use the agent's tools for messages and tasks"))
-        }
-        Acting::Orphan => {
-            let message = format!(
-                "`swarm {what}` refused: the member that started it is no longer in the team"
-            );
-            Err(Failure::refused(message)
-                .with_hint("run it in a shell that was not started by an agent"))
-        }
+        Acting::Orphan => Err(
+            Failure::of_sandbox(&format!("`swarm {what}`")).unwrap_or_else(|| {
+                let message = format!(
+                    "`swarm {what}` refused: the member that started it is no longer in the team"
+                );
+                Failure::refused(message)
+                    .with_hint("run it in a shell that was not started by an agent")
+            }),
+        ),
     }
 }
 

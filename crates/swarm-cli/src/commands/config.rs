@@ -28,8 +28,8 @@ Examples:
     },
     /// Change a setting in the user's `swarm.toml`.
     #[command(after_help = "\
-Comments and other settings in the file are kept. List elements are separated by commas; entries of a table are added \
-to it.
+Comments and other settings in the file are kept. List elements are separated by commas, or the list is \
+written as in TOML; entries of a table are added to it.
 
 Examples:
   swarm config set permissions.mode acceptEdits

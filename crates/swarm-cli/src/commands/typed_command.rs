@@ -77,7 +77,7 @@ impl CommandLine for TypedCommands {
         let names_team = args.global.team.is_some();
         let (done, text) = captured(|| {
             args.global.team.get_or_insert_with(|| team().to_string());
-            let mut env = environment::read()?;
+            let mut env = environment::read().map_err(|error| Failure::of_directory(&error))?;
             cwd.clone_into(&mut env.cwd);
             let flags = args.command.flags();
             let mut app = App::new(env, &args.global, &flags, Arc::new(Self))?;

@@ -34,6 +34,7 @@ const MESSAGES: usize = 640;
 const FRESH: usize = 20;
 
 /// Latency, throughput and the detection of a lost member.
+#[expect(clippy::unnecessary_wraps, reason = "as every row")]
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     if !has_server() {
         eprintln!("bench: nats-server is not installed, so the row hub is left out");

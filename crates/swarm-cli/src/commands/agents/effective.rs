@@ -61,6 +61,15 @@ impl Role {
             Self::Background => AgentKind::Background,
         }
     }
+
+    /// Returns the word in JSON.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Teammate => "teammate-process",
+            Self::SubAgent => "sub-agent",
+            Self::Background => "background",
+        }
+    }
 }
 
 pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
@@ -90,7 +99,7 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
             "name": definition.name,
             "source": definition.source,
             "path": definition.path,
-            "as": args.role.kind(),
+            "as": args.role.word(),
             "hidden": hidden,
             "model": model,
             "modelSource": chosen.source,

@@ -11,8 +11,7 @@ use swarm_protocol::ErrorKind;
 use swarm_store::{HubSettings, Nodes};
 use tokio::time::timeout;
 
-use super::machine::Machine;
-use super::play::TEAM;
+use super::machine::{Machine, TEAM};
 use super::server::{DemoServer, Window};
 use super::shell::Shell;
 use super::stage::Stage;

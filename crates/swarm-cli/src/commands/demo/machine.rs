@@ -9,6 +9,9 @@ use swarm_os::{ensure_private_dir, replace_alone};
 use crate::app::App;
 use crate::failure::Failure;
 
+/// Name of the demo's team.
+pub(super) const TEAM: &str = "demo";
+
 const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
 const GIT_CONFIG: &str = "[user]\n\tname = demo\n\temail = demo@localhost\n";
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::audience::{Audience, Impressions};
 use super::hub::{self, Hub};
+use super::machine::TEAM;
 use super::person::Person;
 use super::picture::panes;
 use super::server::{DemoServer, Window};
@@ -65,7 +66,6 @@ const CURTAIN: Duration = Duration::from_mins(2);
 /// Time to read the last events after the terminal has detached.
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-pub(super) const TEAM: &str = "demo";
 const PROMPT: &str =
     "A test in this repository fails. Create a team, find the cause, fix it, and verify the fix.";
 
@@ -291,8 +291,7 @@ fn finish(
             if app.out.json {
                 app.out.json(&report)?;
             } else {
-                app.out
-                    .data(&crate::output::plain(report.result.trim_end()))?;
+                app.out.wrapped(report.result.trim_end())?;
                 app.out.say(NEXT);
             }
             Ok(())

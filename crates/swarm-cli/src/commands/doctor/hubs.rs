@@ -35,7 +35,14 @@ pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<
 
 /// Reports the nodes of a hub, if there are any. A hub that cannot be used is reported with its teams.
 fn of_nodes(store: &RootStore, hub: &HubSettings) -> Option<Finding> {
-    let nodes = store.nodes(hub.clone()).ok()?.nodes().block_on().ok()?;
+    let nodes = match store.nodes(hub.clone()).ok()?.nodes().block_on() {
+        Ok(nodes) => nodes,
+        Err(error @ StoreError::HubForbidden { .. }) => {
+            let hint = error.hint().unwrap_or_default();
+            return Some(Finding::warning(NAME, error.to_string(), hint));
+        }
+        Err(_) => return None,
+    };
     let shown = |node: &NodeView| format!("{} ({})", node.name, NodeState::of(node));
     let listed: Vec<String> = nodes.iter().map(shown).collect();
     let found = format!("nodes of {}: {}", hub.url, listed.join(", "));

@@ -195,8 +195,7 @@ impl LeadTerminal {
         if let Some(console) = self.console() {
             console.suspend();
         }
-        self.restore();
-        self.0.modes.lock().is_lent = true;
+        self.restore(|modes| modes.is_lent = true);
         let done = work();
         self.0.modes.lock().is_lent = false;
         self.take_over();
@@ -299,9 +298,13 @@ impl LeadTerminal {
         tcsetattr(io::stdin(), OptionalActions::Now, &changed).ok();
     }
 
-    fn restore(&self) {
+    /// Restores the original modes and sets flags under the same lock: otherwise the reader could
+    /// take over the terminal in between, and the next program would start with the lead's modes.
+    fn restore(&self, set_flags: impl FnOnce(&mut Modes)) {
         let mut modes = self.0.modes.lock();
-        if modes.is_lent {
+        let was_lent = modes.is_lent;
+        set_flags(&mut modes);
+        if was_lent {
             return;
         }
         if let Some((console, outlet)) = &self.0.screen {
@@ -320,8 +323,7 @@ impl LeadTerminal {
 
     /// Discards unread input and restores the terminal permanently.
     pub(super) fn end(&self) {
-        self.restore();
-        self.0.modes.lock().is_over = true;
+        self.restore(|modes| modes.is_over = true);
     }
 
     /// Restores the terminal while the process is suspended (Ctrl-Z) and on SIGQUIT (Ctrl-\).
@@ -332,7 +334,7 @@ impl LeadTerminal {
                     if !can_be_resumed() {
                         continue;
                     }
-                    self.restore();
+                    self.restore(|_| {});
                     kill_process(getpid(), Signal::STOP)?;
                 }
                 _ = signals.resume.recv() => {

@@ -12,7 +12,7 @@ use super::place::refuse_elsewhere;
 use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
-use crate::commands::node::elsewhere;
+use crate::commands::node::relayed;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -36,7 +36,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<(), Failure
     let lead = MemberName::lead();
     let name = args.name.as_ref().unwrap_or(&lead);
     if !args.follow
-        && let Some(relayed) = elsewhere(app, &*team, name, ["logs", name.as_str()])?
+        && let Some(relayed) = relayed(app, &*team, name, ["logs", name.as_str()])?
     {
         return relayed.show(app, "");
     }

@@ -10,7 +10,7 @@ use super::output;
 use super::place::{pane_of, refuse_elsewhere};
 use super::seen::seen;
 use crate::app::App;
-use crate::commands::node::elsewhere;
+use crate::commands::node::relayed;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
@@ -38,7 +38,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure
     let words = ["peek", args.name.as_str()]
         .into_iter()
         .chain(lines.as_deref());
-    if let Some(relayed) = elsewhere(app, &*team, &args.name, words)? {
+    if let Some(relayed) = relayed(app, &*team, &args.name, words)? {
         return relayed.show(app, "");
     }
     let path = output::path(app, &*team, &args.name)?;

@@ -24,7 +24,7 @@ pub(super) fn in_full(request: &RequestRecord, team: Option<&TeamName>, now: Uni
     });
     let (from, since) = (&request.from, age(now, request.asked_at));
     let mut lines = vec![
-        format!("{number}: {from}{of_team} asks since {since}{deadline}"),
+        format!("{number}: {from}{of_team} has been waiting for {since}{deadline}"),
         format!("  {}", what(request)),
     ];
     lines.extend(details(request));
@@ -229,7 +229,7 @@ mod tests {
         );
         assert_eq!(
             text,
-            "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
+            "p3: bob has been waiting for 12 s; denied automatically in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
              yes: swarm approve p3\n  no:  swarm deny p3 --why TEXT\n  \
              yes with --always also grants, for the rest of its session: Bash(touch:*)"
@@ -243,7 +243,10 @@ mod tests {
         asked.deadline = None;
         let text = in_full(&asked, None, UnixMs(13_000));
         assert_eq!(text.matches("    x\n").count(), 40, "{text}");
-        assert!(text.starts_with("p3: bob asks since 12 s\n"), "{text}");
+        assert!(
+            text.starts_with("p3: bob has been waiting for 12 s\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -283,14 +286,17 @@ mod tests {
         asked.description = "AskUserQuestion Which one?".to_owned();
         assert_eq!(
             in_full(&asked, None, UnixMs(13_000)),
-            "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
+            "p3: bob has been waiting for 12 s; denied automatically in 4m 48s\n  \
              AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
              answer: swarm approve p3 --answer TEXT --answer TEXT\n  \
              no:  swarm deny p3 --why TEXT"
         );
         let team = TeamName::parse("web").unwrap();
         let text = in_full(&asked, Some(&team), UnixMs(13_000));
-        assert!(text.starts_with("p3: bob of web asks"), "{text}");
+        assert!(
+            text.starts_with("p3: bob of web has been waiting"),
+            "{text}"
+        );
         assert!(
             text.contains("swarm approve p3 --team web --answer TEXT"),
             "{text}"

@@ -26,6 +26,7 @@ use crate::commands::{agents, called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
+use crate::ordered::is_ordered;
 use crate::output::plain;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
@@ -267,7 +268,10 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         "{} is ready ({pane}, {}, mode {})",
         member.agent_id, member.hello.model, member.hello.mode
     )))?;
-    app.out.say(&plain(&place(member)));
+    // Who gives an order does not see the node's terminal.
+    if !is_ordered() {
+        app.out.say(&plain(&place(member)));
+    }
     if member.hello.mode == PermissionMode::Plan {
         let name = &member.agent_id.name;
         app.out.say(&format!(

@@ -11,7 +11,7 @@ use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::members::is_over;
-use crate::commands::spawn;
+use crate::commands::{spawn, task};
 use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::captured;
@@ -53,6 +53,7 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
     if !created.is_empty() {
         team.announce_tasks(&created, &Actor::person(&name))
             .block_on()?;
+        task::warn_undelivered(app, &*team);
     }
     let tasks = swarm_ui::print::counted(created.len() as u64, "new task");
     let members = swarm_ui::print::counted(started.len() as u64, "member");
