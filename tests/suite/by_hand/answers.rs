@@ -92,7 +92,7 @@ fn who_waits_is_told_across_teams_and_those_of_this_directory_come_first() {
             .assert_code(2);
     }
     let all = at_home(&["requests", "--all"]).stdout;
-    assert!(all.contains("p1: bob of demo asks"), "{all}");
+    assert!(all.contains("p1: bob of demo has been waiting"), "{all}");
     assert!(all.contains("swarm approve p1 --team demo"), "{all}");
     let all = world.swarm(&["requests", "--all", "--json"]).json();
     assert_eq!(column(&all, "team"), ["demo"]);

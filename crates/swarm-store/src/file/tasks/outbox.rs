@@ -34,7 +34,9 @@ impl FileTeam {
     pub(super) fn change_list<T>(&self, change: impl FnOnce(&LockGuard) -> Result<T>) -> Result<T> {
         self.with_list_lock(|held| {
             let done = change(held)?;
-            if let Err(error) = self.settle(held, PATIENCE) {
+            let settled = self.settle(held, PATIENCE);
+            // What fails only once is not left to the next change.
+            if let Err(error) = settled.or_else(|_| self.settle(held, Duration::ZERO)) {
                 tracing::warn!(team = %self.team, %error, "messages about tasks are delivered later");
             }
             Ok(done)
@@ -120,7 +122,8 @@ impl FileTeam {
                 let is_new = outgoing.after.is_some() && !waits.is_zero();
                 let waits = is_new.then(|| waits.saturating_sub(began.elapsed()));
                 let tried = self.try_letter(&outgoing.letter, waits);
-                tried.err().map(|error| error.to_string())
+                let again = |error| self.try_letter(&outgoing.letter, None).map_err(|_| error);
+                tried.or_else(again).err().map(|error| error.to_string())
             };
             if why.is_some() {
                 left.push(Outgoing {
