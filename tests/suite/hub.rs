@@ -116,9 +116,15 @@ const LEAD: [&str; 6] = [
 #[test]
 fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
     let (works, writes) = (Gate::closed(), Gate::closed());
-    let look = Reply::tool("look", "Glob", json!({"pattern": "*.none"})).held_by(&works, 0);
-    let read = Step::says(Reply::text("read them").held_by(&writes, 0));
-    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(look), read]));
+    let (may_work, may_end) = (works.clone(), writes.clone());
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.has_seen("the schema changed") {
+            return Reply::text("read them").held_by(&may_end, 0);
+        }
+        // It works on until the message has arrived.
+        let (id, pattern) = (format!("look{}", ask.number), format!("*.{}", ask.number));
+        Reply::tool(&id, "Glob", json!({"pattern": pattern})).held_by(&may_work, 0)
+    });
     let write = |id: &str, to: &str, message: serde_json::Value| {
         Step::says(Reply::tool(
             id,
