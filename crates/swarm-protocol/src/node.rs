@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{AgentId, BlobRef, NodeLabel, OrderId, SpawnId, UnixMs};
 
@@ -90,4 +91,12 @@ pub struct OrderOutcome {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
+}
+
+impl OrderOutcome {
+    /// Returns a field of the error that a command with `--json` printed, such as `message`.
+    pub fn error_field(&self, name: &str) -> Option<String> {
+        let printed: Value = serde_json::from_str(&self.stderr).ok()?;
+        Some(printed["error"][name].as_str()?.to_owned())
+    }
 }

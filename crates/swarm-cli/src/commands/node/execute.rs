@@ -177,7 +177,7 @@ async fn run(
     let input = order.input.unwrap_or_default();
     let write = async move {
         if let Some(mut stdin) = stdin {
-            // A command that ends without reading it has a reason of its own.
+            // A command that ends without reading it reports why.
             drop(stdin.write_all(input.as_bytes()).await);
         }
     };

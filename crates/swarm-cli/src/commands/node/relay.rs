@@ -220,17 +220,14 @@ impl Relayed {
             return Ok(());
         }
         let said = self.outcome.stderr.trim();
-        let in_json = serde_json::from_str::<Value>(said).ok();
-        let in_json = in_json.as_ref().and_then(|value| value.get("error"));
-        let part = |name: &str| in_json?.get(name)?.as_str().map(str::to_owned);
-        let message = part("message").unwrap_or_else(|| {
+        let message = self.outcome.error_field("message").unwrap_or_else(|| {
             said.strip_prefix("swarm: ")
                 .unwrap_or(said)
                 .replace("\n  ", "\n")
         });
         let kind = ErrorKind::of_exit_code(self.outcome.code);
         let failure = Failure::new(kind, format!("on {}: {message}", self.node));
-        Err(match part("hint") {
+        Err(match self.outcome.error_field("hint") {
             Some(hint) => failure.with_hint(hint),
             None => failure,
         })

@@ -63,11 +63,8 @@ fn words(
 
 fn read(outcome: &OrderOutcome, node: &NodeView, id: AgentId) -> Result<Spawned, String> {
     if outcome.code != 0 {
-        let error: Option<Value> = serde_json::from_str(&outcome.stderr).ok();
-        let message = error
-            .as_ref()
-            .and_then(|error| error["error"]["message"].as_str());
-        let message = message.unwrap_or_else(|| outcome.stderr.trim());
+        let message = outcome.error_field("message");
+        let message = message.unwrap_or_else(|| outcome.stderr.trim().to_owned());
         return Err(format!("on node {}: {message}", node.name));
     }
     let shown: Value = serde_json::from_str(&outcome.stdout)
