@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Longest wait for a server that starts.
 const START: Duration = Duration::from_mins(1);
 
-/// A server with `JetStream` on a port of its own, with its files in a directory. Killed when dropped.
+/// A server with `JetStream` on a free port, with its files in a directory. Killed when dropped.
 #[derive(Debug)]
 pub struct NatsServer {
     child: Child,

@@ -448,7 +448,7 @@ impl MemberLoop<TeammateRole> {
         Ok(())
     }
 
-    /// Makes the work of the turn available to other machines, before the lead is told of its end.
+    /// Makes the work of the turn available to other machines, before the lead learns of its end.
     async fn publish_work(&self) {
         let worktree = self.role.process.worktree.as_ref();
         let (Some(merger), Some(worktree)) = (self.context().merger(), worktree) else {

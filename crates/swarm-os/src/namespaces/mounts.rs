@@ -256,7 +256,7 @@ fn mount_memory(path: &Path, flags: MountFlags, options: &CStr) -> Result<(), Mo
 fn place(file: &OwnedFd, path: &Path) -> Result<(), MountError> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(at("create", parent))?;
-    // A mount would follow a link that a program has left in a directory of its own.
+    // A mount would follow a link that a program has left in its directory.
     if path.is_symlink() {
         fs::remove_file(path).map_err(at("remove", path))?;
     }

@@ -1,5 +1,5 @@
 //! Values that are too large for one message. They are stored in chunks, and the message has their
-//! number and ID in headers. Whoever replaces a value removes the chunks of older ones, including those
+//! number and ID in headers. A process that replaces a value removes the chunks of older ones, including those
 //! of writes that were never completed.
 
 use async_nats::HeaderMap;
@@ -105,7 +105,7 @@ impl Requests {
     }
 
     /// Removes the chunks of values that were written to a subject, or should have been, before a
-    /// sequence number. Whoever has stored such a chunk expects a value that has been replaced since,
+    /// sequence number. A process that has stored such a chunk expects a value that has been replaced since,
     /// so nobody can complete its write any more. Returns whether it succeeded.
     async fn remove_older_chunks(&self, subject: &str, before: u64) -> bool {
         let all = format!("{}.>", subjects::chunks_of(&self.team, subject));

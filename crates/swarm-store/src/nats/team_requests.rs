@@ -75,7 +75,7 @@ impl Requests {
             let Some(message) = self.last(&subject).await? else {
                 return Ok(None);
             };
-            // Whoever removes chunks has replaced the value before.
+            // A process that removes chunks has replaced the value before.
             if incomplete == Some(message.sequence) {
                 return Err(self.damaged(key));
             }

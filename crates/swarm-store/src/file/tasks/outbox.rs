@@ -21,7 +21,7 @@ pub(super) struct Outgoing {
     letter: Letter,
     /// The spawn of its receiver: a message to a former member is dropped.
     spawn: Option<SpawnId>,
-    /// The change that it tells of is done once this task has this version; `None` if it is known
+    /// The change that it reports is done once this task has this version; `None` if it is known
     /// to be done.
     after: Option<(TaskId, u64)>,
     /// Why it could not be delivered, if that was tried.
@@ -165,7 +165,7 @@ impl FileTeam {
         Ok(held.replace(&path, &record::line(&path, &outbox)?)?)
     }
 
-    /// Returns whether the change that a message tells of is done.
+    /// Returns whether the change that a message reports is done.
     fn is_due(&self, outgoing: &Outgoing) -> Result<bool> {
         let Some((id, version)) = outgoing.after else {
             return Ok(true);
