@@ -7,7 +7,7 @@ use std::sync::Arc;
 use swarm_agent::{AgentRuntime, ModelLoop};
 use swarm_config::{Environment, RuntimePresets, RuntimeState, is_trusted, project_top};
 use swarm_protocol::AgentProgram;
-use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec, StateDirectory};
+use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec, SettingsCopy, StateDirectory};
 use swarm_supervisor::ResolveRuntime;
 use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_tools::prompt;
@@ -63,7 +63,6 @@ pub(crate) fn resolve(env: &Environment, program: &AgentProgram) -> Result<Runti
         argv,
         env: set.collect(),
         swarm: std::env::current_exe().map_err(|error| error.to_string())?,
-        has_state: presets.find(program).is_some(),
     })
 }
 
@@ -110,19 +109,18 @@ fn spec(
     directory: &Path,
 ) -> anyhow::Result<ProgramSpec> {
     let presets = RuntimePresets::built_in()?;
-    let preset = presets.find(&runtime.program);
-    let state = preset.map(|preset| {
-        let env = Environment::new(order.env.clone(), &order.cwd);
-        let env = env.with(runtime.env.clone(), &order.cwd);
+    let env = Environment::new(order.env.clone(), &order.cwd);
+    let env = env.with(runtime.env.clone(), &order.cwd);
+    let preset = presets.find(&runtime.program).into_iter();
+    let state = preset.flat_map(|preset| {
         // A program of the same name has the same directories again.
         let private = directory.join("program").join(&preset.command[0]);
         let numbered = preset.state.iter().enumerate();
-        let state = numbered
-            .map(|(number, state)| state_directory(state, &env, private.join(number.to_string())));
-        state.collect::<Result<Vec<_>, String>>()
+        numbered.map(move |(number, state)| (state, private.join(number.to_string())))
     });
+    let state = state.map(|(state, private)| state_directory(state, &env, &private, order));
     let state = state
-        .transpose()
+        .collect::<Result<Vec<_>, String>>()
         .map_err(|why| anyhow::anyhow!("{}: the state directory {why}", runtime.program))?;
     Ok(ProgramSpec {
         name: runtime.program.to_string(),
@@ -138,15 +136,28 @@ fn spec(
 fn state_directory(
     state: &RuntimeState,
     env: &Environment,
-    private: PathBuf,
+    private: &Path,
+    order: &SpawnOrder,
 ) -> Result<StateDirectory, String> {
+    let (variable, inner) = state.variable()?;
+    let copy = state.copy.as_ref().map(|copy| {
+        Ok::<_, String>(SettingsCopy {
+            files: copy.files(env)?,
+            keys: copy.keys.clone(),
+            project_keys: copy.project_keys.clone(),
+            servers: order.agent_config.shell.mcp_servers.clone(),
+            directory: order.cwd.clone(),
+        })
+    });
     Ok(StateDirectory {
         path: state.directory(env)?,
-        private,
+        variable: variable.to_owned(),
+        private: private.to_owned(),
+        inner: inner.to_owned(),
         read: state.read.clone(),
         secret: state.secret.clone(),
         write: state.write.clone(),
-        copy: state.copy(env)?,
+        copy: copy.transpose()?,
     })
 }
 

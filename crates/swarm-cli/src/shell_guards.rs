@@ -75,6 +75,7 @@ fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellG
         hide,
         secrets,
         show: SHOWN.iter().map(|name| root.join(name)).collect(),
+        mcp_servers: settings.sandbox_mcp_servers.clone(),
         unix_sockets: settings.sandbox_unix_sockets,
         network: settings.sandbox_network,
         hosts: hosts(settings),

@@ -52,8 +52,19 @@ pub struct RuntimeState {
     /// Files that it writes in place.
     #[serde(default)]
     pub write: Vec<String>,
-    #[serde(default)]
-    copy: Vec<String>,
+    /// What it gets of settings files that it replaces.
+    pub copy: Option<RuntimeCopy>,
+}
+
+/// What an agent program gets of the user's settings in JSON files, as copies.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeCopy {
+    files: Vec<String>,
+    /// Keys that it needs.
+    pub keys: Vec<String>,
+    /// Keys of a project in `projects` that it needs.
+    pub project_keys: Vec<String>,
 }
 
 impl RuntimePresets {
@@ -108,12 +119,28 @@ impl RuntimeState {
         Ok(path)
     }
 
-    /// Returns the files that are copied in this environment.
+    /// Returns the variable that moves the directory, and the path from its value to the directory.
+    ///
+    /// # Errors
+    /// A sentence if there is none.
+    pub fn variable(&self) -> Result<(&str, &str), String> {
+        let default = self.directory.strip_prefix("${");
+        let parts = default.and_then(|text| {
+            let (name, rest) = text.split_once(":-")?;
+            let (_, inner) = rest.split_once('}')?;
+            Some((name, inner.trim_start_matches('/')))
+        });
+        parts.ok_or_else(|| format!("{} does not begin with a variable", self.directory))
+    }
+}
+
+impl RuntimeCopy {
+    /// Returns the files in this environment.
     ///
     /// # Errors
     /// A sentence if a path has no value.
-    pub fn copy(&self, env: &Environment) -> Result<Vec<PathBuf>, String> {
-        let paths = self.copy.iter().map(|path| path_of(path, env));
+    pub fn files(&self, env: &Environment) -> Result<Vec<PathBuf>, String> {
+        let paths = self.files.iter().map(|path| path_of(path, env));
         paths.collect()
     }
 }
@@ -142,7 +169,9 @@ mod tests {
             for state in preset.state {
                 let directory = state.directory(&env).unwrap();
                 assert!(directory.starts_with("/home/u/."), "{name} {directory:?}");
-                state.copy(&env).unwrap();
+                assert!(state.variable().is_ok(), "{name}");
+                let copied = state.copy.iter().flat_map(|copy| copy.files(&env).unwrap());
+                assert_eq!(copied.count() > 0, state.copy.is_some(), "{name}");
             }
         }
     }
@@ -158,6 +187,9 @@ mod tests {
         };
         assert_eq!(directory("/else/codex").unwrap(), Path::new("/else/codex"));
         assert_eq!(directory("").unwrap(), Path::new("/home/u/.codex"));
+        assert_eq!(state.variable(), Ok(("CODEX_HOME", "")));
+        let gemini = &presets.acp["gemini"].state[0];
+        assert_eq!(gemini.variable(), Ok(("GEMINI_CLI_HOME", ".gemini")));
         let vars = [("HOME", "/home/u"), ("CODEX_HOME", "/else/codex")];
         let secrets = presets.secrets(&Environment::new(vars, Path::new("/work")));
         for path in [

@@ -32,6 +32,8 @@ pub struct ShellGuards {
     pub secrets: Vec<PathBuf>,
     /// Exceptions below hidden directories.
     pub show: Vec<PathBuf>,
+    /// MCP servers of the user that other agent programs get with their keys, by name.
+    pub mcp_servers: Vec<String>,
     /// Whether sandboxed commands may use Unix sockets.
     pub unix_sockets: bool,
     /// What sandboxed commands reach of the network.
@@ -65,15 +67,15 @@ impl ShellGuards {
         }
     }
 
-    /// Returns whether another agent program runs in the sandbox, if its directories are known. It sees
-    /// others in their place, which requires namespaces.
-    pub fn confines_programs(&self, has_worktree: bool) -> bool {
-        let has_namespaces = self.backend == Some(SandboxKind::Namespaces);
-        self.confines(has_worktree) && has_namespaces && !self.helper.is_empty()
+    /// Returns how the commands and programs of an agent with or without its own worktree are
+    /// confined; `None` if they are not.
+    pub fn backend_for(&self, has_worktree: bool) -> Option<SandboxKind> {
+        let is_confined = self.confines(has_worktree) && !self.helper.is_empty();
+        self.backend.filter(|_| is_confined)
     }
 
     fn confine_all(&self) -> bool {
-        self.confines(false) && self.backend.is_some() && !self.helper.is_empty()
+        self.backend_for(false).is_some()
     }
 }
 

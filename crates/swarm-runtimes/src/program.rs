@@ -55,6 +55,8 @@ pub(crate) struct Program {
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: LastLines,
     team_tools: TeamTools,
+    /// Follows its errors.
+    advice: &'static str,
     /// Its namespaces. Dropped last.
     _shell: Arc<AgentShell>,
 }
@@ -85,6 +87,7 @@ impl Program {
             .args(args)
             .current_dir(&context.cwd)
             .envs(&spec.env)
+            .envs(launch.env)
             .env(TEAM_TOOLS_VARIABLE, team_tools.address())
             .env(ID_VARIABLE, &id)
             .stdin(Stdio::piped())
@@ -108,6 +111,7 @@ impl Program {
             stdout: BufReader::new(stdout).lines(),
             stderr: keep_last_lines(stderr),
             team_tools,
+            advice: launch.advice,
             _shell: launch.shell,
         })
     }
@@ -171,7 +175,7 @@ impl Program {
             said => format!(". It printed: {said}"),
         };
         AgentError::Runtime {
-            why: format!("{what}{status}{said}"),
+            why: format!("{what}{status}{said}{}", self.advice),
         }
     }
 }

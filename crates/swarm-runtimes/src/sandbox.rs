@@ -4,10 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::AgentError;
-use swarm_protocol::{SandboxNetwork, SandboxUse, with_causes};
+use swarm_os::OsError;
+use swarm_os::namespaces::Replacement;
+use swarm_protocol::{SandboxKind, SandboxNetwork, ShellGuards, with_causes};
 use swarm_tools::{AgentShell, ProgramLaunch, ToolContext};
 
 use crate::ProgramSpec;
+
+/// Follows the error of a program in the sandbox whose directories are not known.
+const WRITES_ELSEWHERE: &str = ". In the sandbox it writes only the directories of the agent's commands: name its own directories in `sandbox.write`";
 
 /// How a program is started.
 #[derive(Debug)]
@@ -16,8 +21,10 @@ pub(crate) struct Launch {
     /// Its own namespaces, which exist as long as this value: each start shows the settings of the
     /// user as they are then.
     pub(crate) shell: Arc<AgentShell>,
-    /// Why it runs outside of the sandbox of the agent's commands, if it does.
-    pub(crate) outside: Option<&'static str>,
+    /// Variables that move its directories.
+    pub(crate) env: Vec<(String, PathBuf)>,
+    /// What may be the reason if it fails.
+    pub(crate) advice: &'static str,
 }
 
 impl Launch {
@@ -25,7 +32,7 @@ impl Launch {
     /// its model itself, often through a server of this machine. In the sandbox it can also read `shown`.
     ///
     /// # Errors
-    /// [`AgentError::Runtime`] if the program cannot run in the sandbox and the settings require it.
+    /// [`AgentError::Runtime`] if the settings require a sandbox and none works.
     pub(crate) async fn prepare(
         spec: &ProgramSpec,
         context: &ToolContext,
@@ -34,58 +41,55 @@ impl Launch {
         let shell = Arc::<AgentShell>::default();
         let mut context = context.clone();
         context.shell = Arc::clone(&shell);
-        let outside = reason_outside(spec, &context);
         let guards = Arc::make_mut(&mut context.guards);
         guards.network = SandboxNetwork::Open;
         guards.show.extend(shown);
-        if let Some(why) = outside {
-            if guards.required || guards.sandbox == SandboxUse::Always {
-                return Err(spec.failed(&format!(
-                    "it cannot run in the sandbox, which `sandbox.required` or `sandbox.bash` requires: {why}"
-                )));
-            }
-            guards.sandbox = SandboxUse::Off;
-        }
-        let replaced = if guards.confines_programs(context.confine.is_some()) {
-            let directories = || spec.state.iter().flatten();
-            let is_needed = |path: &PathBuf| directories().any(|state| state.needs(path));
-            guards.hide.retain(|path| !is_needed(path));
-            let prepared = directories().map(crate::StateDirectory::prepare);
-            let prepared = prepared.collect::<Result<Vec<_>, _>>();
-            let prepared = prepared.map_err(|error| {
-                let why = with_causes(&error);
-                spec.failed(&format!("its state directory cannot be prepared: {why}"))
-            })?;
-            prepared.into_iter().flatten().collect()
-        } else {
-            Vec::new()
-        };
-        let restrictions = ProgramLaunch::prepare_replacing(&context, replaced).await;
+        let backend = guards.backend_for(context.confine.is_some());
+        let shown = backend.map(|backend| redirect(spec, guards, backend));
+        let shown = shown.transpose().map_err(|error| {
+            let why = with_causes(&error);
+            spec.failed(&format!("its state directory cannot be prepared: {why}"))
+        })?;
+        let Redirection { mounts, env } = shown.unwrap_or_default();
+        let restrictions = ProgramLaunch::prepare_program(&context, mounts).await;
+        let is_unknown = backend.is_some() && spec.state.is_empty();
         Ok(Self {
             restrictions: restrictions.map_err(|why| spec.failed(&why))?,
             shell,
-            outside,
+            env,
+            advice: if is_unknown { WRITES_ELSEWHERE } else { "" },
         })
-    }
-
-    /// Returns a line for a person about a program that runs outside of the sandbox.
-    pub(crate) fn notice(&self, spec: &ProgramSpec) -> Option<String> {
-        let why = self.outside?;
-        Some(format!("{} runs outside of the sandbox: {why}", spec.name))
     }
 }
 
-/// Returns why the program cannot run in the sandbox although the agent's commands do.
-fn reason_outside(spec: &ProgramSpec, context: &ToolContext) -> Option<&'static str> {
-    let guards = &context.guards;
-    let has_worktree = context.confine.is_some();
-    if !guards.confines(has_worktree) {
-        None
-    } else if !guards.confines_programs(has_worktree) {
-        Some("that requires namespaces, which do not work here")
-    } else if spec.state.is_none() {
-        Some("swarm does not know the directories that it writes")
-    } else {
-        None
+/// How a program finds directories of its member instead of its own.
+#[derive(Debug, Default)]
+struct Redirection {
+    mounts: Vec<Replacement>,
+    /// Where nothing can be mounted.
+    env: Vec<(String, PathBuf)>,
+}
+
+/// Shows the program directories of the member in place of its own.
+fn redirect(
+    spec: &ProgramSpec,
+    guards: &mut ShellGuards,
+    backend: SandboxKind,
+) -> Result<Redirection, OsError> {
+    let mut shown = Redirection::default();
+    let is_needed = |path: &PathBuf| spec.state.iter().any(|state| state.needs(path));
+    guards.hide.retain(|path| !is_needed(path));
+    for state in &spec.state {
+        match backend {
+            SandboxKind::Namespaces => shown.mounts.extend(state.mounts()?),
+            SandboxKind::Landlock => {
+                let links = state.links()?;
+                guards.write.extend(links.writable);
+                guards.show.extend(links.readable);
+                let variable = (state.variable.clone(), state.private.clone());
+                shown.env.push(variable);
+            }
+        }
     }
+    Ok(shown)
 }

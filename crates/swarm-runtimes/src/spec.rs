@@ -22,8 +22,8 @@ pub struct ProgramSpec {
     pub key: Option<String>,
     /// swarm, which offers the team's tools.
     pub swarm: PathBuf,
-    /// Its own directories; `None` if they are not known, so that it cannot run in the sandbox.
-    pub state: Option<Vec<StateDirectory>>,
+    /// Its own directories, as far as they are known.
+    pub state: Vec<StateDirectory>,
     /// The first text of a new conversation: who the agent is and what its team expects.
     pub introduction: String,
 }

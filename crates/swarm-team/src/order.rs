@@ -100,8 +100,6 @@ pub struct RuntimeOrder {
     pub env: BTreeMap<String, String>,
     /// swarm, which offers the team's tools to it.
     pub swarm: PathBuf,
-    /// Whether the directories that it writes are known, so that it can run in the sandbox.
-    pub has_state: bool,
 }
 
 impl fmt::Debug for RuntimeOrder {

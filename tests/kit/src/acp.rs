@@ -20,7 +20,7 @@ pub fn fake_acp_agent_with(env: BTreeMap<String, String>) -> AcpRuntime {
         env,
         key: None,
         swarm: "swarm".into(),
-        state: None,
+        state: Vec::new(),
         introduction: "You are in a team.".to_owned(),
     })
 }

@@ -90,7 +90,7 @@ fn a_restarted_member_keeps_its_program_and_a_program_that_is_missing_is_reporte
 fn an_agent_asks_about_its_calls_and_follows_a_changed_mode() {
     let world = world_with_team("demo");
     install(&world, "agent", ACP_AGENT);
-    let log = world.directory().join("acp.log");
+    let log = world.project().join("acp.log");
     let log_variable = format!("ACP_LOG={}", log.display());
     let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
     let more = ["headless", "--env", &log_variable, "--prompt", "hello"];

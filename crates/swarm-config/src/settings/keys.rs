@@ -202,6 +202,8 @@ settings! {
     sandbox_unix_sockets: bool = "sandbox.unix_sockets", Kind::Flag, SettableBy::User;
     /// What the sandbox reaches of the network.
     sandbox_network: SandboxNetwork = "sandbox.network", Kind::Word(&["none", "proxy", "open"]), SettableBy::Restrict;
+    /// MCP servers of the user that Claude Code as a member gets.
+    sandbox_mcp_servers: Vec<String> = "sandbox.mcp_servers", Kind::Texts, SettableBy::User;
     /// Hosts that the sandbox's proxy permits.
     sandbox_hosts: Vec<String> = "sandbox.hosts", Kind::Texts, SettableBy::User;
     /// Whether it also permits package registries.

@@ -10,7 +10,7 @@ use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
-use swarm_team::{RuntimeOrder, SpawnOrder, processes_of_spawn};
+use swarm_team::{SpawnOrder, processes_of_spawn};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -127,8 +127,6 @@ fn take_life(
 ) -> Result<Lease, TeammateError> {
     let shell = &order.agent_config.shell;
     let is_ours = order.runtime.is_none();
-    let is_confined = |runtime: &RuntimeOrder| runtime.has_state && shell.confines_programs(false);
-    let is_confined = order.runtime.as_ref().is_none_or(is_confined);
     let record = LifeRecord {
         kind: process.life_kind(),
         pid: process.pid,
@@ -136,7 +134,7 @@ fn take_life(
         spawn_id: order.spawn_id,
         host: process.host.clone(),
         pid_space: process.pid_space.clone(),
-        confined: is_confined && shell.cut_terminals(),
+        confined: shell.cut_terminals(),
         off_loopback: is_ours && shell.cut_loopback(),
     };
     let taken = store

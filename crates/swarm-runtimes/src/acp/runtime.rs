@@ -57,9 +57,6 @@ impl AcpRuntime {
     /// Starts the program and agrees on the protocol.
     async fn launch(&self, agent: &AgentParts) -> Result<Agent, AgentError> {
         let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
-        if let Some(line) = launch.notice(&self.spec) {
-            agent.events.emit(AgentEvent::Notice { line });
-        }
         let started = Connection::open(&self.spec, &agent.tool_context, launch);
         let connection = tokio::time::timeout(START_TIMEOUT, started).await;
         let connection = connection.map_err(|_elapsed| AgentError::Runtime {

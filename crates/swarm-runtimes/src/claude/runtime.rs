@@ -127,7 +127,7 @@ impl AgentRuntime for ClaudeRuntime {
     async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
         let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
         let untried = version::check(&self.spec, &agent.tool_context, &launch).await?;
-        for line in launch.notice(&self.spec).into_iter().chain(untried) {
+        if let Some(line) = untried {
             agent.events.emit(AgentEvent::Notice { line });
         }
         Ok(())

@@ -27,6 +27,7 @@ pub(super) async fn check(
     let asked = launch
         .restrictions
         .command(OsStr::new(program), &context.env)
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .arg("--version")
         .current_dir(&context.cwd)
         .stdin(Stdio::null())

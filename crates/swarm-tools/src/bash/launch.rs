@@ -28,31 +28,36 @@ impl ProgramLaunch {
     /// # Errors
     /// A sentence for the model if a sandbox is required or does not work.
     pub async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
-        Self::prepare_replacing(ctx, Vec::new()).await
+        Self::plan(ctx, None).await
     }
 
-    /// Does the same for a program that sees other files and directories in the place of its own, in
-    /// the namespaces of a sandbox.
+    /// Does the same for another agent program, which sees other files and directories in the place of
+    /// its own, in the namespaces of a sandbox.
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub async fn prepare_replacing(
+    pub async fn prepare_program(
         ctx: &ToolContext,
         replaced: Vec<Replacement>,
     ) -> Result<Self, String> {
+        Self::plan(ctx, Some(replaced)).await
+    }
+
+    async fn plan(ctx: &ToolContext, program: Option<Vec<Replacement>>) -> Result<Self, String> {
         let ctx = ctx.clone();
-        let planned = tokio::task::spawn_blocking(move || Self::new(&ctx, &replaced)).await;
+        let planned =
+            tokio::task::spawn_blocking(move || Self::new(&ctx, program.as_deref())).await;
         planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
 
-    fn new(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Self, String> {
+    fn new(ctx: &ToolContext, program: Option<&[Replacement]>) -> Result<Self, String> {
         let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
             sandboxed,
             temporary,
             proxy,
-        }) = plan(ctx, replaced)?
+        }) = plan(ctx, program)?
         else {
             return Ok(Self {
                 helper: Vec::new(),

@@ -124,8 +124,16 @@ fn readable_paths(view: &MountView) -> Vec<PathBuf> {
         .filter(|path| !is_writable(path))
         .chain(disks())
         .collect();
-    let mut readable = view.shown.clone();
+    let mut readable = Vec::new();
     add_readable(PathBuf::from("/"), &hidden, &mut readable);
+    for shown in &view.shown {
+        let inner = hidden.iter().filter(|path| *path != shown);
+        let inner: Vec<_> = inner
+            .filter(|path| path.starts_with(shown))
+            .cloned()
+            .collect();
+        add_readable(shown.clone(), &inner, &mut readable);
+    }
     readable
 }
 
@@ -236,7 +244,7 @@ mod tests {
         }
         let hidden = other.join("hidden");
         fs::create_dir_all(hidden.join("shown")).unwrap();
-        for name in ["secret", "shown/public"] {
+        for name in ["secret", "shown/public", "shown/inner"] {
             fs::File::create(hidden.join(name)).unwrap();
         }
         let (inside, outside) = (own.clone(), other.clone());
@@ -244,7 +252,7 @@ mod tests {
             let view = MountView {
                 writable: vec![inside.clone(), inside.join("no such directory")],
                 shown: vec![hidden.join("shown")],
-                hidden: vec![hidden.clone()],
+                hidden: vec![hidden.clone(), hidden.join("shown/inner")],
                 replaced: Vec::new(),
                 fixed: Vec::new(),
             };
@@ -255,6 +263,7 @@ mod tests {
             fs::read(outside.join("there")).unwrap();
             [
                 fs::read(hidden.join("secret")).map(drop),
+                fs::read(hidden.join("shown/inner")).map(drop),
                 fs::File::create(outside.join("new")).map(drop),
                 fs::File::options()
                     .append(true)

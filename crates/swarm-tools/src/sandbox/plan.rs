@@ -50,12 +50,15 @@ pub(crate) struct Plan {
 }
 
 /// Returns how to start a command of this agent: in its own session, and in the sandbox if the
-/// settings require one, where `replaced` appears in the place of other files. Returns `None` if there
-/// is no helper.
+/// settings require one. An agent program sees `program` in the place of other files. Returns `None` if
+/// there is no helper.
 ///
 /// # Errors
 /// Fails if a sandbox is required and does not work.
-pub(crate) fn plan(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Option<Plan>, String> {
+pub(crate) fn plan(
+    ctx: &ToolContext,
+    program: Option<&[Replacement]>,
+) -> Result<Option<Plan>, String> {
     let guards = &ctx.guards;
     let confine = confinement(ctx)?;
     if guards.helper.is_empty() {
@@ -74,10 +77,9 @@ pub(crate) fn plan(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Option
             plan.temporary.clone_from(&paths.temporary);
             create_temporary(paths.temporary.as_deref())?;
             let mut view = paths.view(&confine, ctx);
-            view.replaced = replaced.to_vec();
-            // In the home directory, a program's settings are also those of a project.
-            let is_replaced = |path: &Path| replaced.iter().any(|other| other.path == path);
-            view.fixed.retain(|entry| !is_replaced(&entry.path));
+            if let Some(replaced) = program {
+                show_to_program(&mut view, replaced);
+            }
             let joining = confined(backend, view, ctx)?;
             plan.proxy = joining.proxy;
             joining.words
@@ -85,6 +87,14 @@ pub(crate) fn plan(ctx: &ToolContext, replaced: &[Replacement]) -> Result<Option
     };
     plan.words.extend(arguments);
     Ok(Some(plan))
+}
+
+/// Changes a view to that of an agent program.
+fn show_to_program(view: &mut MountView, replaced: &[Replacement]) {
+    view.replaced = replaced.to_vec();
+    // In the home directory, a program's settings are also those of a project.
+    let is_replaced = |path: &Path| replaced.iter().any(|other| other.path == path);
+    view.fixed.retain(|entry| !is_replaced(&entry.path));
 }
 
 /// Returns the backend and the writable directories, if the settings confine this agent.
@@ -262,18 +272,18 @@ mod tests {
                 ..ShellGuards::default()
             };
             let ctx = context(base.path(), guards.clone(), confined);
-            let planned = plan(&ctx, &[]).unwrap().unwrap();
+            let planned = plan(&ctx, None).unwrap().unwrap();
             assert_eq!(planned.sandboxed, expected, "{sandbox} {confined}");
             assert_eq!(planned.words[2..].len() == 1, !expected, "{planned:?}");
             // Without a backend a command runs without a sandbox, unless the sandbox is required.
             guards.backend = None;
             let ctx = context(base.path(), guards.clone(), confined);
             let refused = sandbox == SandboxUse::Always;
-            assert_eq!(plan(&ctx, &[]).is_err(), refused, "{sandbox} {confined}");
-            assert!(plan(&ctx, &[]).is_ok_and(|plan| !plan.unwrap().sandboxed) || refused);
+            assert_eq!(plan(&ctx, None).is_err(), refused, "{sandbox} {confined}");
+            assert!(plan(&ctx, None).is_ok_and(|plan| !plan.unwrap().sandboxed) || refused);
             guards.required = true;
             let ctx = context(base.path(), guards, confined);
-            assert_eq!(plan(&ctx, &[]).is_err(), expected, "{sandbox} {confined}");
+            assert_eq!(plan(&ctx, None).is_err(), expected, "{sandbox} {confined}");
         }
     }
 
@@ -296,7 +306,7 @@ mod tests {
         let ctx = context(&base, guards, true);
         let secret = base.join("secret");
         symlink(&secret, base.join("disk/cache/inner")).unwrap();
-        let words = plan(&ctx, &[]).unwrap().unwrap().words;
+        let words = plan(&ctx, None).unwrap().unwrap().words;
         let has = |path: &Path| words.iter().any(|word| word == path);
         assert!(has(&base.join("disk/cache")), "{words:?}");
         assert!(!has(&secret) && !has(&of_the_user), "{words:?}");
@@ -311,7 +321,7 @@ mod tests {
             write: vec!["/caches".into()],
             ..ShellGuards::default()
         };
-        let words = plan(&context(base.path(), guards, true), &[])
+        let words = plan(&context(base.path(), guards, true), None)
             .unwrap()
             .unwrap()
             .words;

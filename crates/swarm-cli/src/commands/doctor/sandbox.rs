@@ -45,7 +45,7 @@ fn judge(
             Finding::ok(
                 NAME,
                 format!(
-                    "namespaces; {whose}; {network}; known agent programs run in it too, with an open network"
+                    "namespaces; {whose}; {network}; other agent programs run in it too, with an open network"
                 ),
             )
         }
@@ -69,7 +69,7 @@ fn judge(
             Finding::warning(
                 NAME,
                 format!(
-                    "landlock, the weaker sandbox ({lacks}); {whose}, but not to other agent programs; {network}; not available: {missing}"
+                    "landlock, the weaker sandbox ({lacks}); {whose}; {network}; other agent programs run in it too, with an open network; not available: {missing}"
                 ),
                 format!(
                     "permit unprivileged user namespaces for the stronger one{or}; the guide's table says what each \
