@@ -10,7 +10,7 @@ pub(super) const REDIRECT: &str =
     "point a worktree's git to another configuration (`.git`, `commondir`)";
 pub(super) const MAIN_GIT: &str = "write git's `config` and `hooks` in the main checkout";
 pub(super) const PROJECT: &str =
-    "create or change the project's `.claude`, `.mcp.json` and `.gemini`";
+    "create or change the project's `.claude`, `.mcp.json`, `.gemini` and `opencode.json`";
 pub(super) const SEE: &str = "see other processes";
 pub(super) const INSPECT: &str = "read memory or environment of other processes, attach a debugger";
 pub(super) const SIGNAL: &str = "signal other processes";
@@ -70,7 +70,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (WRITE, "echo x > $ROOT/swarm/bin/git"),
     (
         WRITE,
-        "printf '#!/bin/sh\\n' > pre.sh && LD_PRELOAD=$PWD/pre.sh sh -c 'echo x > $OUT/file' 2>&1",
+        "printf '%s\\n' '#include <fcntl.h>' '#include <stdlib.h>' '#include <unistd.h>' \
+         '__attribute__((constructor)) static void go() { if (open(getenv(\"TO\"), O_WRONLY | O_TRUNC) < 0) _exit(1); }' \
+         > pre.c && cc -shared -fPIC -o pre.so pre.c && TO=$OUT/file LD_PRELOAD=$PWD/pre.so true",
     ),
     (MODES, "chmod 777 $OUT/file"),
     (MODES, "touch -d 2001-01-01 $OUT/file"),
@@ -104,6 +106,18 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (MAIN_GIT, "mv .git/hooks .git/old && mkdir .git/hooks"),
     (
         MAIN_GIT,
+        "git config filter.x.clean 'touch x; cat' && echo '* filter=x' > .gitattributes",
+    ),
+    (
+        MAIN_GIT,
+        "git config --worktree filter.x.smudge 'touch x; cat' && echo '* filter=x' > .gitattributes",
+    ),
+    (
+        MAIN_GIT,
+        "echo '* filter=x' > .gitattributes && git config include.path ../evil",
+    ),
+    (
+        MAIN_GIT,
         "mv .git old && cp -r old .git && echo '[core]' >> .git/config",
     ),
     (MAIN_GIT, "echo ../evil > .git/commondir"),
@@ -125,6 +139,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (PROJECT, "mv .claude old && mkdir .claude"),
     (PROJECT, "echo '{}' > new && mv -fT new .mcp.json"),
     (PROJECT, "ln -sfnT /tmp .claude"),
+    (PROJECT, "echo '{}' > opencode.json"),
+    (PROJECT, "rm -f opencode.json; echo '{}' > opencode.json"),
+    (PROJECT, "echo '{}' > new && mv -fT new opencode.jsonc"),
+    (PROJECT, "ln -sfnT $PWD/new opencode.jsonc"),
     (SEE, "test -d /proc/$VICTIM"),
     (SEE, "ps -p $VICTIM"),
     (
@@ -209,6 +227,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (
         NETWORK,
         "curl -sf --max-time 2 --noproxy '' -x $HTTP_PROXY http://127.0.0.1:$PORT; test $? = 52 -o $? = 28",
+    ),
+    (
+        NETWORK,
+        "exec 3<> /dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'CONNECT crates.io:22 HTTP/1.1\\r\\n\\r\\n' >&3 \
+         && read -r line <&3 && test -n \"$line\" && ! grep -q ' 403 ' <<< \"$line\"",
     ),
     (NETWORK, "exec 3<> /dev/tcp/::ffff:127.0.0.1/$PORT"),
     (

@@ -12,7 +12,7 @@ use rustix::mount::{
 };
 
 use super::bind::{MountError, at, bind_itself, lock};
-use super::fixed::{FixedEntry, FixedKind, RESERVED};
+use super::fixed::{FixedEntry, FixedKind};
 use super::placeholders::Placeholders;
 
 /// Entries that are mounted in a mount namespace, and their placeholders.
@@ -99,7 +99,7 @@ impl FixedMounts {
         }
     }
 
-    /// Makes an entry read-only, and covers a reserved directory. The cover is a second mount, so that
+    /// Makes an entry read-only, and covers a placeholder if necessary. The cover is a second mount, so that
     /// nothing is writable when it is removed. Returns what is below the mounts.
     fn protect(&mut self, entry: &FixedEntry) -> Result<OwnedFd, MountError> {
         let path = entry.path.as_path();
@@ -113,8 +113,8 @@ impl FixedMounts {
             lock_or_unmount(path)?;
             below
         };
-        if entry.needs_cover() {
-            mount_bind_recursive(RESERVED, path).map_err(at("reserve", path))?;
+        if let Some(cover) = entry.cover() {
+            mount_bind_recursive(cover, path).map_err(at("reserve", path))?;
             lock_or_unmount(path)?;
         }
         Ok(below)

@@ -5,10 +5,13 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdir, openat};
+use rustix::fs::{
+    CWD, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdir, mknodat, openat,
+};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
@@ -26,6 +29,8 @@ const MARKED: Mode = Mode::SVTX
     .union(Mode::ROTH)
     .union(Mode::XOTH);
 
+const MARKED_FILE: Mode = MARKED.difference(Mode::XUSR.union(Mode::XGRP).union(Mode::XOTH));
+
 /// Time until the next attempt if it is locked. Its removal takes less.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -33,7 +38,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// and only the last removes them.
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
-    held: Vec<(FixedEntry, fs::File)>,
+    held: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    entry: FixedEntry,
+    file: fs::File,
+    /// Has the shared lock: the placeholder, or the directory of a socket, which cannot be opened.
+    lock: Arc<fs::File>,
 }
 
 impl Placeholders {
@@ -48,17 +61,15 @@ impl Placeholders {
             return Ok(());
         }
         for _ in 0..ATTEMPTS {
-            let acquired = match acquire(entry) {
+            let acquired = match self.acquire(entry) {
                 Err(error) if is_unwritable(&error) => return Ok(()),
                 acquired => acquired.map_err(at("reserve", &entry.path))?,
             };
-            if let Some(file) = acquired {
-                let is_known = self
-                    .held
-                    .iter()
-                    .any(|(_, known)| is_same(known.metadata(), file.metadata()));
-                if !is_known && is_marked(&file) {
-                    self.held.push((entry.clone(), file));
+            if let Some(acquired) = acquired {
+                let is_same_file =
+                    |known: &Held| is_same(known.file.metadata(), acquired.file.metadata());
+                if !self.held.iter().any(is_same_file) && is_marked(&acquired.file) {
+                    self.held.push(acquired);
                 }
                 return Ok(());
             }
@@ -68,13 +79,56 @@ impl Placeholders {
         Err(at("reserve", &entry.path)(io::Error::other(busy)))
     }
 
+    /// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was
+    /// removed in the meantime or another program has locked it.
+    fn acquire(&self, entry: &FixedEntry) -> io::Result<Option<Held>> {
+        create(entry)?;
+        let Some(file) = open(entry)? else {
+            return Ok(None);
+        };
+        let lock = if entry.is_file() {
+            self.directory_of(&entry.path)?
+        } else {
+            Arc::new(file.try_clone()?)
+        };
+        match flock(&lock, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a lock cannot be awaited with a limit"
+                )]
+                sleep(PAUSE);
+                return Ok(None);
+            }
+            locked => locked?,
+        }
+        let held = Held {
+            entry: entry.clone(),
+            file,
+            lock,
+        };
+        Ok(is_at(&held.file, &entry.path).then_some(held))
+    }
+
+    /// Opens the directory of a socket, once for all sockets in it: a second lock would keep the first
+    /// one from becoming exclusive.
+    fn directory_of(&self, path: &Path) -> io::Result<Arc<fs::File>> {
+        let directory = path.parent().unwrap_or(path);
+        let is_there =
+            |held: &&Held| held.entry.is_file() && held.entry.path.parent() == path.parent();
+        match self.held.iter().find(is_there) {
+            Some(held) => Ok(Arc::clone(&held.lock)),
+            None => Ok(Arc::new(fs::File::open(directory)?)),
+        }
+    }
+
     /// Removes the placeholders that no other sandbox uses. One in which something was created only
     /// loses its mark. Call it in the mount namespace after every other process in it has ended.
     pub(super) fn remove(self) {
-        for (entry, file) in self.held {
+        for Held { entry, file, lock } in self.held {
             let path = entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
-            let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            let alone = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
             if !alone || !is_at(&file, path) {
                 continue;
             }
@@ -98,43 +152,42 @@ fn is_unwritable(error: &io::Error) -> bool {
     )
 }
 
-/// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was removed
-/// in the meantime or another program has locked it.
-fn acquire(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
+/// Creates the placeholder if nothing exists there.
+fn create(entry: &FixedEntry) -> io::Result<()> {
     let path = entry.path.as_path();
     let created = match entry.kind {
         FixedKind::ReservedDirectory => mkdir(path, MARKED).map_err(io::Error::from),
+        _ if entry.is_file() => {
+            mknodat(CWD, path, FileType::Socket, MARKED_FILE, 0).map_err(io::Error::from)
+        }
         _ => create_complete(path),
     };
     match created {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created,
     }
-    // A pipe would be opened without waiting for its other end.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match openat(CWD, path, flags, Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(None),
-        opened => fs::File::from(opened?),
+}
+
+/// Opens a placeholder; a socket without access to it. `None` if it was removed in the meantime.
+fn open(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
+    let how = if entry.is_file() {
+        OFlags::PATH
+    } else {
+        // A pipe would be opened without waiting for its other end.
+        OFlags::RDONLY | OFlags::NONBLOCK
     };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Err(Errno::WOULDBLOCK) => {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "a lock cannot be awaited with a limit"
-            )]
-            sleep(PAUSE);
-            return Ok(None);
-        }
-        locked => locked?,
+    let flags = how | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(CWD, &entry.path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => Ok(None),
+        opened => Ok(Some(opened?.into())),
     }
-    Ok(is_at(&file, path).then_some(file))
 }
 
 /// Creates the file with its content, since git reads it at any time.
 fn create_complete(path: &Path) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(ITSELF.as_bytes())?;
-    fchmod(&file, MARKED - Mode::XUSR - Mode::XGRP - Mode::XOTH)?;
+    fchmod(&file, MARKED_FILE)?;
     file.persist_noclobber(path)?;
     Ok(())
 }
@@ -168,6 +221,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         for (name, kind) in [
             (".claude", FixedKind::ReservedDirectory),
+            ("opencode.json", FixedKind::ReservedFile),
             ("commondir", FixedKind::ReservedCommonDirectory),
         ] {
             let reserved = entry(&base.path().join(name), kind);
@@ -191,6 +245,26 @@ mod tests {
         flock(&file, FlockOperation::LockExclusive).unwrap();
         let failed = Placeholders::default().create(&reserved).unwrap_err();
         assert!(failed.to_string().contains("fuser"), "{failed}");
+    }
+
+    #[test]
+    fn the_sockets_of_one_directory_end_with_the_last_sandbox() {
+        let base = tempfile::tempdir().unwrap();
+        let reserved = ["opencode.json", "opencode.jsonc"]
+            .map(|name| entry(&base.path().join(name), FixedKind::ReservedFile));
+        let (mut one, mut other) = (Placeholders::default(), Placeholders::default());
+        for entry in &reserved {
+            one.create(entry).unwrap();
+            other.create(entry).unwrap();
+        }
+        one.remove();
+        assert!(reserved.iter().all(FixedEntry::is_placeholder));
+        assert!(fs::read(&reserved[0].path).is_err());
+        // A person needs the name.
+        fs::remove_file(&reserved[0].path).unwrap();
+        fs::File::create(&reserved[0].path).unwrap();
+        other.remove();
+        assert!(reserved[0].path.is_file() && !reserved[1].path.exists());
     }
 
     #[test]
@@ -218,6 +292,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         for (name, kind) in [
             (".claude", FixedKind::ReservedDirectory),
+            ("opencode.json", FixedKind::ReservedFile),
             ("commondir", FixedKind::ReservedCommonDirectory),
         ] {
             let reserved = entry(&base.path().join(name), kind);

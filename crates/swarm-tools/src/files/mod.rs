@@ -21,7 +21,7 @@ pub(crate) use git_directory::{is_git_directory, part_of_git_directory};
 pub use history::FileHistory;
 pub(crate) use load::{load, open, refuse_special};
 pub use protected::ProtectedPaths;
-pub(crate) use protected::{PROGRAM_DIRECTORIES, PROGRAM_FILES};
+pub(crate) use protected::{PROGRAM_DIRECTORIES, PROGRAM_FILES, PROJECT_CONFIGURATION};
 use replace::{create, replace};
 pub use resolve::leads_to;
 pub(crate) use resolve::{resolve, resolve_where};

@@ -29,6 +29,9 @@ const PROTECTED_CONFIG: [&str; 3] = ["agents", "hooks", "swarm.toml"];
 const NODE_REPOSITORIES: &str = "swarm/node/repositories";
 /// Names that file tools never write in any directory.
 const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
+/// Files and directories of a project that make swarm or Claude Code run programs. Commands cannot
+/// change them; file tools can write some of what is below `.claude`.
+pub(crate) const PROJECT_CONFIGURATION: [&str; 2] = [".mcp.json", ".claude"];
 /// Directories of a project with settings, plugins and hooks of other agent programs, which run what
 /// is named there when the user starts them in the project.
 pub(crate) const PROGRAM_DIRECTORIES: [&str; 4] = [".codex", ".gemini", ".opencode", ".qwen"];

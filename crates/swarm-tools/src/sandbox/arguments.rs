@@ -9,7 +9,8 @@ use swarm_protocol::SandboxNetwork;
 use super::error::SandboxError;
 use super::words::{
     COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, PROXY_PORT, READ_ONLY,
-    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
+    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, RESERVE_EMPTY_FILE, RESERVE_FILE, SHOW,
+    UNIX_SOCKETS, WRITE,
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -149,10 +150,12 @@ fn next_path(
 }
 
 /// The words for entries that cannot be changed.
-const FIXED: [(FixedKind, &str); 4] = [
+const FIXED: [(FixedKind, &str); 6] = [
     (FixedKind::Pinned, PIN),
     (FixedKind::ReadOnly, READ_ONLY),
     (FixedKind::ReservedDirectory, RESERVE),
+    (FixedKind::ReservedFile, RESERVE_FILE),
+    (FixedKind::ReservedEmptyFile, RESERVE_EMPTY_FILE),
     (FixedKind::ReservedCommonDirectory, RESERVE_COMMON),
 ];
 

@@ -5,14 +5,10 @@ use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::{FixedEntry, FixedKind};
 
-use super::fixed_entry::{entry, existing_or_reserved, exists, read_only};
+use super::fixed_entry::{entry, existing_or_reserved, exists};
 use super::fixed_git::{own_worktree_entries, repository_entries, worktree_entries};
 use crate::Confinement;
-use crate::files::{PROGRAM_DIRECTORIES, PROGRAM_FILES};
-
-/// Files and directories of a project that make swarm or Claude Code run programs, besides those of
-/// other agent programs.
-const PROJECT_CONFIGURATION: [&str; 2] = [".mcp.json", ".claude"];
+use crate::files::{PROGRAM_DIRECTORIES, PROGRAM_FILES, PROJECT_CONFIGURATION};
 
 /// What stays writable below `.claude`, besides worktrees of agents: their notes.
 const WRITABLE: [&str; 2] = [".claude/agent-memory", ".claude/agent-memory-local"];
@@ -51,8 +47,8 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
     let configuration = PROJECT_CONFIGURATION.into_iter().chain(PROGRAM_DIRECTORIES);
     let configuration = configuration
         .map(|name| existing_or_reserved(root.join(name), FixedKind::ReservedDirectory));
-    // A missing file is not reserved: its program cannot start where a directory has its name.
-    let files = read_only(root, &PROGRAM_FILES);
+    let files = PROGRAM_FILES.map(|name| root.join(name));
+    let files = files.map(|path| existing_or_reserved(path, FixedKind::ReservedFile));
     writable.chain(configuration).chain(files).collect()
 }
 
@@ -61,6 +57,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::ProtectedPaths;
 
     fn kinds(root: &Path) -> Vec<(String, FixedKind)> {
         let entries = fixed_entries(&Confinement::new(root), &[root.to_owned()]);
@@ -74,7 +71,9 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn missing_settings_are_reserved_and_existing_ones_are_read_only() {
-        use FixedKind::{Pinned, ReadOnly, ReservedCommonDirectory, ReservedDirectory};
+        use FixedKind::{
+            Pinned, ReadOnly, ReservedCommonDirectory, ReservedDirectory, ReservedFile,
+        };
         let base = tempfile::tempdir().unwrap();
         let root = base.path().canonicalize().unwrap();
         assert_eq!(kinds(&root), []);
@@ -91,6 +90,8 @@ mod tests {
             (".gemini", ReservedDirectory),
             (".opencode", ReservedDirectory),
             (".qwen", ReservedDirectory),
+            ("opencode.json", ReservedFile),
+            ("opencode.jsonc", ReservedFile),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReservedDirectory),
@@ -119,11 +120,26 @@ mod tests {
             (".opencode", ReservedDirectory),
             (".qwen", ReservedDirectory),
             ("opencode.json", ReadOnly),
+            ("opencode.jsonc", ReservedFile),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReadOnly),
             (".git/commondir", ReadOnly),
         ];
         assert_eq!(kinds(&root), named(&expected));
+    }
+
+    #[test]
+    fn file_tools_refuse_the_same_names() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        fs::create_dir(root.join("src")).unwrap();
+        let tools = ProtectedPaths::new(Path::new("/no/state"));
+        for (name, _) in kinds(&root) {
+            let path = root.join(&name);
+            let settings = path.join("settings.json");
+            let is_refused = |path: &Path| tools.write_refusal(path).is_some();
+            assert!(is_refused(&path) || is_refused(&settings), "{name}");
+        }
     }
 }
