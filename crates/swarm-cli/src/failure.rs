@@ -82,11 +82,11 @@ impl Failure {
         Self::environment(message).with_hint("change into a directory that exists")
     }
 
-    /// Returns the failure of a command that needs a team, if it runs in the sandbox of an agent's
-    /// shell, which hides all teams.
-    pub(crate) fn of_sandbox(what: &str) -> Option<Self> {
+    /// Returns the failure of a command that found no team, if it runs in an agent's shell.
+    pub(crate) fn of_sandbox() -> Option<Self> {
         raw_variable("SWARM_SANDBOX")?;
-        let message = format!("{what} does not work in the sandbox of an agent's shell");
+        let message =
+            "teams cannot be seen from inside an agent's shell, because its sandbox hides them";
         Some(Self::refused(message).with_hint("use the agent's tools for messages and tasks"))
     }
 
@@ -153,7 +153,7 @@ impl From<StoreError> for Failure {
             ..
         } = &error
             && known.is_empty()
-            && let Some(failure) = Self::of_sandbox("this command")
+            && let Some(failure) = Self::of_sandbox()
         {
             return failure;
         }

@@ -185,7 +185,7 @@ impl App {
         let (teams, remains) = self.store.teams_and_remains().block_on()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {
-                return Err(Failure::of_sandbox("this command").unwrap_or_else(|| {
+                return Err(Failure::of_sandbox().unwrap_or_else(|| {
                     Failure::not_found("no teams found")
                         .with_hint("create one with `swarm team create NAME`")
                 }));

@@ -88,15 +88,13 @@ pub(super) fn party_in(
             })
         }
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
-        Acting::Orphan => Err(
-            Failure::of_sandbox(&format!("`swarm {what}`")).unwrap_or_else(|| {
-                let message = format!(
-                    "`swarm {what}` refused: the member that started it is no longer in the team"
-                );
-                Failure::refused(message)
-                    .with_hint("run it in a shell that was not started by an agent")
-            }),
-        ),
+        Acting::Orphan => Err(Failure::of_sandbox().unwrap_or_else(|| {
+            let message = format!(
+                "`swarm {what}` refused: the member that started it is no longer in the team"
+            );
+            Failure::refused(message)
+                .with_hint("run it in a shell that was not started by an agent")
+        })),
     }
 }
 

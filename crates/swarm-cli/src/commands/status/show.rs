@@ -43,7 +43,6 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<(), Failu
         return watch(app, &team);
     }
     let status = Status::gather(app, &team, &mut Past::default())?;
-    warn_about_programs(app, &status);
     if app.out.json {
         app.out.json(&status.document()?)?;
     } else {
@@ -67,9 +66,13 @@ fn all(app: &App) -> Result<(), Failure> {
             Err(failure) => damaged.push(failure),
         }
     }
+    let is_empty = teams.is_empty() && app.store.teams().block_on()?.is_empty();
+    if is_empty && let Some(hidden) = Failure::of_sandbox() {
+        return Err(hidden);
+    }
     if app.out.json {
         app.out.json(&documents)?;
-    } else if texts.is_empty() && app.store.teams().block_on()?.is_empty() {
+    } else if is_empty {
         app.out
             .say("no teams; create one with `swarm team create NAME`");
     } else if !texts.is_empty() {
@@ -84,22 +87,6 @@ fn warn_without_sandbox(app: &App) {
     if wanted && !landlock_works() && find_sandbox().backend.is_none() {
         app.out
             .warn("swarm: agents' shell commands run without a sandbox; `swarm doctor` says why");
-    }
-}
-
-/// Warns about running agent programs outside of the sandbox that confines the commands of agents.
-fn warn_about_programs(app: &App, status: &Status) {
-    let wanted = matches!(app.settings.sandbox, SandboxUse::Always | SandboxUse::Auto);
-    let outside = status.members.iter().filter_map(|view| {
-        let program = view.member.swarm.as_ref()?.runtime.as_deref()?;
-        let is_outside = !view.process.as_ref()?.confined;
-        is_outside.then_some((&view.member.name, program))
-    });
-    // With Unix sockets no process counts as confined.
-    for (name, program) in outside.filter(|_| wanted && !app.settings.sandbox_unix_sockets) {
-        app.out.warn(&format!(
-            "swarm: {name} ({program}) runs outside of the sandbox; `swarm logs {name}` says why"
-        ));
     }
 }
 

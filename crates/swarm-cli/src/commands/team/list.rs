@@ -54,10 +54,14 @@ pub(super) fn run(app: &App) -> Result<(), Failure> {
         let damage = app.store.team(&team).damage().block_on();
         damaged.extend(damage.map(|damage| without_roster(&team, damage)));
     }
+    let is_empty = !is_any && damaged.is_empty();
+    if is_empty && let Some(hidden) = Failure::of_sandbox() {
+        return Err(hidden);
+    }
     if app.out.json {
         let records: Vec<Value> = lines.iter().map(record).collect::<Result<_, Failure>>()?;
         app.out.json(&records)?;
-    } else if !is_any && damaged.is_empty() {
+    } else if is_empty {
         app.out
             .say("no teams; create one with `swarm team create NAME`");
     } else if !lines.is_empty() {
