@@ -177,6 +177,9 @@ pub enum Event {
         /// Input of the call as JSON text, truncated if long.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         input: String,
+        /// [`crate::input_digest`] of the whole call.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        digest: String,
     },
     /// A request was answered.
     RequestAnswered {

@@ -21,6 +21,7 @@ pub(crate) fn opened(request: &RequestRecord) -> Event {
         tool: request.request.tool().to_owned(),
         description: request.description.clone(),
         input: excerpt(&request.request.input().to_string()),
+        digest: request.request.computed_digest(),
     }
 }
 

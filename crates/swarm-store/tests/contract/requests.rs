@@ -216,13 +216,17 @@ pub(crate) fn the_journal_has_the_request_its_answer_and_who_answered(world: &Wo
     let events = world.events();
     let opened = events.iter().find_map(|event| match event {
         Event::RequestOpened {
-            description, input, ..
-        } => Some((description.as_str(), input)),
+            description,
+            input,
+            digest,
+            ..
+        } => Some((description.as_str(), input, digest)),
         _ => None,
     });
-    let (description, input) = opened.unwrap();
+    let (description, input, digest) = opened.unwrap();
     assert_eq!(description, "run make");
     assert!(input.starts_with("{\"command\":\"ää"));
+    assert_eq!(*digest, input_digest("Bash", &long));
     assert!(
         input.ends_with("… [65536 of 80014 bytes]"),
         "{}",
