@@ -4,7 +4,9 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, column, enter_foreign, spawn_with, wait_for_state, world_over};
+use crate::scene::{
+    MODEL, column, enter_foreign, run_args, spawn_with, wait_for_state, world_over,
+};
 
 /// A world in which bob asks whether it may touch a file.
 fn asking() -> (FakeApi, World) {
@@ -43,7 +45,7 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
         .clone();
     for words in [
         "bob may make this call once: Bash touch made",
-        "rest of its session: Bash(touch made)",
+        "for the whole team: Bash(touch made)",
     ] {
         assert!(approved.contains(words), "{approved}");
     }
@@ -59,6 +61,82 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
     }
     world.swarm(&["permissions", "nobody", "--json"]).error(3);
     world.swarm(&["permissions", "stranger", "--json"]).error(3);
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn p3_an_always_answer_holds_for_every_member_and_after_a_restart() {
+    let (_api, world) = asking();
+    world.swarm(&["approve", "bob", "--always"]).ok();
+    wait_for_state(&world, "bob", "idle");
+    let made = world.project().join("made");
+    let removed = || std::fs::remove_file(&made).expect("what the call has made");
+    world.swarm(&["shutdown", "bob"]).ok();
+    for name in ["amy", "bob"] {
+        removed();
+        spawn_with(
+            &world,
+            name,
+            &["--mode", "default", "--fresh", "--prompt", "go"],
+        );
+        wait_for_state(&world, name, "idle");
+    }
+    removed();
+    // A lead that takes the team over.
+    world.swarm(&run_args("go", &["--team", "demo"])).ok();
+    removed();
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert_eq!(log.lines().count(), 2, "one question: {log}");
+}
+
+#[test]
+fn p7_a_permission_hook_decides_a_members_call_once_and_by_its_name() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let touch =
+            |name: &str| Reply::tool(name, "Bash", json!({"command": format!("touch {name}")}));
+        let is_done = |name: &str| ask.result_of(name).is_some();
+        let next = ["yes", "no", "open"]
+            .into_iter()
+            .find(|name| !is_done(name));
+        next.map_or_else(|| Reply::text("done"), touch)
+    });
+    let world = world_over(&api);
+    let told = world.directory().join("out/told.jsonl");
+    let script = format!(
+        "input=$(cat); printf '%s\\n' \"$input\" >>{}\n\
+         says() {{ echo '{{\"hookSpecificOutput\": {{\"decision\": '\"$1\"'}}}}'; }}\n\
+         case $input in\n\
+         *'touch yes'*) says '{{\"behavior\": \"allow\"}}' ;;\n\
+         *'touch no'*) says '{{\"behavior\": \"deny\", \"message\": \"not that\"}}' ;;\n\
+         esac\n",
+        told.display()
+    );
+    let script = world.write("out/hook.sh", &script);
+    let hook = json!({"type": "command", "command": format!("sh {}", script.display())});
+    let hooks = json!({"hooks": {"PermissionRequest": [{"hooks": [hook]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    spawn_with(&world, "bob", &["--mode", "default", "--prompt", "go"]);
+    wait_for_state(&world, "bob", "waiting-permission");
+    let has = |name: &str| world.project().join(name).is_file();
+    assert!(has("yes") && !has("no") && !has("open"));
+    let refused = api.wait_for("the refusal", "bob", |ask| ask.result_of("no").is_some());
+    let (refused, _) = refused.ask.result_of("no").expect("a result");
+    assert!(refused.contains("not that"), "{refused}");
+    assert_eq!(world.team("demo").requests().len(), 1, "only the open one");
+    world.swarm(&["approve", "bob"]).ok();
+    wait_for_state(&world, "bob", "idle");
+    assert!(has("open"));
+    let told = std::fs::read_to_string(&told).expect("what the hook read");
+    let told: Vec<serde_json::Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let commands: Vec<_> = told
+        .iter()
+        .map(|one| &one["tool_input"]["command"])
+        .collect();
+    assert_eq!(commands, ["touch yes", "touch no", "touch open"]);
+    assert!(told.iter().all(|one| one["member"] == "bob"), "{told:?}");
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
@@ -213,10 +291,7 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
     assert!(
-        approved
-            .ok()
-            .stdout
-            .contains("rest of its session: Edit(//"),
+        approved.ok().stdout.contains("for the whole team: Edit(//"),
         "{}",
         approved.story()
     );

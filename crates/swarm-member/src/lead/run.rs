@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
-use swarm_protocol::{MemberName, MemberState, TeamName};
-use swarm_store::TeamStore;
+use swarm_permissions::{Behavior, Rule, RuleSet};
+use swarm_protocol::{MemberName, MemberState, RuleText, TeamName};
+use swarm_store::{Team, TeamStore};
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
     implicit_team_name, reconcile_outcome,
 };
-use swarm_team::TeamCreator;
+use swarm_team::{TeamCreator, team_rules};
 use tokio_util::sync::CancellationToken;
 
 use super::assemble::{assemble, start_mcp};
@@ -54,6 +55,18 @@ pub async fn run_lead(
     })?
 }
 
+/// Adds the rules that a person has granted to the team, for a lead that takes it over.
+async fn add_team_rules(team: &dyn Team, rules: &mut RuleSet) -> Result<(), LeadError> {
+    let key = team.verify_key().await?;
+    for RuleText { rule, origin } in team_rules(team, key.as_ref()).await? {
+        match Rule::parse(&rule) {
+            Ok(rule) => rules.add(Behavior::Allow, rule, origin),
+            Err(error) => tracing::warn!(rule, %error, "ignored an invalid team rule"),
+        }
+    }
+    Ok(())
+}
+
 async fn run(
     mut parts: LeadParts,
     store: Arc<dyn TeamStore>,
@@ -77,7 +90,9 @@ async fn run(
         Some(team) if parts.beginning != Beginning::New => {
             clean_up_after_lead(&parts.spawn_context, team).await?;
             leadership.take_over(team.clone())?;
-            Some(handover(&*parts.spawn_context.store.team(team))?)
+            let team = parts.spawn_context.store.team(team);
+            add_team_rules(&*team, &mut parts.rules).await?;
+            Some(handover(&*team)?)
         }
         Some(_) => {
             leadership.create_team()?;

@@ -1,12 +1,16 @@
 //! Answering permission requests.
 
+use serde::Deserialize as _;
 use serde_json::{Value, json};
+use swarm_permissions::{Behavior, Rule, Suggestion};
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
     SandboxPermissionResponse,
 };
 use swarm_store::{Draft, StoreError, Team};
+
+use crate::team_rights::allow_for_team;
 
 /// Text for the model when a request is denied without a reason.
 pub(super) const DENIED: &str = "Permission denied by the user.";
@@ -17,10 +21,13 @@ const NEEDS_REVISION: &str = "The plan needs revision.";
 /// Text for the model when a request times out.
 pub(super) const TIMED_OUT: &str = "The permission request timed out, so the call was not made.";
 
-/// Approves a request as it was shown. Exactly one answer wins.
+/// Approves a request as it was shown. Exactly one answer wins. With `always`, the rules that the
+/// request suggests also become rules of the team ([`allow_for_team`]): other members and later
+/// processes of this one do not ask again. A suggested mode or directory is the member's alone, until
+/// it exits.
 ///
 /// # Errors
-/// Not found, already answered, or changed since it was shown.
+/// Not found, already answered, or changed since it was shown; errors of the store.
 pub async fn approve(
     team: &dyn Team,
     shown: &RequestRecord,
@@ -31,7 +38,31 @@ pub async fn approve(
         always,
         updated_input: None,
     };
-    record_answer(team, shown, answer, by).await
+    let record = record_answer(team, shown, answer, by.clone()).await?;
+    if always {
+        for rule in suggested_rules(&record.request) {
+            allow_for_team(team, &rule, by.clone()).await?;
+        }
+    }
+    Ok(record)
+}
+
+/// Returns the allow rules that a request suggests. Invalid ones are ignored.
+fn suggested_rules(request: &RequestKind) -> Vec<Rule> {
+    let suggestions = request.suggestions().iter();
+    let suggestions = suggestions.filter_map(|value| Suggestion::deserialize(value).ok());
+    let rules = suggestions.filter_map(|suggestion| match suggestion {
+        Suggestion::AddRules {
+            rules,
+            behavior: Behavior::Allow,
+            ..
+        } => Some(rules),
+        _ => None,
+    });
+    rules
+        .flatten()
+        .filter_map(|rule| rule.rule().ok())
+        .collect()
 }
 
 /// Approves a request with a changed input.

@@ -237,7 +237,7 @@ async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
 }
 
 #[tokio::test]
-async fn a_no_carries_its_reason() {
+async fn p2_a_no_carries_its_reason() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let open = open(&bob, &world, LONG);
@@ -361,7 +361,7 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
 }
 
 #[test]
-fn exactly_one_answer_wins() {
+fn p2_exactly_one_answer_wins() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let asked = open(&bob, &world, LONG).record;
@@ -393,7 +393,7 @@ fn exactly_one_answer_wins() {
 }
 
 #[tokio::test]
-async fn silence_means_no() {
+async fn p2_a_request_without_an_answer_is_denied_and_closed() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let timeout = Duration::from_millis(20);

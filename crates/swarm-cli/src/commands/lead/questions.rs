@@ -282,7 +282,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
             };
             answers.push((yes.to_owned(), KeyAnswer::Approve));
             answers.extend(granted(request).map(|granted| {
-                let label = format!("yes, and for the rest of its session: {granted}");
+                let label = format!("yes, and {granted}");
                 (label, KeyAnswer::ApproveAlways)
             }));
         }
@@ -424,7 +424,7 @@ mod tests {
             labels(&shown),
             [
                 "1 yes, this once",
-                "2 yes, and for the rest of its session: Bash(touch:*)",
+                "2 yes, and for the whole team: Bash(touch:*)",
                 "3 no; you can type a reason",
                 "4 change it in your editor, then allow it",
             ]

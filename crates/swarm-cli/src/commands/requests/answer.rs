@@ -103,7 +103,7 @@ fn approve_one(
     let record = answered.map_err(|error| explained(app, team, error))?;
     let granted = granted(&record).filter(|_| always);
     let more = granted.map_or_else(String::new, |granted| {
-        format!("\n  and without asking for the rest of its session: {granted}")
+        format!("\n  and without asking, {granted}")
     });
     let verdict = match &record.request {
         RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",

@@ -36,9 +36,7 @@ pub(super) fn in_full(request: &RequestRecord, team: Option<&TeamName>, now: Uni
     }
     lines.push(format!("  no:  swarm deny {short} --why TEXT"));
     if let Some(granted) = granted(request) {
-        lines.push(format!(
-            "  yes with --always also grants, for the rest of its session: {granted}"
-        ));
+        lines.push(format!("  yes with --always also grants, {granted}"));
     }
     lines.join("\n")
 }
@@ -130,20 +128,21 @@ fn options(question: &AskedQuestion) -> Vec<String> {
     lines
 }
 
-/// Describes what `--always` grants in addition to the call.
+/// Describes what `--always` grants in addition to the call, with its scope.
 pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
     let grants: Vec<String> = request.request.suggestions().iter().map(grant).collect();
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
 fn grant(suggestion: &Value) -> String {
-    match serde_json::from_value(suggestion.clone()) {
+    let what = match serde_json::from_value(suggestion.clone()) {
         Ok(Suggestion::AddRules { rules, .. }) => {
             let words = rules.iter().map(|rule| match &rule.rule_content {
                 Some(content) => format!("{}({content})", rule.tool_name),
                 None => rule.tool_name.clone(),
             });
-            words.collect::<Vec<_>>().join(", ")
+            let words = words.collect::<Vec<_>>().join(", ");
+            return format!("for the whole team: {words}");
         }
         Ok(Suggestion::AddDirectories { directories, .. }) => {
             format!("edits in {}", directories.join(", "))
@@ -154,7 +153,8 @@ fn grant(suggestion: &Value) -> String {
         }) => "mode acceptEdits (edits in its working directory)".to_owned(),
         Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
         Err(_) => suggestion.to_string(),
-    }
+    };
+    format!("for the rest of its session: {what}")
 }
 
 /// Returns the fields of a call, except one that its heading shows in full.
@@ -232,7 +232,7 @@ mod tests {
             "p3: bob has been waiting for 12 s; denied automatically in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
              yes: swarm approve p3\n  no:  swarm deny p3 --why TEXT\n  \
-             yes with --always also grants, for the rest of its session: Bash(touch:*)"
+             yes with --always also grants, for the whole team: Bash(touch:*)"
         );
     }
 
