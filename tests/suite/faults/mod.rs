@@ -2,6 +2,7 @@
 
 mod duel;
 mod files;
+mod flushes;
 mod foreign;
 mod hub;
 mod locks;

@@ -30,9 +30,18 @@ fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
     let theirs = servers(touch("server-of-repository")).to_string();
     world.write("project/.mcp.json", &theirs);
     // A line that runs files of the project is the repository's, wherever it is configured.
-    let stop = json!({"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}]}]});
+    let has_npm = world.command("npm").arg("--version").output();
+    let has_npm = has_npm.is_ok_and(|output| output.status.success());
+    let npm = if has_npm {
+        "npm run --silent lint"
+    } else {
+        "./stop.sh"
+    };
+    let stop = ["./stop.sh", npm].map(|line| json!({"type": "command", "command": line}));
     let mut user = json!({"hooks": hook(&touch("hook-of-user"))});
-    user["hooks"]["Stop"] = stop["Stop"].clone();
+    user["hooks"]["Stop"] = json!([{"hooks": stop}]);
+    let package = json!({"name": "x", "scripts": {"lint": touch("npm-script")}});
+    world.write("project/package.json", &package.to_string());
     world.write("root/settings.json", &user.to_string());
     let script = world.write(
         "project/stop.sh",
@@ -43,17 +52,18 @@ fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
     world.swarm(&["trust"]).ok();
     spawn_over(&world, "bob");
     world.swarm(&["send", "bob", "go"]).ok();
-    let names = [
+    let mut names = vec![
         "hook-of-user",
         "server-of-user",
         "hook-of-repository",
         "server-of-repository",
         "script",
     ];
+    names.extend(has_npm.then_some("npm-script"));
     world.wait_until("all have run", || {
         names.iter().all(|name| world.project().join(name).exists())
     });
-    let escaped = names.map(|name| outside.join(name).exists());
-    assert_eq!(escaped, [true, true, false, false, false], "{names:?}");
+    names.retain(|name| outside.join(name).exists());
+    assert_eq!(names, ["hook-of-user", "server-of-user"]);
     world.swarm(&["kill", "bob"]).ok();
 }

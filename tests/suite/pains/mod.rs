@@ -18,6 +18,7 @@ mod panes;
 mod recovery;
 mod replies;
 mod sandbox;
+mod self_approval;
 mod spawning;
 mod starting;
 mod states;

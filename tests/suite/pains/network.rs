@@ -76,6 +76,7 @@ async fn the_proxy_connects_only_to_permitted_hosts() {
             client.unwrap().write_all(answer.as_bytes()).unwrap();
         }
     });
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = [format!("127.0.0.1:{port}"), "*.local.example".to_owned()];
     let get = |proxy: &str, host: &str| {
         format!(
@@ -95,6 +96,12 @@ async fn the_proxy_connects_only_to_permitted_hosts() {
         }
         let direct = bash(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"), &ctx).await;
         assert!(direct.is_error, "{}", direct.content);
+        // A tunnel to another port of a permitted host.
+        let other = other.local_addr().unwrap();
+        let tunnel = format!("curl -sp --max-time 20 --noproxy '' -x $HTTP_PROXY http://{other}");
+        let tunnel = bash(&tunnel, &ctx).await.content;
+        let denied = format!("no connection to {other}");
+        assert!(tunnel.contains(&denied), "{tunnel}");
     }
 }
 
