@@ -4,9 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{
-    MODEL, column, enter_foreign, run_args, spawn_with, wait_for_state, world_over,
-};
+use crate::scene::{MODEL, column, enter_foreign, spawn_with, wait_for_state, world_over};
 
 /// A world in which bob asks whether it may touch a file.
 fn asking() -> (FakeApi, World) {
@@ -83,7 +81,9 @@ fn p3_an_always_answer_holds_for_every_member_and_after_a_restart() {
     }
     removed();
     // A lead that takes the team over.
-    world.swarm(&run_args("go", &["--team", "demo"])).ok();
+    world
+        .swarm(&["resume", "demo", "go", "--model", MODEL])
+        .ok();
     removed();
     let log = world.swarm(&["log", "--type", "request"]).stdout;
     assert_eq!(log.lines().count(), 2, "one question: {log}");

@@ -10,24 +10,27 @@ use swarm_tests::stage::World;
 
 use crate::scene::{spawn_args, wait_for_state, world_over};
 
-/// The calls that change files and directories, and those that flush them.
-const TRACED: &str = "trace=openat,mkdir,mkdirat,write,writev,pwrite64,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,fsync,fdatasync";
+/// The calls that change files and directories, those that flush them, and those that start threads.
+const TRACED: &str = "trace=clone,clone3,fork,vfork,openat,mkdir,mkdirat,write,writev,pwrite64,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,fsync,fdatasync";
 
 /// A recorded system call.
 #[derive(Debug)]
 struct Call<'t> {
+    thread: &'t str,
     name: &'t str,
     arguments: Vec<&'t str>,
     result: &'t str,
 }
 
 impl<'t> Call<'t> {
-    /// `name(argument, …) = result`.
+    /// `thread name(argument, …) = result`.
     fn parse(line: &'t str) -> Option<Self> {
+        let (thread, line) = line.split_once(' ')?;
         let (name, rest) = line.split_once('(')?;
         let (arguments, result) = rest.rsplit_once(") = ")?;
         let has_failed = result.starts_with("-1");
         (!has_failed).then(|| Self {
+            thread,
             name,
             arguments: split(arguments),
             result,
@@ -91,12 +94,25 @@ fn completed(trace: &str) -> Vec<String> {
             interrupted.insert(thread, begin.trim_end());
         } else if let Some((_, end)) = call.split_once(" resumed>") {
             let begin = interrupted.remove(thread).unwrap_or_default();
-            calls.push(format!("{begin}{end}"));
+            calls.push(format!("{thread} {begin}{end}"));
         } else {
-            calls.push(call.to_owned());
+            calls.push(format!("{thread} {call}"));
         }
     }
     calls
+}
+
+/// Returns the first thread of each other thread's process.
+fn processes<'t>(calls: &[Call<'t>]) -> HashMap<&'t str, &'t str> {
+    let mut processes = HashMap::new();
+    for call in calls {
+        let is_thread = |argument: &&str| argument.contains("CLONE_THREAD");
+        if call.name.starts_with("clone") && call.arguments.iter().any(is_thread) {
+            let process = processes.get(call.thread).copied();
+            processes.insert(call.result, process.unwrap_or(call.thread));
+        }
+    }
+    processes
 }
 
 /// What a power cut would undo.
@@ -107,8 +123,8 @@ struct Unflushed {
     known: BTreeSet<PathBuf>,
     /// Files with content that was not flushed.
     contents: BTreeSet<PathBuf>,
-    /// Paths whose entry in their directory was not flushed.
-    entries: BTreeSet<PathBuf>,
+    /// Paths whose entry in their directory was not flushed since a process changed it.
+    entries: BTreeSet<(PathBuf, String)>,
 }
 
 impl Unflushed {
@@ -135,32 +151,35 @@ impl Unflushed {
         }
     }
 
-    fn apply(&mut self, call: &Call<'_>) {
+    fn apply(&mut self, call: &Call<'_>, process: &str) {
         match call.name {
             "write" | "writev" | "pwrite64" | "ftruncate" => self.contents.extend(call.file(0)),
             "openat" if call.arguments[2].contains("O_CREAT") => {
-                self.enter(path_of(call.result));
+                self.enter(path_of(call.result), process);
             }
-            "mkdir" => self.enter(call.path(0)),
-            "mkdirat" => self.enter(call.below(0)),
-            "rename" | "link" => self.rename(call.path(0), call.path(1)),
-            "renameat" | "renameat2" | "linkat" => self.rename(call.below(0), call.below(2)),
+            "mkdir" => self.enter(call.path(0), process),
+            "mkdirat" => self.enter(call.below(0), process),
+            "rename" | "link" => self.rename(call.path(0), call.path(1), process),
+            "renameat" | "renameat2" | "linkat" => {
+                self.rename(call.below(0), call.below(2), process)
+            }
             "fsync" | "fdatasync" => {
                 let Some(flushed) = call.file(0) else { return };
                 self.contents.remove(&flushed);
                 self.entries
-                    .retain(|entry| entry.parent() != Some(flushed.as_path()));
+                    .retain(|(entry, _)| entry.parent() != Some(flushed.as_path()));
             }
             _ => {}
         }
     }
 
-    fn enter(&mut self, path: Option<PathBuf>) {
+    fn enter(&mut self, path: Option<PathBuf>, process: &str) {
         let new = path.filter(|path| self.known.insert(path.clone()));
-        self.entries.extend(new);
+        self.entries
+            .extend(new.map(|path| (path, process.to_owned())));
     }
 
-    fn rename(&mut self, from: Option<PathBuf>, to: Option<PathBuf>) {
+    fn rename(&mut self, from: Option<PathBuf>, to: Option<PathBuf>, process: &str) {
         let Some((from, to)) = from.zip(to) else {
             return;
         };
@@ -170,7 +189,7 @@ impl Unflushed {
             self.contents.remove(&to);
         }
         self.known.insert(to.clone());
-        self.entries.insert(to);
+        self.entries.insert((to, process.to_owned()));
     }
 
     fn transcript(&self) -> Option<&Path> {
@@ -181,9 +200,9 @@ impl Unflushed {
         self.known.iter().find(is_transcript).map(PathBuf::as_path)
     }
 
-    /// Asserts that a power cut would leave a file as it is now.
+    /// Asserts that a power cut would leave a file as this process has written it.
     #[track_caller]
-    fn assert_durable(&self, file: &Path) {
+    fn assert_durable(&self, file: &Path, process: &str) {
         assert!(self.known.contains(file), "{} is missing", file.display());
         assert!(
             !self.contents.contains(file),
@@ -192,7 +211,11 @@ impl Unflushed {
         );
         let above = file.ancestors();
         let mut above = above.take_while(|path| path.starts_with(&self.root));
-        let lost = above.find(|path| self.entries.contains(*path));
+        let is_pending = |path: &&Path| {
+            let entry = (path.to_path_buf(), process.to_owned());
+            self.entries.contains(&entry)
+        };
+        let lost = above.find(is_pending);
         assert_eq!(lost, None, "an entry above {}", file.display());
     }
 }
@@ -215,13 +238,15 @@ fn tracer(world: &World) -> Option<Vec<String>> {
 }
 
 /// Replays what was recorded, and calls `check` after each call.
-fn replay(world: &World, mut disk: Unflushed, mut check: impl FnMut(&Unflushed, &Call<'_>)) {
+fn replay(world: &World, mut disk: Unflushed, mut check: impl FnMut(&Unflushed, &Call<'_>, &str)) {
     let trace = std::fs::read_to_string(world.directory().join("trace")).expect("the trace");
-    for line in completed(&trace) {
-        if let Some(call) = Call::parse(&line) {
-            disk.apply(&call);
-            check(&disk, &call);
-        }
+    let lines = completed(&trace);
+    let calls: Vec<_> = lines.iter().filter_map(|line| Call::parse(line)).collect();
+    let processes = processes(&calls);
+    for call in &calls {
+        let process = processes.get(call.thread).copied().unwrap_or(call.thread);
+        disk.apply(call, process);
+        check(&disk, call, process);
     }
 }
 
@@ -240,11 +265,11 @@ fn reports_what_is_durable(world: &World, arguments: &[&str], files: &[&str]) {
     let disk = Unflushed::of(&root);
     world.start_under(&tracer, arguments, &[]).wait().ok();
     let mut reports = 0;
-    replay(world, disk, |disk, call| {
+    replay(world, disk, |disk, call, process| {
         if is_report(world, call) {
             reports += 1;
             for file in files {
-                disk.assert_durable(&root.join(file));
+                disk.assert_durable(&root.join(file), process);
             }
         }
     });
@@ -280,17 +305,17 @@ fn a_spawn_is_on_the_disk_when_it_is_reported_and_a_transcript_before_its_mail_i
     spawning.wait().ok();
     let inbox = root.join("teams/demo/inboxes/bob.json");
     let (mut reports, mut acknowledged) = (0, 0);
-    replay(&world, disk, |disk, call| {
+    replay(&world, disk, |disk, call, process| {
         if is_report(&world, call) {
             reports += 1;
             for file in ["teams/demo/config.json", "teams/demo/swarm/journal.jsonl"] {
-                disk.assert_durable(&root.join(file));
+                disk.assert_durable(&root.join(file), process);
             }
         }
         let is_inbox = call.name == "renameat" && call.below(2).as_ref() == Some(&inbox);
         if let Some(transcript) = disk.transcript().filter(|_| is_inbox) {
             acknowledged += 1;
-            disk.assert_durable(transcript);
+            disk.assert_durable(transcript, process);
         }
     });
     assert!(reports > 0 && acknowledged > 0, "{reports} {acknowledged}");
