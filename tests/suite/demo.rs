@@ -108,9 +108,5 @@ fn a_demo_that_cannot_be_shown_does_not_start() {
     world.swarm(&["demo", "--pace", "200"]).assert_code(2);
     let nowhere = world.swarm(&["demo", "--no-attach", "--picture", "nowhere/demo.svg"]);
     nowhere.assert_code(3);
-    assert!(
-        nowhere.stderr.contains("nowhere/demo.svg"),
-        "{}",
-        nowhere.stderr
-    );
+    nowhere.stderr_has("nowhere/demo.svg");
 }

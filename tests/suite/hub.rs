@@ -88,11 +88,7 @@ fn two_machines_work_on_a_team_on_a_hub() {
     assert_eq!(state_of_bob(&first), "absent");
     let deleted = first.swarm(&["team", "delete", "demo", "--force"]);
     deleted.ok();
-    assert!(
-        deleted.stderr.contains("for all machines"),
-        "{}",
-        deleted.story()
-    );
+    deleted.stderr_has("for all machines");
     second.swarm(&["team", "delete", "demo", "--force"]).ok();
     for machine in [&first, &second] {
         assert!(!machine.root().join("teams/demo").exists());

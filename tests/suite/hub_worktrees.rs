@@ -113,21 +113,17 @@ fn work_of_a_member_on_another_machine_is_merged_on_the_leads() {
     assert_eq!(found[0]["state"], "in-use", "{found}");
     let text = first.swarm(&["worktree", "list"]);
     let words = "1 commit is neither merged nor pushed; uncommitted changes of draft.txt";
-    assert!(text.stderr.contains(words), "{}", text.story());
-    let diff = first.swarm(&["worktree", "diff", "bob"]);
-    assert!(diff.ok().stdout.contains("+new"), "{}", diff.story());
+    text.stderr_has(words);
+    first
+        .swarm(&["worktree", "diff", "bob"])
+        .ok()
+        .stdout_has("+new");
     first
         .swarm(&["review", "bob", "--comment", "new.txt:1", "why?"])
         .ok();
     api.wait_for("the comment", "bob", |ask| ask.news_has("why?"));
     let skipped = first.swarm(&["worktree", "merge", "--all"]);
-    assert!(
-        skipped
-            .stderr
-            .contains("skipped because they are in use: bob"),
-        "{}",
-        skipped.story()
-    );
+    skipped.stderr_has("skipped because they are in use: bob");
     let merged = first.swarm(&["worktree", "merge", "bob"]);
     assert!(
         merged.ok().stdout.starts_with("merged worktree-bob into "),
@@ -135,7 +131,7 @@ fn work_of_a_member_on_another_machine_is_merged_on_the_leads() {
         merged.story()
     );
     let words = "with uncommitted changes that are not included: draft.txt";
-    assert!(merged.stderr.contains(words), "{}", merged.story());
+    merged.stderr_has(words);
     assert!(first.project().join("new.txt").exists());
 
     // It is killed, or its machine is gone: what it has published is still there.

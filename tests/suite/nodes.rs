@@ -175,8 +175,10 @@ fn a_node_runs_members_that_another_machine_orders() {
         (&"box".into(), &"bob".into())
     );
     assert!(logs["text"].as_str().unwrap().contains("done"), "{logs}");
-    let peek = first.swarm(&["peek", "bob", "-n", "5"]);
-    assert!(peek.ok().stdout.contains("done"), "{}", peek.story());
+    first
+        .swarm(&["peek", "bob", "-n", "5"])
+        .ok()
+        .stdout_has("done");
 
     let killed = first.swarm(&["kill", "bob", "--json"]).json();
     assert_eq!(
@@ -195,12 +197,7 @@ fn a_node_runs_members_that_another_machine_orders() {
     );
 
     first.swarm(&["node", "drain", "box"]).ok();
-    let node = node.wait();
-    assert!(
-        node.ok().stdout.contains("demo: bob has stopped"),
-        "{}",
-        node.story()
-    );
+    node.wait().ok().stdout_has("demo: bob has stopped");
     assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
     machines.end();
 }
@@ -254,12 +251,7 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
         });
         node.signal(Signal::INT);
     }
-    let node = node.wait();
-    assert!(
-        node.ok().stdout.contains("bob is paused"),
-        "{}",
-        node.story()
-    );
+    node.wait().ok().stdout_has("bob is paused");
     let status = first.swarm(&["status", "--json"]).json();
     assert!(!status["members"][1]["pause"].is_null(), "{status}");
     second.swarm(&["kill", "bob", "--team", "demo"]).ok();
@@ -310,8 +302,7 @@ fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
     assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
     let node = machines.node(&[]);
     node.signal(Signal::TERM);
-    let node = node.wait();
-    assert!(!node.ok().stdout.contains("spawn"), "{}", node.story());
+    node.wait().ok().stdout_lacks("spawn");
     machines.end();
 }
 

@@ -115,7 +115,12 @@ pub(crate) fn spawns(name: &str) -> Reply {
 
 /// A model that runs one shell command in its first turn, with the call id `t1`, and then ends the turn.
 pub(crate) fn runs_once(command: &str) -> FakeApi {
-    let call = Reply::tool("t1", "Bash", json!({"command": command}));
+    calls_once("Bash", json!({"command": command}))
+}
+
+/// A model that makes one call in its first turn, with the id `t1`, and then ends the turn.
+pub(crate) fn calls_once(tool: &str, input: Value) -> FakeApi {
+    let call = Reply::tool("t1", tool, input);
     FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
         None => call.clone(),
         Some(_) => Reply::text("done"),

@@ -4,7 +4,8 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use crate::scene::{
-    MODEL, demo_run_args, not_proven, spawn_args, spawn_over, world, world_over, world_with_team,
+    MODEL, demo_run_args, not_proven, runs_once, spawn_args, spawn_over, world, world_over,
+    world_with_team,
 };
 
 /// Settings with which a shell may write the team's files; in the sandbox it may not.
@@ -19,10 +20,7 @@ fn printed_by_a_member(command: &str) -> String {
 /// The same in a world where these files were written.
 fn printed_in_a_world_with(files: &[(&str, &str)], command: &str) -> String {
     let command = format!("{{ {command} ; }} 2>&1; echo \"exit $?\"");
-    let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": command})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once(&command);
     let world = world_over(&api);
     world.write("root/swarm.toml", WITHOUT_SANDBOX);
     for (path, text) in files {
@@ -106,13 +104,10 @@ fn a_person_in_another_pid_namespace_cannot_approve_but_can_stop_members() {
         .to_string_lossy()
         .into_owned();
     say(&format!("{host}#pid:[1]"));
-    let told = world.swarm(&["send", "bob", "hello"]);
-    told.assert_code(5);
-    assert!(
-        told.stderr.contains("bob of the team demo"),
-        "{}",
-        told.story()
-    );
+    world
+        .swarm(&["send", "bob", "hello"])
+        .code(5)
+        .stderr_has("bob of the team demo");
     world.swarm(&["trust"]).assert_code(5);
     world.swarm(&["kill", "bob"]).ok();
     world.swarm(&["approve", "x"]).assert_code(3);
@@ -136,15 +131,15 @@ fn another_agent_program_cannot_answer_trust_or_widen() {
         let told = world.start_with(arguments, &mark).wait();
         told.assert_code(5);
         for words in ["Claude Code", "`CLAUDECODE`", "your own terminal"] {
-            assert!(told.stderr.contains(words), "{}", told.stderr);
+            told.stderr_has(words);
         }
     }
     // The mark of an ancestor counts, too, and a person is still asked what to answer.
     let line = "env -u GEMINI_CLI swarm approve x; echo \"exit $?\"";
     let told = world.start_program("env", &["GEMINI_CLI=1", "sh", "-c", line]);
     let told = told.wait();
-    assert!(told.stdout.contains("exit 5"), "{}", told.story());
-    assert!(told.stderr.contains("Gemini CLI"), "{}", told.story());
+    told.stdout_has("exit 5");
+    told.stderr_has("Gemini CLI");
     world.swarm(&["approve", "x"]).assert_code(3);
     // It may do what its person asks of it otherwise.
     let made = world.start_with(&["task", "create", "something"], &mark);
@@ -188,14 +183,7 @@ fn a_shell_in_the_sandbox_is_referred_to_the_agents_tools() {
 
 #[test]
 fn mail_from_an_agents_shell_is_its_own() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool(
-            "t1",
-            "Bash",
-            json!({"command": "swarm send team-lead 'from my shell'"}),
-        ),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("swarm send team-lead 'from my shell'");
     let world = world_over(&api);
     world.write("root/swarm.toml", WITHOUT_SANDBOX);
     spawn_over(&world, "bob");

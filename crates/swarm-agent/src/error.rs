@@ -18,20 +18,14 @@ pub enum AgentError {
         "the conversation exceeds the model's context window. Start a new agent or give it less to read"
     )]
     ContextFull,
-    /// The conversation could not be compacted.
+    /// The conversation could not be compacted, for this reason.
     #[error(
-        "the conversation could not be compacted: {why}. If it no longer fits the model's context window, start the agent afresh or use a model with a larger window"
+        "the conversation could not be compacted: {0}. If it no longer fits the model's context window, start the agent afresh or use a model with a larger window"
     )]
-    NotCompacted {
-        /// Reason for the failure.
-        why: String,
-    },
-    /// The model or its safety filter declined to respond.
-    #[error("the model declined to answer{}. Put the request differently, or start the agent afresh", said(.text))]
-    Refused {
-        /// Text of the refusal; may be empty.
-        text: String,
-    },
+    NotCompacted(String),
+    /// The model or its safety filter declined to respond, with this text, which may be empty.
+    #[error("the model declined to answer{}. Put the request differently, or start the agent afresh", said(.0))]
+    Refused(String),
     /// The transcript could not be read or written. Lines that could not be written are not part of
     /// the conversation.
     #[error("the transcript {} cannot be used: {}. See that the disk has room and the directory is writable, then try again", .path.display(), with_cause(.source))]
@@ -49,29 +43,20 @@ pub enum AgentError {
         /// Error of the file system.
         source: OsError,
     },
-    /// The program of a foreign runtime failed.
-    #[error("the agent program failed: {why}")]
-    Runtime {
-        /// Its error message, or how it terminated.
-        why: String,
-    },
+    /// The program of a foreign runtime failed, with this error message or in this way.
+    #[error("the agent program failed: {0}")]
+    Runtime(String),
     /// There is no input to respond to.
     #[error(
         "the conversation ends in an answer, so there is nothing to answer: deliver a message first"
     )]
     NothingToAnswer,
-    /// The conversation does not contain the line to which it was to be rewound.
-    #[error("the conversation has no line {line}, so it was not rewound. Run /rewind again")]
-    NotRewound {
-        /// Id of the line.
-        line: String,
-    },
-    /// Two tools of an agent have the same name, which model servers reject.
-    #[error("two tools are called `{name}`: leave one of them out")]
-    DuplicateTool {
-        /// Name of the tools.
-        name: String,
-    },
+    /// The conversation does not contain the line with this id, to which it was to be rewound.
+    #[error("the conversation has no line {0}, so it was not rewound. Run /rewind again")]
+    NotRewound(String),
+    /// Two tools of an agent have this name, which model servers reject.
+    #[error("two tools are called `{0}`: leave one of them out")]
+    DuplicateTool(String),
 }
 
 fn said(text: &str) -> String {
@@ -93,9 +78,7 @@ impl AgentError {
     pub fn is_out_of_room(&self) -> bool {
         matches!(
             self,
-            Self::ContextFull
-                | Self::NotCompacted { .. }
-                | Self::Model(ModelError::ContextTooLong { .. })
+            Self::ContextFull | Self::NotCompacted(_) | Self::Model(ModelError::ContextTooLong(_))
         )
     }
 
@@ -103,14 +86,13 @@ impl AgentError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Model(error) => error.kind(),
-            Self::ContextFull
-            | Self::NotCompacted { .. }
-            | Self::Refused { .. }
-            | Self::Runtime { .. } => ErrorKind::AgentFailed,
-            Self::Transcript { .. } | Self::Scratchpad { .. } | Self::DuplicateTool { .. } => {
+            Self::ContextFull | Self::NotCompacted(_) | Self::Refused(_) | Self::Runtime(_) => {
+                ErrorKind::AgentFailed
+            }
+            Self::Transcript { .. } | Self::Scratchpad { .. } | Self::DuplicateTool(_) => {
                 ErrorKind::Internal
             }
-            Self::NothingToAnswer | Self::NotRewound { .. } => ErrorKind::Usage,
+            Self::NothingToAnswer | Self::NotRewound(_) => ErrorKind::Usage,
         }
     }
 }

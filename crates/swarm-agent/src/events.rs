@@ -1,10 +1,13 @@
-//! Events of a session.
+//! Events of a session, and permission requests of an agent.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use async_trait::async_trait;
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::AgentEvent;
+use tokio_util::sync::CancellationToken;
 
 /// Receives the events of an agent, for example a pane, a log or a JSON stream.
 pub trait EventSink: Send + Sync + fmt::Debug {
@@ -48,4 +51,14 @@ impl EventSink for StepCounter {
         self.steps.fetch_add(1, Ordering::Relaxed);
         self.inner.emit(event);
     }
+}
+
+/// Decides permission requests: a person, or the lead by mail.
+#[async_trait]
+pub trait PermissionGate: Send + Sync + fmt::Debug {
+    /// Requests permission and waits for the decision; without one the outcome is
+    /// [`PermissionOutcome::Deny`]. If `cancel` is cancelled, the request is withdrawn and a later
+    /// decision does not count. The gate reports that the agent waits, because it knows the
+    /// request's id; the session reports that the agent works again.
+    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome;
 }

@@ -7,7 +7,6 @@
 //! sub-agents.
 
 mod agent_tool;
-mod brief;
 mod compaction;
 mod context_files;
 mod coordinator;
@@ -15,7 +14,6 @@ mod environment;
 mod error;
 mod events;
 mod fork;
-mod gate;
 mod history;
 mod hook_clients;
 mod injected;
@@ -40,13 +38,11 @@ mod turn;
 mod worktree;
 
 pub use agent_tool::AgentTool;
-pub use brief::Brief;
 pub use coordinator::coordinated;
-pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnvironment};
+pub use environment::{AgentEnvironment, Brief, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
-pub use events::{EventSink, NoEvents, StepCounter};
+pub use events::{EventSink, NoEvents, PermissionGate, StepCounter};
 pub use fork::ForkPoint;
-pub use gate::PermissionGate;
 pub use hook_clients::{HookClients, HookModels};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{

@@ -89,9 +89,7 @@ impl Session {
         let points = RewindPoints::open(transcript).map_err(failed)?;
         let mut points = points.points().iter();
         let Some(point) = points.find(|point| point.line == line) else {
-            return Err(AgentError::NotRewound {
-                line: line.to_owned(),
-            });
+            return Err(AgentError::NotRewound(line.to_owned()));
         };
         let context = self.call_context();
         let Some(history) = &context.history else {

@@ -27,16 +27,8 @@ impl Totals {
     /// Returns the difference to `earlier`, an older total of the same conversation.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        let (usage, past) = (self.usage, earlier.usage);
         Self {
-            usage: Usage {
-                input_tokens: usage.input_tokens - past.input_tokens,
-                output_tokens: usage.output_tokens - past.output_tokens,
-                cache_read_input_tokens: usage.cache_read_input_tokens
-                    - past.cache_read_input_tokens,
-                cache_creation_input_tokens: usage.cache_creation_input_tokens
-                    - past.cache_creation_input_tokens,
-            },
+            usage: self.usage - earlier.usage,
             requests: self.requests - earlier.requests,
             tool_calls: self.tool_calls - earlier.tool_calls,
         }

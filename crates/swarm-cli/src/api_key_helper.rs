@@ -75,9 +75,10 @@ impl KeyHelper {
         {
             return Ok(key.clone());
         }
-        let key = self.run().await.map_err(|why| ModelError::Setup {
-            message: format!("`apiKeyHelper` ({}) {why}", self.command),
-        })?;
+        let key = self
+            .run()
+            .await
+            .map_err(|why| ModelError::Setup(format!("`apiKeyHelper` ({}) {why}", self.command)))?;
         *current = Some((key.clone(), Instant::now()));
         Ok(key)
     }

@@ -42,7 +42,7 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
             ))
         }
         Ok(_) => Ok(()),
-        Err(OsError::Gone { .. }) => Err(unusable(root, "no files can be created in it")),
+        Err(OsError::Gone(_)) => Err(unusable(root, "no files can be created in it")),
         Err(error) => Err(unusable(root, &with_causes(&error))),
     }
 }

@@ -1,14 +1,14 @@
-//! Information about the machine and the checkout for the agents of this process.
+//! Information about the machine, the checkout and the program for the agents of this process.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use swarm_agent::HostFacts;
+use swarm_agent::{HostFacts, ProgramDocs, ProgramPage};
 use swarm_config::Environment;
 use swarm_worktree::{GitSummary, Worktrees};
 
-use crate::program_docs::PROGRAM_DOCS;
+use crate::own_process::VERSION;
 
 /// Startup timeout for `git status`, which is slow in very large repositories.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,3 +51,34 @@ impl GatheringFacts {
         HostFacts { git, ..self.facts }
     }
 }
+
+macro_rules! page {
+    ($name:literal, $about:literal) => {
+        ProgramPage {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../../docs/", $name)),
+        }
+    };
+}
+
+/// The pages for users.
+const PROGRAM_DOCS: ProgramDocs = ProgramDocs {
+    version: VERSION,
+    pages: &[
+        page!(
+            "guide.md",
+            "the user guide: models, teams, tasks, permissions, hooks, settings, worktrees, MCP servers, troubleshooting"
+        ),
+        page!(
+            "formats.md",
+            "reference of files, settings, agent definitions, hooks, tools and exit codes, with the differences from Claude Code"
+        ),
+        page!(
+            "interop.md",
+            "Claude Code, ACP agents and MCP clients as members and leads"
+        ),
+        page!("glossary.md", "terms"),
+        page!("scenarios.md", "scenario files, which play a model"),
+    ],
+};

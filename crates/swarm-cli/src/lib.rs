@@ -31,7 +31,6 @@ mod output;
 mod output_style;
 mod own_process;
 mod pane_status;
-mod program_docs;
 mod request_flags;
 mod runtimes;
 mod sgr;

@@ -173,10 +173,7 @@ fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
     }
     // Replaced atomically, because another process's shell may be reading it.
     let fresh = directory.join(format!(".git-{}", std::process::id()));
-    match std::fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    swarm_os::remove_if_present(&fresh)?;
     symlink(program, &fresh)?;
     std::fs::rename(&fresh, &git)?;
     Ok(directory)

@@ -10,7 +10,9 @@ use swarm_config::{
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
-use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
+use swarm_panes::{
+    BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words, is_automatic,
+};
 use swarm_permissions::RequestSettings;
 use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
 use swarm_supervisor::{RuleTexts, SpawnContext};
@@ -309,7 +311,7 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
     let kind = dead.backend_type.as_ref();
     let kind = kind.filter(|kind| **kind != BackendType::InProcess);
     let kind = kind.and_then(backend_kind);
-    match kind.filter(|kind| !kind.is_automatic() || !kind.has_panes()) {
+    match kind.filter(|kind| !is_automatic(*kind) || !kind.has_panes()) {
         Some(kind) => backend(app, Some(kind.backend().name())).map(Some),
         None => Ok(None),
     }

@@ -3,55 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use swarm_protocol::word_list;
+
 use crate::error::ConfigError;
 
 /// Variables passed to shell commands of agents, without provider keys.
-const PASSED: [&str; 22] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "TERM",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-];
+const PASSED: [&str; 22] = word_list(
+    "PATH HOME USER LOGNAME SHELL TERM LANG LC_ALL LC_CTYPE TZ TMPDIR HTTP_PROXY HTTPS_PROXY
+    NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy SSL_CERT_FILE SSL_CERT_DIR
+    NODE_EXTRA_CA_CERTS",
+);
 
 /// Variables for model clients: keys, URLs and proxies.
-const PROVIDER: [&str; 11] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "HTTPS_PROXY",
-    "https_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "NO_PROXY",
-    "no_proxy",
-];
+const PROVIDER: [&str; 11] = word_list(
+    "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BASE_URL
+    HTTPS_PROXY https_proxy HTTP_PROXY http_proxy NO_PROXY no_proxy",
+);
 
 /// Variables that hold secrets and are never passed on.
-const SECRET: [&str; 3] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "OPENAI_API_KEY",
-];
+const SECRET: [&str; 3] = word_list("ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN OPENAI_API_KEY");
 
 /// The environment variables of this process and its working directory.
 #[derive(Debug, Clone)]

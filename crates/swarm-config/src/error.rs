@@ -13,11 +13,8 @@ pub enum ConfigError {
     #[error("neither CLAUDE_CONFIG_DIR nor HOME is set")]
     NoRoot,
     /// A settings file is not text.
-    #[error("{} is not UTF-8 text", .path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} is not UTF-8 text", .0.display())]
+    NotUtf8(PathBuf),
     /// A settings file cannot be read.
     #[error("cannot read the settings file {}: {source}", .path.display())]
     Unreadable {
@@ -107,11 +104,8 @@ pub enum ConfigError {
         source: serde_json::Error,
     },
     /// A `settings.json` is not a JSON object.
-    #[error("{} is not a JSON object", .path.display())]
-    NotAnObject {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} is not a JSON object", .0.display())]
+    NotAnObject(PathBuf),
     /// An invalid permission rule. The message names its file.
     #[error("{0}")]
     Rule(String),
@@ -179,7 +173,7 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoRoot => "set CLAUDE_CONFIG_DIR to the directory for teams and tasks",
-            Self::NotUtf8 { .. } => "save it as UTF-8",
+            Self::NotUtf8(_) => "save it as UTF-8",
             Self::Unreadable { .. } => "make the file readable or remove it",
             Self::NotToml { .. } => "fix the TOML syntax",
             Self::UnknownSetting { .. } => "run `swarm config list` to see all settings",
@@ -190,7 +184,7 @@ impl ConfigError {
             Self::UnknownVariable { .. } => "rename or unset it",
             Self::Policy { .. } => "ask the administrator of this machine",
             Self::NotJson { .. } | Self::Rule(_) => "fix the file",
-            Self::NotAnObject { .. } => "fix the file; an empty object is {}",
+            Self::NotAnObject(_) => "fix the file; an empty object is {}",
             Self::Env { .. } => "fix the file; `env` is an object of strings",
             Self::Several(errors) => return errors.first()?.hint(),
             Self::TrustList { path, .. } => return Some(format!("check {}", path.display())),

@@ -1,4 +1,4 @@
-//! Runs one command until it exits, times out or is cancelled.
+//! Runs one command until it exits, times out or is cancelled, and limits its output.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,8 +15,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
-
-use crate::capped::CappedBuffer;
 
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
@@ -236,5 +234,45 @@ fn exit_reason(status: ExitStatus) -> ExitReason {
     match (status.code(), status.signal()) {
         (Some(code), _) => ExitReason::Exited(code),
         (None, signal) => ExitReason::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+/// The first bytes of an output, and its total length.
+#[derive(Debug)]
+pub(crate) struct CappedBuffer {
+    kept: Vec<u8>,
+    limit: usize,
+    total: u64,
+}
+
+impl CappedBuffer {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            kept: Vec::new(),
+            limit,
+            total: 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.limit - self.kept.len();
+        self.kept.extend(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Returns whether the output was truncated.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.total > self.kept.len() as u64
+    }
+
+    /// Returns the retained output, trimmed.
+    pub(crate) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.kept);
+        let text = text.trim();
+        if self.is_cut() {
+            format!("{text}\n[truncated: {} bytes in total]", self.total)
+        } else {
+            text.to_owned()
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The hooks of a process.
+//! The hooks of a process, and the input fields common to all.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
+use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName};
 use swarm_tools::{ProgramLaunch, ToolContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, answer};
 use crate::command::{CommandContext, run};
-use crate::http::{expand, post};
-use crate::prompt::{Question, ask};
-use crate::{HookInput, HookOutcome, HookRequest, HookServices};
+use crate::reach::{Question, ask, expand, post};
+use crate::{HookOutcome, HookRequest, HookServices};
 
 /// Default timeout of a hook in seconds, as in Claude Code.
 const DEFAULT_TIMEOUT_SECS: u64 = 600;
@@ -227,5 +228,43 @@ impl HooksParts {
         for message in &outcome.messages {
             (self.notice)(format!("hook {name}: {message}"));
         }
+    }
+}
+
+/// The fields of every hook's input, independent of event and agent; null if not applicable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct HookInput {
+    /// The id of the agent's session.
+    pub session_id: Option<String>,
+    /// The path of the session's transcript.
+    pub transcript_path: Option<PathBuf>,
+    /// The agent's working directory.
+    pub cwd: PathBuf,
+    /// The agent's permission mode.
+    pub permission_mode: Option<PermissionMode>,
+    /// The agent's team.
+    pub team: Option<TeamName>,
+    /// The member that the agent is or works for.
+    pub member: Option<MemberName>,
+    /// `name@team` for a member, or the id of a sub-agent.
+    pub agent_id: Option<String>,
+    /// The type named in the agent's definition.
+    pub agent_type: Option<String>,
+    /// The task that the agent works on.
+    pub task: Option<TaskId>,
+    /// The agent id of the parent.
+    pub parent: Option<String>,
+}
+
+impl HookInput {
+    /// Returns the standard input of a hook: these fields, the event's name and the event's fields.
+    pub(crate) fn input(&self, event: HookEvent, fields: &Value) -> Value {
+        // Serialization fails only for a path that is not valid UTF-8.
+        let mut input = serde_json::to_value(self).unwrap_or_else(|_| json!({}));
+        input["hook_event_name"] = event.name().into();
+        if let (Some(input), Some(fields)) = (input.as_object_mut(), fields.as_object()) {
+            input.extend(fields.clone());
+        }
+        input
     }
 }

@@ -6,23 +6,17 @@
 
 mod agent;
 mod answer;
-mod capped;
 mod command;
-mod control;
 mod hooks;
-mod http;
 mod outcome;
-mod prompt;
 mod reach;
-mod subject;
 mod team_events;
 
 pub use agent::AgentHooks;
-pub use control::Permission;
-pub use hooks::{HookNotice, Hooks, HooksParts};
+pub use answer::Permission;
+pub use hooks::{HookInput, HookNotice, Hooks, HooksParts};
 pub use outcome::HookOutcome;
 pub use reach::{HookReply, HookRequest, HookServices};
-pub use subject::HookInput;
 pub use team_events::{TeamEvents, TeamHook};
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use serde_json::Value;
 use swarm_permissions::HookCommand;
 use swarm_protocol::shortened;
 
-use crate::answer::Answer;
-use crate::control::{ControlOutput, Permission};
+use crate::answer::{Answer, ControlOutput, Permission};
 
 /// The merged result of the hooks of one event. The default is the result without hooks.
 #[derive(Debug, Clone, Default, PartialEq)]

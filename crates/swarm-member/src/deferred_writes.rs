@@ -140,9 +140,7 @@ mod tests {
     use super::*;
 
     fn refused() -> Outcome {
-        Err(StoreError::ReadByProgram {
-            name: MemberName::parse("bob").unwrap(),
-        })
+        Err(StoreError::ReadByProgram(MemberName::parse("bob").unwrap()))
     }
 
     #[test]

@@ -19,7 +19,6 @@ mod servers;
 mod spending;
 mod teammate;
 mod turn;
-mod turn_end;
 
 pub use lead::{
     Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,

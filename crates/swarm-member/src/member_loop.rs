@@ -157,7 +157,7 @@ impl<R: Role> MemberLoop<R> {
                 Change::Context(text) => self.context.push(Injected::prompt(text)),
                 Change::Clear => self.session.clear()?,
                 Change::Rewind(line, scope) => match self.session.rewind(&line, scope) {
-                    Err(error @ AgentError::NotRewound { .. }) => {
+                    Err(error @ AgentError::NotRewound(_)) => {
                         self.reporter.notice(error.to_string());
                     }
                     rewound => {

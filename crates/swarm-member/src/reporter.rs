@@ -1,14 +1,17 @@
-//! Reporting of a member's events: to its view, its state report, and the team's journal.
+//! Reporting of a member's events: to its view, its state report, and the team's journal. What the
+//! end of a turn shows.
 
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use swarm_agent::EventSink;
+use swarm_agent::{EventSink, TurnOutcome, TurnStop};
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage, partial_debug};
 use swarm_store::Team;
-use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition};
+use swarm_team::{
+    MemberContext, StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition,
+};
 use swarm_ui::PaneView;
 
 pub(crate) struct ReporterParts {
@@ -186,5 +189,35 @@ impl EventSink for PaneSink {
         if let Some(status) = &self.status {
             status.emit(event);
         }
+    }
+}
+
+/// Describes why a turn failed, in one line, with the resulting state.
+pub(crate) fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
+    let Err(TurnStop::Failed(error)) = &outcome.end else {
+        return None;
+    };
+    let state = if error.is_out_of_room() {
+        MemberState::Exhausted
+    } else {
+        MemberState::Failed
+    };
+    let line = error.to_string().lines().next()?.to_owned();
+    Some((state, line))
+}
+
+/// Describes the questions of peers that are read and not answered: `unanswered: bob`.
+pub(crate) async fn unanswered_detail(context: &MemberContext) -> Option<String> {
+    let open = context.unanswered().await;
+    let names: Vec<&str> = open.iter().map(MemberName::as_str).collect();
+    (!names.is_empty()).then(|| format!("unanswered: {}", names.join(", ")))
+}
+
+/// Shows them at the end of a turn, each question once.
+pub(crate) async fn show_unanswered(context: &MemberContext, reporter: &Reporter) {
+    for (name, question) in context.take_unanswered().await {
+        reporter.notice(format!(
+            "this turn did not answer {name}, who asked: {question}"
+        ));
     }
 }

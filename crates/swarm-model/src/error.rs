@@ -11,12 +11,9 @@ use crate::name::Provider;
 /// Variants with `attempts` are transient: they are reported after that many attempts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Required credentials are missing.
-    #[error("{} is not set: the provider {} requires a key{}", provider.key_variables(), provider.name(), provider.without_key())]
-    NoKey {
-        /// The provider that the credentials are for.
-        provider: Provider,
-    },
+    /// Required credentials for this provider are missing.
+    #[error("{} is not set: the provider {} requires a key{}", .0.key_variables(), .0.name(), .0.without_key())]
+    NoKey(Provider),
     /// The credentials are invalid or do not permit this model (401, 403).
     #[error(
         "the model server rejected the credentials: {message}. Check {}",
@@ -29,11 +26,8 @@ pub enum ModelError {
         message: String,
     },
     /// The account has no credit (402, or an exhausted balance).
-    #[error("the model server requires payment: {message}. Check the account's balance and plan")]
-    Billing {
-        /// Message of the server.
-        message: String,
-    },
+    #[error("the model server requires payment: {0}. Check the account's balance and plan")]
+    Billing(String),
     /// The model does not exist on the server (404).
     #[error(
         "model {model} not found on the model server: {message}. Choose another with --model, or correct model.aliases in swarm.toml"
@@ -46,20 +40,14 @@ pub enum ModelError {
     },
     /// The server rejected the request as invalid (400 and other 4xx).
     #[error(
-        "the model server rejected the request: {message}. A retry would fail again; change the prompt, the tools or the settings"
+        "the model server rejected the request: {0}. A retry would fail again; change the prompt, the tools or the settings"
     )]
-    InvalidRequest {
-        /// Message of the server.
-        message: String,
-    },
+    InvalidRequest(String),
     /// The conversation exceeds the model's context window or the server's size limit (413).
     #[error(
-        "the conversation is too long for the model: {message}. Start a new agent or give it less to read"
+        "the conversation is too long for the model: {0}. Start a new agent or give it less to read"
     )]
-    ContextTooLong {
-        /// Message of the server.
-        message: String,
-    },
+    ContextTooLong(String),
     /// Too many requests or tokens per minute (429) in every attempt.
     #[error(
         "rate limited by the model server in {}: {message}. Wait, or run fewer agents at the same time",
@@ -133,18 +121,13 @@ pub enum ModelError {
         /// Number of attempts.
         attempts: u32,
     },
-    /// The client's settings are invalid.
-    #[error("the model client cannot be set up: {message}")]
-    Setup {
-        /// The invalid setting and how to correct it.
-        message: String,
-    },
-    /// The scenario has no answer for this request, or its file is unusable.
-    #[error("{message}")]
-    Scenario {
-        /// What is missing, where, and what to add.
-        message: String,
-    },
+    /// The client's settings are invalid; the message says which one and how to correct it.
+    #[error("the model client cannot be set up: {0}")]
+    Setup(String),
+    /// The scenario has no answer for this request, or its file is unusable; the message says what is
+    /// missing, where, and what to add.
+    #[error("{0}")]
+    Scenario(String),
     /// The caller cancelled the request.
     #[error("the model request was cancelled")]
     Cancelled,
@@ -175,7 +158,7 @@ impl ModelError {
     /// Kind of the error in machine-readable output.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoKey { .. } | Self::Auth { .. } | Self::Billing { .. } | Self::Setup { .. } => {
+            Self::NoKey(_) | Self::Auth { .. } | Self::Billing(_) | Self::Setup(_) => {
                 ErrorKind::Environment
             }
             Self::Cancelled => ErrorKind::Interrupted,

@@ -84,50 +84,34 @@ pub enum ModelNameError {
     /// The prefix is not a provider.
     #[error(
         "unknown provider in model {}; write provider/model with one of {}",
-        .name.escape_debug(), Provider::known()
+        .0.escape_debug(), Provider::known()
     )]
-    UnknownProvider {
-        /// The whole name.
-        name: String,
-    },
+    UnknownProvider(String),
     /// A bare name that is neither an alias nor an Anthropic model id, which begins with `claude`.
     #[error(
         "unknown model {name}: it is not an alias and not a Claude model; write provider/model, for example openai/{name} \
          or anthropic/{name}",
-        name = .name.escape_debug()
+        name = .0.escape_debug()
     )]
-    UnknownModel {
-        /// The whole name.
-        name: String,
-    },
+    UnknownModel(String),
     /// The name is empty, has nothing after the slash, or contains white space or control
     /// characters.
-    #[error("invalid model name {name:?}; write provider/model, an alias or a model id")]
-    Malformed {
-        /// The whole name.
-        name: String,
-    },
-    /// The aliases form a cycle.
-    #[error("the model alias {} refers to itself; correct model.aliases in swarm.toml", .name.escape_debug())]
-    Circular {
-        /// The requested alias.
-        name: String,
-    },
+    #[error("invalid model name {0:?}; write provider/model, an alias or a model id")]
+    Malformed(String),
+    /// The aliases form a cycle that begins with this one.
+    #[error("the model alias {} refers to itself; correct model.aliases in swarm.toml", .0.escape_debug())]
+    Circular(String),
 }
 
 impl ModelName {
     /// Parses a name without aliases: `provider/model`, or a bare Anthropic model id.
     pub fn parse(name: &str) -> Result<Self, ModelNameError> {
-        let malformed = || ModelNameError::Malformed {
-            name: name.to_owned(),
-        };
+        let malformed = || ModelNameError::Malformed(name.to_owned());
         let (provider, model) = match name.split_once('/') {
             None => (Provider::Anthropic, name),
             Some((word, model)) => {
-                let provider =
-                    Provider::named(word).ok_or_else(|| ModelNameError::UnknownProvider {
-                        name: name.to_owned(),
-                    })?;
+                let provider = Provider::named(word)
+                    .ok_or_else(|| ModelNameError::UnknownProvider(name.to_owned()))?;
                 (provider, model)
             }
         };
@@ -138,9 +122,7 @@ impl ModelName {
             return Err(malformed());
         }
         if model == name && !name.to_ascii_lowercase().starts_with("claude") {
-            return Err(ModelNameError::UnknownModel {
-                name: name.to_owned(),
-            });
+            return Err(ModelNameError::UnknownModel(name.to_owned()));
         }
         Ok(Self {
             provider,
@@ -157,9 +139,7 @@ impl ModelName {
                 None => return Self::parse(current),
             }
         }
-        Err(ModelNameError::Circular {
-            name: name.to_owned(),
-        })
+        Err(ModelNameError::Circular(name.to_owned()))
     }
 
     /// Makes a relative scenario path absolute, based on `directory`, so that a child process with
@@ -252,17 +232,14 @@ mod tests {
     fn empty_names_blank_names_and_alias_cycles_are_rejected() {
         for name in ["", "  ", "anthropic/", "scripted/", "claude sonnet", "a\nb"] {
             assert!(
-                matches!(
-                    ModelName::parse(name),
-                    Err(ModelNameError::Malformed { .. })
-                ),
+                matches!(ModelName::parse(name), Err(ModelNameError::Malformed(_))),
                 "{name:?}"
             );
         }
         let table = aliases(&[("a", "b"), ("b", "a")]);
         assert!(matches!(
             ModelName::resolve("a", &table),
-            Err(ModelNameError::Circular { .. })
+            Err(ModelNameError::Circular(_))
         ));
     }
 

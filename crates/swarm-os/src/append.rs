@@ -86,7 +86,7 @@ fn open_or_create(path: &Path) -> Result<(File, Option<u64>), OsError> {
         }
         match create_new(path) {
             // Another process created it in the meantime.
-            Err(OsError::Exists { .. }) => {}
+            Err(OsError::Exists(_)) => {}
             created => return created.map(|file| (file, None)),
         }
     }

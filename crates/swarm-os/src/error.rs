@@ -9,11 +9,8 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum OsError {
     /// The file or its directory does not exist, or no longer exists. It is not created again.
-    #[error("{} does not exist: it was deleted, moved or never created", path.display())]
-    Gone {
-        /// The missing path.
-        path: PathBuf,
-    },
+    #[error("{} does not exist: it was deleted, moved or never created", .0.display())]
+    Gone(PathBuf),
     /// A lock was not released before the deadline. Nothing was written.
     #[error("{} is locked: waited {:.1} s for {holder}; try again, or terminate that process if it hangs", path.display(), waited.as_secs_f64())]
     LockTimeout {
@@ -26,11 +23,8 @@ pub enum OsError {
     },
     /// Another process removed the lock directory while it was held, because this process was
     /// suspended for too long. Nothing was written after that.
-    #[error("the lock {} was broken by another process while it was held; nothing was written, try again", path.display())]
-    LockLost {
-        /// The lock directory.
-        path: PathBuf,
-    },
+    #[error("the lock {} was broken by another process while it was held; nothing was written, try again", .0.display())]
+    LockLost(PathBuf),
     /// The path is something that swarm must not follow, read or write.
     #[error("refusing {}: {why}", path.display())]
     NotOurs {
@@ -40,11 +34,8 @@ pub enum OsError {
         why: &'static str,
     },
     /// The path already exists. It was not changed.
-    #[error("{} already exists", path.display())]
-    Exists {
-        /// The existing path.
-        path: PathBuf,
-    },
+    #[error("{} already exists", .0.display())]
+    Exists(PathBuf),
     /// A system call failed.
     #[error("could not {op} {}", path.display())]
     Io {
@@ -91,20 +82,16 @@ impl<T, E: Into<io::Error>> OnPath<T> for Result<T, E> {
 impl OsError {
     /// Creates an [`OsError::Gone`].
     pub(crate) fn gone(path: &Path) -> Self {
-        Self::Gone {
-            path: path.to_owned(),
-        }
+        Self::Gone(path.to_owned())
     }
 
     /// Creates an [`OsError::Exists`].
     pub(crate) fn exists(path: &Path) -> Self {
-        Self::Exists {
-            path: path.to_owned(),
-        }
+        Self::Exists(path.to_owned())
     }
 
     /// Creates an [`OsError::Io`] from the error of a failed call.
-    pub(crate) fn io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
+    pub fn io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
         Self::Io {
             path: path.to_owned(),
             op,

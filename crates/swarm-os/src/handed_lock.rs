@@ -95,7 +95,7 @@ fn open_or_create(path: &Path) -> Result<File, OsError> {
             return Ok(file);
         }
         match create_private_file(path) {
-            Ok(()) | Err(OsError::Exists { .. }) => {}
+            Ok(()) | Err(OsError::Exists(_)) => {}
             Err(error) => return Err(error),
         }
     }

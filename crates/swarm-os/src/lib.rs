@@ -17,7 +17,6 @@ mod lock;
 mod lock_directory;
 mod lock_support;
 pub mod namespaces;
-mod parallel;
 mod pending_sync;
 mod private;
 pub mod process;
@@ -41,13 +40,12 @@ pub use handed_lock::InheritableLock;
 pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
 pub use lock::{LockGuard, LockOptions, LockPlan, with_lock};
 pub use lock_support::{LockSupport, lock_support};
-pub use parallel::in_parallel;
-pub use pending_sync::PendingSync;
+pub use pending_sync::{PendingSync, in_parallel};
 pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
     made_in, place_private_dir,
 };
-pub use relocate::{quarantine, remove_tree, rename_no_replace};
+pub use relocate::{quarantine, remove_if_present, remove_tree, rename_no_replace};
 pub use replace::{
     place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };

@@ -45,7 +45,7 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), OsError> {
 pub fn place_private_dir(path: &Path) -> Result<PendingSync, OsError> {
     let parent = contained::directory_of(path);
     match create_private_dir(path) {
-        Err(OsError::Gone { .. }) if parent != path => {
+        Err(OsError::Gone(_)) if parent != path => {
             // Parent directories may be links (a home directory on another disk): only the last
             // component is checked.
             let outer = if parent.is_dir() {
@@ -54,13 +54,13 @@ pub fn place_private_dir(path: &Path) -> Result<PendingSync, OsError> {
                 place_private_dir(parent)?
             };
             match create_private_dir(path) {
-                Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| outer),
+                Err(OsError::Exists(_)) => check_own_dir(path).map(|()| outer),
                 made => Ok(made
                     .and_then(|()| PendingSync::entered_in(parent))?
                     .and(outer)),
             }
         }
-        Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| PendingSync::default()),
+        Err(OsError::Exists(_)) => check_own_dir(path).map(|()| PendingSync::default()),
         made => made.and_then(|()| PendingSync::entered_in(parent)),
     }
 }
@@ -112,7 +112,7 @@ pub fn create_private_file(path: &Path) -> Result<(), OsError> {
 /// [`OsError::NotOurs`] if the path is not a regular file of this user.
 pub fn create_sidecar(path: &Path) -> Result<(), OsError> {
     match create_private_file(path) {
-        Err(OsError::Exists { .. }) => {
+        Err(OsError::Exists(_)) => {
             let found = open_own(path, OFlags::RDWR)?;
             found.map(drop).ok_or_else(|| OsError::gone(path))
         }

@@ -71,9 +71,20 @@ pub fn quarantine(path: &Path) -> Result<PathBuf, OsError> {
         name.push(format!(".damaged-{stamp}"));
         let aside = path.with_file_name(name);
         match rename_no_replace(path, &aside) {
-            Err(OsError::Exists { .. }) => stamp += 1,
+            Err(OsError::Exists(_)) => stamp += 1,
             done => return done.map(|()| aside),
         }
+    }
+}
+
+/// Removes a file. Succeeds if it does not exist.
+///
+/// # Errors
+/// The error of the system.
+pub fn remove_if_present(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -106,10 +117,7 @@ mod tests {
         crate::create_private_file(&path("file")).unwrap();
         for (from, to) in [("team", "empty"), ("team", "file"), ("file", "empty")] {
             let refused = claim_and_rename(&path(from), &path(to));
-            assert!(
-                matches!(refused, Err(OsError::Exists { .. })),
-                "{refused:?}"
-            );
+            assert!(matches!(refused, Err(OsError::Exists(_))), "{refused:?}");
         }
         claim_and_rename(&path("team"), &path("moved")).unwrap();
         claim_and_rename(&path("file"), &path("moved file")).unwrap();

@@ -8,8 +8,11 @@ use crate::in_process::InProcess;
 use crate::kind::BackendKind;
 use crate::tmux::Tmux;
 
-/// All kinds. `auto` tries the automatic ones in this order.
-pub(crate) const KINDS: &[&dyn BackendKind] = &[&Tmux, &ITerm2, &Command, &Headless, &InProcess];
+/// All kinds.
+const KINDS: &[&dyn BackendKind] = &[&Tmux, &ITerm2, &Command, &Headless, &InProcess];
+
+/// The kinds that `auto` tries, in this order.
+pub(crate) const AUTOMATIC: &[&dyn BackendKind] = &[&Tmux, &Headless];
 
 /// The values of `--backend` and of the setting `spawn.backend`: `auto` and the name of each kind.
 pub const BACKEND_WORDS: &[&str] = &[
@@ -27,6 +30,14 @@ pub fn backend_kind(backend: &BackendType) -> Option<&'static dyn BackendKind> {
         .iter()
         .copied()
         .find(|kind| kind.backend() == *backend)
+}
+
+/// Whether `auto` may select backends of this kind.
+pub fn is_automatic(kind: &dyn BackendKind) -> bool {
+    let kind = kind.backend();
+    AUTOMATIC
+        .iter()
+        .any(|automatic| automatic.backend() == kind)
 }
 
 /// Returns all kinds of backends.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use swarm_protocol::BackendType;
 
+use crate::backend_list::AUTOMATIC;
 use crate::{
     BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, TerminalFacts, backend_kind,
     backend_kinds,
@@ -62,7 +63,7 @@ pub async fn choose(
         return Ok(chosen(selected));
     }
     let mut reason = "auto".to_owned();
-    for kind in backend_kinds().filter(|kind| kind.is_automatic()) {
+    for kind in AUTOMATIC {
         match kind.select(&reason, request.place, facts).await {
             Ok(selected) => return Ok(chosen(selected)),
             Err(error) => reason = kind.skip_reason(&error).ok_or(error)?,

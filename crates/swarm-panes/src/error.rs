@@ -43,11 +43,8 @@ pub enum PaneError {
         waited: Duration,
     },
     /// No server answers at the socket.
-    #[error("no tmux server answers at {}", socket.display())]
-    ServerGone {
-        /// Path of the socket.
-        socket: PathBuf,
-    },
+    #[error("no tmux server answers at {}", .0.display())]
+    ServerGone(PathBuf),
     /// The lead's pane is not on the server that its environment names.
     #[error("the lead's pane {pane} does not exist on the tmux server at {}: start the lead in an existing pane, or use `--backend headless`", socket.display())]
     LeadPaneGone {
@@ -56,26 +53,18 @@ pub enum PaneError {
         /// The socket from `TMUX`.
         socket: PathBuf,
     },
-    /// The backend can access existing panes but not open new ones.
-    #[error("no lead pane on the tmux server at {}: spawn from within it, or use `--backend headless`", socket.display())]
-    NoLeadPane {
-        /// Path of the socket.
-        socket: PathBuf,
-    },
-    /// A pane next to the lead is required but not possible.
+    /// The backend of the server at this socket can access existing panes but not open new ones.
+    #[error("no lead pane on the tmux server at {}: spawn from within it, or use `--backend headless`", .0.display())]
+    NoLeadPane(PathBuf),
+    /// A pane next to the lead is required but not possible; the reason is the rest of a sentence
+    /// about the lead's window.
     #[error(
-        "no room for a pane next to the lead: its window {why}. Make room there, or set `place = \"auto\"` under [tmux] to use more windows"
+        "no room for a pane next to the lead: its window {0}. Make room there, or set `place = \"auto\"` under [tmux] to use more windows"
     )]
-    NoSplit {
-        /// Reason, as the rest of a sentence about the lead's window.
-        why: &'static str,
-    },
+    NoSplit(&'static str),
     /// The pane no longer exists.
-    #[error("pane {pane} no longer exists")]
-    Gone {
-        /// Id of the pane.
-        pane: PaneId,
-    },
+    #[error("pane {0} no longer exists")]
+    Gone(PaneId),
     /// The pane belongs to another spawn.
     #[error("pane {pane} does not belong to spawn {expected} ({found}): not changed")]
     Foreign {
@@ -98,18 +87,12 @@ pub enum PaneError {
     },
     /// A task of this process does not return.
     #[error(
-        "the task of pane {pane} does not return: check for a disk or mount that hangs; it ends with the lead's process"
+        "the task of pane {0} does not return: check for a disk or mount that hangs; it ends with the lead's process"
     )]
-    Stuck {
-        /// Id of the pane.
-        pane: PaneId,
-    },
+    Stuck(PaneId),
     /// The pane was not created by swarm.
-    #[error("pane {pane} was not created by swarm: not changed")]
-    Unowned {
-        /// Id of the pane.
-        pane: PaneId,
-    },
+    #[error("pane {0} was not created by swarm: not changed")]
+    Unowned(PaneId),
     /// tmux rejected a command.
     #[error("tmux at {} rejected `{command}`: {message}", socket.display())]
     Refused {
@@ -164,12 +147,9 @@ pub enum PaneError {
     },
     /// The terminal opened a pane but did not run the command in it.
     #[error(
-        "pane {pane} was opened, but the teammate did not start in it: check that the terminal runs the command that it gets"
+        "pane {0} was opened, but the teammate did not start in it: check that the terminal runs the command that it gets"
     )]
-    NotStarted {
-        /// Id of the pane.
-        pane: PaneId,
-    },
+    NotStarted(PaneId),
     /// The backend is not available.
     #[error("backend `{}` is not available here: {why}", backend.name())]
     Unavailable {
@@ -216,17 +196,17 @@ impl PaneError {
             | PaneError::TmuxUnknown { .. }
             | PaneError::TmuxUnresponsive { .. }
             | PaneError::Unresponsive { .. }
-            | PaneError::ServerGone { .. }
+            | PaneError::ServerGone(_)
             | PaneError::LeadPaneGone { .. }
-            | PaneError::NoLeadPane { .. }
-            | PaneError::NoSplit { .. }
+            | PaneError::NoLeadPane(_)
+            | PaneError::NoSplit(_)
             | PaneError::Refused { .. }
             | PaneError::ControlProgram { .. }
-            | PaneError::NotStarted { .. }
+            | PaneError::NotStarted(_)
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
-            PaneError::Gone { .. } => ErrorKind::NotFound,
-            PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
-            PaneError::SurvivedKill { .. } | PaneError::Stuck { .. } => ErrorKind::TimedOut,
+            PaneError::Gone(_) => ErrorKind::NotFound,
+            PaneError::Foreign { .. } | PaneError::Unowned(_) => ErrorKind::Conflict,
+            PaneError::SurvivedKill { .. } | PaneError::Stuck(_) => ErrorKind::TimedOut,
             PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
             PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
                 ErrorKind::Internal

@@ -10,7 +10,7 @@ use swarm_protocol::{BackendType, PaneId};
 
 use crate::{PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
-/// A kind of backend. To add one, implement this trait and [`PaneBackend`] and add it to the two
+/// A kind of backend. To add one, implement this trait and [`PaneBackend`] and add it to the
 /// lists in `backend_list.rs`.
 #[async_trait]
 pub trait BackendKind: Send + Sync + Debug {
@@ -28,11 +28,6 @@ pub trait BackendKind: Send + Sync + Debug {
         place: PanePlacement,
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError>;
-
-    /// Whether `auto` may select it.
-    fn is_automatic(&self) -> bool {
-        true
-    }
 
     /// Returns the reason for `auto` to try the next kind after this error of
     /// [`BackendKind::select`]; `None` if the error is final.

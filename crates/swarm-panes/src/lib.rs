@@ -23,10 +23,9 @@ pub mod recording;
 mod terminal;
 mod text;
 mod tmux;
-mod view;
 
 pub use backend::PaneBackend;
-pub use backend_list::{BACKEND_WORDS, backend_kind, backend_kinds, own_backend};
+pub use backend_list::{BACKEND_WORDS, backend_kind, backend_kinds, is_automatic, own_backend};
 pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, backend_words, choose};
 pub use error::PaneError;
 pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
@@ -34,7 +33,9 @@ pub use headless::HeadlessBackend;
 pub use in_process::{InProcessBackend, InProcessHost, InProcessStart, InProcessStop};
 pub use kind::{BackendCheck, BackendKind};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
-pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
+pub use pane::{
+    CapturedPane, Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane, WindowView,
+};
 pub use place::PanePlacement;
 pub use recording::RecordingBackend;
 pub use terminal::TerminalFacts;
@@ -43,4 +44,3 @@ pub use tmux::{
     check_tmux, dead_sockets, is_own_socket, own_socket, replay_panes, server_number,
     take_over_log, tmux_version,
 };
-pub use view::{CapturedPane, WindowView};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::{Color, MemberName, PaneId, SpawnId, TeamName};
 
-use crate::PaneError;
+use crate::{PaneError, Size};
 
 /// A pane to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,17 @@ pub struct Pane {
     /// Position for display to the person who opened it, such as `next to the lead`. A person may
     /// move it later.
     pub position: Option<String>,
+}
+
+impl Pane {
+    /// Returns a pane whose position is not displayed.
+    pub fn new(id: PaneId, socket: Option<PathBuf>) -> Self {
+        Self {
+            id,
+            socket,
+            position: None,
+        }
+    }
 }
 
 /// Command to run in a pane. The arguments reach the program byte for byte, without a shell.
@@ -127,6 +138,16 @@ pub enum PaneStatus {
     Gone,
 }
 
+impl PaneStatus {
+    /// The status after the process exited with this code.
+    pub fn exited(code: i32) -> Self {
+        Self::Dead {
+            code: Some(code),
+            signal: None,
+        }
+    }
+}
+
 /// A pane found by its tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaggedPane {
@@ -154,4 +175,39 @@ impl TaggedPane {
         let theirs = self.root.as_deref();
         theirs.is_some_and(|theirs| theirs != root && theirs.is_dir())
     }
+}
+
+/// A window with all its panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowView {
+    /// Name of the window.
+    pub name: String,
+    /// Size of the whole window.
+    pub size: Size,
+    /// Panes, from top to bottom and left to right.
+    pub panes: Vec<CapturedPane>,
+}
+
+/// A pane of a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedPane {
+    /// Id of the pane.
+    pub id: PaneId,
+    /// Member in the pane; `None` for the lead's pane and panes of others.
+    pub member: Option<MemberName>,
+    /// Title as displayed; empty for panes of others.
+    pub title: String,
+    /// State from the terminal title, or the exit status; may be empty.
+    pub state: String,
+    /// Colour of title and border of a member's pane.
+    pub color: Option<Color>,
+    /// Number of columns to the left of it in the window.
+    pub left: u16,
+    /// Number of rows above it in the window, including its title row.
+    pub top: u16,
+    /// Size of the pane.
+    pub size: Size,
+    /// Visible content, one line per row, colours as SGR sequences. Empty for panes other than the
+    /// lead's and members', which are private.
+    pub content: String,
 }

@@ -82,11 +82,7 @@ impl Record {
     /// Returns the list entry of the pane.
     pub(crate) fn tagged(self, id: PaneId, status: PaneStatus) -> TaggedPane {
         TaggedPane {
-            pane: Pane {
-                id,
-                socket: None,
-                position: None,
-            },
+            pane: Pane::new(id, None),
             status,
             team: self.team,
             member: self.member,
@@ -219,9 +215,8 @@ impl Records {
     }
 
     pub(crate) fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
-        self.of(pane)?.ok_or_else(|| PaneError::Gone {
-            pane: pane.id.clone(),
-        })
+        self.of(pane)?
+            .ok_or_else(|| PaneError::Gone(pane.id.clone()))
     }
 
     /// Returns the output file of a command.
@@ -335,8 +330,7 @@ pub(crate) fn name(spawn_id: SpawnId) -> NameFilter {
 pub(crate) fn remove_files<'p>(
     mut files: impl Iterator<Item = &'p PathBuf>,
 ) -> Result<(), PaneError> {
-    files.try_for_each(|file| match std::fs::remove_file(file) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(PaneError::io("remove", file, e)),
-        _ => Ok(()),
+    files.try_for_each(|file| {
+        swarm_os::remove_if_present(file).map_err(|error| PaneError::io("remove", file, error))
     })
 }

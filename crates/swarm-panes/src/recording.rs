@@ -121,10 +121,7 @@ impl RecordingBackend {
                 fake.status.send_replace(PaneStatus::Gone);
             }
         } else if let Some(fake) = inner.panes.get(&n) {
-            fake.status.send_replace(PaneStatus::Dead {
-                code: Some(code),
-                signal: None,
-            });
+            fake.status.send_replace(PaneStatus::exited(code));
         }
     }
 
@@ -134,9 +131,7 @@ impl RecordingBackend {
         number(&pane.id)
             .and_then(|n| inner.panes.get_mut(&n))
             .map(act)
-            .ok_or_else(|| PaneError::Gone {
-                pane: pane.id.clone(),
-            })
+            .ok_or_else(|| PaneError::Gone(pane.id.clone()))
     }
 }
 
@@ -164,11 +159,7 @@ impl PaneBackend for RecordingBackend {
         }
         inner.opened += 1;
         let n = inner.opened;
-        let pane = Pane {
-            id: PaneId::new(format!("%{n}")),
-            socket: None,
-            position: None,
-        };
+        let pane = Pane::new(PaneId::new(format!("%{n}")), None);
         let fake = Fake {
             spec: spec.clone(),
             content: String::new(),
@@ -263,11 +254,7 @@ impl PaneBackend for RecordingBackend {
         let panes = inner.panes.iter();
         Ok(panes
             .map(|(n, fake)| TaggedPane {
-                pane: Pane {
-                    id: PaneId::new(format!("%{n}")),
-                    socket: None,
-                    position: None,
-                },
+                pane: Pane::new(PaneId::new(format!("%{n}")), None),
                 team: fake.spec.team.clone(),
                 member: fake.spec.member.clone(),
                 spawn_id: fake.spec.spawn_id,

@@ -7,7 +7,6 @@ mod command;
 mod decide;
 mod decision;
 mod definition_file;
-mod file_facts;
 mod files;
 mod git_guard;
 mod handoff;
@@ -15,7 +14,6 @@ mod instructions;
 mod mode_choice;
 mod model_choice;
 mod nearest;
-mod permission;
 mod pool;
 mod question;
 mod rule;
@@ -35,12 +33,13 @@ pub use agent_config::{
 };
 pub use anchors::Anchors;
 pub use decide::decide;
-pub use decision::{Decision, Destination, RuleValue, Suggestion};
+pub use decision::{
+    Decision, Destination, PermissionOutcome, PermissionRequest, RuleValue, Suggestion,
+};
 pub use definition_file::{
     DefinitionProblem, ReadDefinition, read_file as read_definition_file,
     read_json as read_definitions_json,
 };
-pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
 pub use handoff::{HandoffRisk, HandoffScan, scan_handoff};
@@ -48,12 +47,11 @@ pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};
 pub use nearest::nearest;
-pub use permission::{PermissionOutcome, PermissionRequest};
 pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,
     ToolPool, ToolSelector, known_tools, tool_pool,
 };
-pub use question::Question;
+pub use question::{FileFacts, PlainFiles, Question, RunsLater};
 pub use rule::{Behavior, Rule, RuleError};
 pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, word_list};
 
 use crate::question::absolute;
 use crate::{Behavior, Rule, RuleSet};
@@ -24,12 +24,9 @@ pub struct PermissionSettings {
 }
 
 /// Claude Code keys that have no effect here.
-const IGNORED_KEYS: [&str; 4] = [
-    "disableBypassPermissionsMode",
-    "disableAutoMode",
-    "skipDangerousModePermissionPrompt",
-    "blockedPaths",
-];
+const IGNORED_KEYS: [&str; 4] = word_list(
+    "disableBypassPermissionsMode disableAutoMode skipDangerousModePermissionPrompt blockedPaths",
+);
 
 impl PermissionSettings {
     /// Parses the `permissions` object of a whole settings document.

@@ -2,7 +2,7 @@
 //! fields.
 
 use serde_json::{Map, Value};
-use swarm_protocol::Skill;
+use swarm_protocol::{Skill, word_list};
 
 use crate::definition_file::{frontmatter_fields, is_true, split_frontmatter};
 use crate::split::split_outside;
@@ -14,30 +14,13 @@ const DESCRIPTION_CHARS: usize = 1024;
 const COMPATIBILITY_CHARS: usize = 500;
 
 /// The fields of the format, and Claude Code's fields that are supported or affect only its menus.
-const FIELDS: [&str; 12] = [
-    "name",
-    "description",
-    "license",
-    "compatibility",
-    "metadata",
-    "allowed-tools",
-    "context",
-    "agent",
-    "model",
-    "disable-model-invocation",
-    "argument-hint",
-    "user-invocable",
-];
+const FIELDS: [&str; 12] = word_list(
+    "name description license compatibility metadata allowed-tools context agent model
+    disable-model-invocation argument-hint user-invocable",
+);
 
 /// Claude Code fields that are not supported.
-const UNUSED: [&str; 6] = [
-    "disallowed-tools",
-    "effort",
-    "hooks",
-    "paths",
-    "shell",
-    "when_to_use",
-];
+const UNUSED: [&str; 6] = word_list("disallowed-tools effort hooks paths shell when_to_use");
 
 /// The frontmatter of a `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -303,6 +303,12 @@ impl FromStr for TaskId {
 
 serde_as_text!(TaskId);
 
+/// Lists task numbers: `#1, #3`.
+pub fn task_numbers(ids: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let numbers: Vec<String> = ids.into_iter().map(|id| format!("#{id}")).collect();
+    numbers.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,12 +5,10 @@
 
 mod agent_event;
 mod agent_program;
-mod answer_in_place;
 mod budget;
 mod clock;
 mod color;
 mod config;
-mod cost_record;
 mod digest;
 mod enum_names;
 mod envelope;
@@ -18,7 +16,6 @@ mod error_kind;
 mod exchange;
 mod frame;
 mod grant;
-mod grant_signature;
 mod ids;
 mod image_mark;
 mod inbox;
@@ -28,38 +25,32 @@ mod model_options;
 mod money;
 mod names;
 mod node;
-mod opened_envelope;
 mod outline;
 mod partial_debug;
 mod peer;
 mod public_address;
 mod request;
 mod rewind_scope;
-mod rights_report;
 mod shell_guards;
 mod shortened;
 mod skill;
 mod state;
 mod surrogate;
 mod task;
-mod task_check;
 mod text_form;
-mod tool_kind;
 mod usage;
-mod web_settings;
+mod word_list;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
 pub use agent_program::{AgentProgram, UnknownAgentProgram};
-pub use answer_in_place::AnswerInPlace;
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
 };
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
-pub use cost_record::{CostRecord, ReservationMark};
 pub use digest::{content_digest, input_digest};
-pub use envelope::{Envelope, cross_session_message, defang};
+pub use envelope::{Envelope, OpenedEnvelope, cross_session_message, defang};
 pub use error_kind::{ErrorKind, ExitCode, with_causes};
 pub use exchange::{BlobRef, PublishedBranch};
 pub use frame::{
@@ -69,23 +60,21 @@ pub use frame::{
     ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
 pub use grant::Grant;
-pub use grant_signature::GrantSignature;
 pub use ids::{
     MessageId, NotASubAgentId, OrderId, PaneId, RequestId, ReservationId, SessionId, SpawnId,
-    SubAgentId, TaskId, TaskIdError,
+    SubAgentId, TaskId, TaskIdError, task_numbers,
 };
 pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry, SpawnTerms};
-pub use mode::{PermissionMode, UnknownMode};
+pub use mode::{PermissionMode, ToolKind, UnknownMode};
 pub use model_options::{CacheLifetime, Effort, Thinking, UnknownEffort, UnknownThinking};
-pub use money::{Money, Price};
+pub use money::{CostRecord, Money, Price, ReservationMark};
 pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, NodeLabel, NodeName, PERSON,
     PERSON_SENDER, ROOT_VARIABLE, SPAWN_MARK, SYSTEM_SENDER, TeamName, sanitized_collision,
 };
 pub use node::{NodeReport, Order, OrderOutcome, OrderState, Repository};
-pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use peer::{
     LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerInbound, PeerMessage, PeerMode,
@@ -93,20 +82,23 @@ pub use peer::{
 };
 pub use public_address::is_public_address;
 pub use request::{
-    Answer, AnsweredBy, NETWORK_ACCESS, PLAN_TOOL, RequestKind, RequestRecord, RequestState,
+    Answer, AnswerInPlace, AnsweredBy, GrantSignature, NETWORK_ACCESS, PLAN_TOOL, RequestKind,
+    RequestRecord, RequestState,
 };
 pub use rewind_scope::RewindScope;
-pub use rights_report::{RightsReport, RuleText};
-pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
+pub use shell_guards::{
+    SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards, WebSettings,
+};
 pub use shortened::shortened;
 pub use skill::Skill;
 pub use state::{
-    DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,
-    WorktreeReport,
+    DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, RightsReport,
+    RuleText, StateReport, WorktreeReport,
 };
 pub use surrogate::parse_repaired;
-pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
-pub use task_check::{CheckRun, TaskCheck, unverified};
-pub use tool_kind::ToolKind;
+pub use task::{
+    CheckRun, FailedTask, NewTask, SwarmTask, Task, TaskCheck, TaskFileError, TaskState,
+    TaskStatus, unverified,
+};
 pub use usage::{ContextUse, Usage};
-pub use web_settings::WebSettings;
+pub use word_list::word_list;

@@ -1,4 +1,4 @@
-//! The queue of pending requests: `swarm/requests/<id>.json`.
+//! Pending requests: their queue `swarm/requests/<id>.json`, and where they are answered.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    GrantSignature, LEAD_AGENT, LEAD_NAME, MemberName, PERSON, PermissionMode, RequestId,
-    SYSTEM_SENDER, SpawnId, UnixMs, input_digest,
+    LEAD_AGENT, LEAD_NAME, MemberName, MessageId, PERSON, PermissionMode, RequestId, SYSTEM_SENDER,
+    SpawnId, UnixMs, input_digest,
 };
 
 /// The tool that submits a plan.
@@ -128,6 +128,23 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
+    /// Returns an open request of a member of another program, without a description and a
+    /// deadline.
+    pub fn open(id: RequestId, from: MemberName, request: RequestKind, asked_at: UnixMs) -> Self {
+        Self {
+            id,
+            number: None,
+            from,
+            spawn_id: None,
+            request,
+            description: String::new(),
+            why: String::new(),
+            asked_at,
+            deadline: None,
+            state: RequestState::Open,
+        }
+    }
+
     /// Returns the short name: `p3`, or a part of the id if it has no number.
     pub fn short(&self) -> Cow<'_, str> {
         match self.number {
@@ -249,4 +266,29 @@ impl AnsweredBy {
             ..Self::default()
         }
     }
+}
+
+/// Whether permission requests can be answered in the terminals of a lead and of its members, in
+/// addition to `swarm approve` and `swarm deny`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerInPlace {
+    /// Only by commands in other terminals.
+    #[default]
+    Never,
+    /// Yes, unless agents can type into the terminal.
+    Auto,
+    /// Yes, even if an agent's shell can type into it.
+    Always,
+}
+
+/// The signature of a grant, in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantSignature {
+    /// Id of the grant, never reused.
+    pub id: MessageId,
+    /// Time of the grant.
+    pub at: UnixMs,
+    /// Ed25519 signature in hex.
+    pub value: String,
 }

@@ -1,4 +1,5 @@
-//! Isolation of agents' shell commands; passed from the settings to every member.
+//! Isolation of agents' shell commands, and their network access; passed from the settings to every
+//! member.
 
 use std::path::PathBuf;
 
@@ -117,6 +118,17 @@ named_enum! {
         /// No commands.
         Off = "off",
     }
+}
+
+/// Settings of the web tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WebSettings {
+    /// Address of a search server, with `{query}` as the placeholder. Search is disabled without
+    /// one.
+    pub search_url: Option<String>,
+    /// Whether addresses of this machine and of local networks may be fetched.
+    pub private: bool,
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What a member reports about itself: hello at startup, its life record, and its current state.
+//! What a member reports about itself: hello at startup, its life record, its current state, and
+//! its permissions.
 
 use std::path::PathBuf;
 
@@ -117,6 +118,23 @@ pub struct LifeRecord {
     pub off_loopback: bool,
 }
 
+impl LifeRecord {
+    /// Returns the record of a holder, without its host and with shell commands that reach
+    /// everything.
+    pub fn new(kind: LifeKind, pid: u32, proc_start: impl Into<String>, spawn_id: SpawnId) -> Self {
+        Self {
+            kind,
+            pid,
+            proc_start: proc_start.into(),
+            spawn_id,
+            host: String::new(),
+            pid_space: String::new(),
+            confined: false,
+            off_loopback: false,
+        }
+    }
+}
+
 named_enum! {
     /// State of a member, as shown to people and scripts.
     pub enum MemberState {
@@ -233,4 +251,34 @@ named_enum! {
         /// Continues, as in a team that a person drives by hand.
         Continue = "continue",
     }
+}
+
+/// A permission rule and its source, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleText {
+    /// The rule, such as `Bash(git log:*)`.
+    pub rule: String,
+    /// A settings file, or `session` for a rule that a person granted with `--always`.
+    pub origin: String,
+}
+
+/// `members/<name>/rights.json`: the rules in force in a member. Only the member writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RightsReport {
+    /// Spawn of the member.
+    pub spawn_id: SpawnId,
+    /// Mode in force.
+    pub mode: PermissionMode,
+    /// Highest mode that it may have.
+    pub ceiling: PermissionMode,
+    /// Deny rules.
+    pub deny: Vec<RuleText>,
+    /// Rules for calls that always require approval.
+    pub ask: Vec<RuleText>,
+    /// Allow rules.
+    pub allow: Vec<RuleText>,
+    /// Additional working directories.
+    #[serde(default)]
+    pub directories: Vec<PathBuf>,
 }

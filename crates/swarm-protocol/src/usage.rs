@@ -1,6 +1,6 @@
 //! Token usage of model calls, and of their context window.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,20 @@ impl AddAssign for Usage {
         self.output_tokens += other.output_tokens;
         self.cache_read_input_tokens += other.cache_read_input_tokens;
         self.cache_creation_input_tokens += other.cache_creation_input_tokens;
+    }
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    fn sub(self, past: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens - past.input_tokens,
+            output_tokens: self.output_tokens - past.output_tokens,
+            cache_read_input_tokens: self.cache_read_input_tokens - past.cache_read_input_tokens,
+            cache_creation_input_tokens: self.cache_creation_input_tokens
+                - past.cache_creation_input_tokens,
+        }
     }
 }
 

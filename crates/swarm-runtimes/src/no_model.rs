@@ -18,6 +18,6 @@ impl Model for NoModel {
             "swarm cannot ask the model of the agent program {}",
             self.program
         );
-        Box::pin(stream::iter([Err(ModelError::InvalidRequest { message })]))
+        Box::pin(stream::iter([Err(ModelError::InvalidRequest(message))]))
     }
 }

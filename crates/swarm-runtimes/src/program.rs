@@ -174,9 +174,7 @@ impl Program {
             said if said.is_empty() => said,
             said => format!(". It printed: {said}"),
         };
-        AgentError::Runtime {
-            why: format!("{what}{status}{said}{}", self.advice),
-        }
+        AgentError::Runtime(format!("{what}{status}{said}{}", self.advice))
     }
 }
 

@@ -46,8 +46,6 @@ impl ProgramSpec {
 
     /// Returns an error of this program.
     pub(crate) fn failed(&self, why: &dyn fmt::Display) -> AgentError {
-        AgentError::Runtime {
-            why: format!("{}: {why}", self.name),
-        }
+        AgentError::Runtime(format!("{}: {why}", self.name))
     }
 }

@@ -155,11 +155,7 @@ impl StateDirectory {
 }
 
 fn failed<'p>(op: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> OsError + 'p {
-    move |source| OsError::Io {
-        path: path.to_owned(),
-        op,
-        source,
-    }
+    move |source| OsError::io(path, op, source)
 }
 
 fn resolved(path: &Path) -> Result<PathBuf, OsError> {

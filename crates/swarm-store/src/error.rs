@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use swarm_os::OsError;
 use swarm_protocol::{
-    Answer, ErrorKind, MemberName, NodeName, RequestId, SpawnId, TaskId, TeamName,
+    Answer, ErrorKind, MemberName, NodeName, RequestId, SpawnId, TaskId, TeamConfig, TeamName,
 };
 
 /// Result of a store operation.
@@ -56,12 +56,9 @@ pub enum StoreError {
         /// Name of the existing team.
         other: String,
     },
-    /// A task list of this name exists without a team.
-    #[error("{} already holds tasks, but not of a swarm team", path.display())]
-    TasksInTheWay {
-        /// Directory of the task list.
-        path: PathBuf,
-    },
+    /// A task list of this name exists in this directory without a team.
+    #[error("{} already holds tasks, but not of a swarm team", .0.display())]
+    TasksInTheWay(PathBuf),
     /// The team cannot be deleted while it has running members.
     #[error("team `{team}` still has members: {}", reasons.join(", "))]
     TeamBusy {
@@ -72,14 +69,11 @@ pub enum StoreError {
         /// For each of them the reason that blocks deletion, starting with its name.
         reasons: Vec<String>,
     },
-    /// The team was created by another program and has none of swarm's locks.
+    /// The team in this directory was created by another program and has none of swarm's locks.
     #[error(
-        "{location} was created by another program: swarm has no locks in it and does not write to it"
+        "{0} was created by another program: swarm has no locks in it and does not write to it"
     )]
-    ForeignTeam {
-        /// The team's directory.
-        location: String,
-    },
+    ForeignTeam(String),
     /// Another process leads the team.
     #[error("team `{team}` is led by process {pid}")]
     LeadAlive {
@@ -184,12 +178,9 @@ pub enum StoreError {
         /// The reason.
         reason: String,
     },
-    /// The hub is connected, but did not answer within the deadline.
-    #[error("hub {hub} does not answer in time")]
-    HubSilent {
-        /// URL of the hub.
-        hub: String,
-    },
+    /// The hub at this URL is connected, but did not answer within the deadline.
+    #[error("hub {0} does not answer in time")]
+    HubSilent(String),
     /// The hub refused a request: it is full, `JetStream` is off, or the credentials are not allowed to.
     #[error("hub {hub} refused a request for team `{team}`: {reason}")]
     HubRefused {
@@ -218,12 +209,10 @@ pub enum StoreError {
         /// URL of the hub.
         hub: String,
     },
-    /// A running process reads this inbox, so other processes cannot acknowledge its messages.
-    #[error("{name} is running and acknowledges its own mail")]
-    ReadByProgram {
-        /// Owner of the inbox.
-        name: MemberName,
-    },
+    /// A running process reads the inbox of this member, so other processes cannot acknowledge its
+    /// messages.
+    #[error("{0} is running and acknowledges its own mail")]
+    ReadByProgram(MemberName),
     /// The message exceeds the size limit.
     #[error("the message to `{name}` has {bytes} bytes, the limit is {limit}: nothing was sent")]
     MessageTooLarge {
@@ -275,11 +264,8 @@ pub enum StoreError {
         by: Vec<TaskId>,
     },
     /// The task has checks that did not run or did not pass.
-    #[error("task #{id} has checks, and not all of them have passed")]
-    Unchecked {
-        /// Number of the task.
-        id: TaskId,
-    },
+    #[error("task #{0} has checks, and not all of them have passed")]
+    Unchecked(TaskId),
     /// Another actor set checks of the task.
     #[error("task #{id} has checks set by {author}")]
     ChecksOfOther {
@@ -299,17 +285,12 @@ pub enum StoreError {
         reason: String,
     },
     /// The task is completed.
-    #[error("task {id} is completed")]
-    TaskResolved {
-        /// ID of the task.
-        id: TaskId,
-    },
-    /// The dependencies would form a cycle.
-    #[error("task {} would wait for itself: {}", path.first().map_or(0, |id| id.number()), chain(path))]
-    Cycle {
-        /// The tasks of the cycle, each blocked by the next; the first is repeated at the end.
-        path: Vec<TaskId>,
-    },
+    #[error("task {0} is completed")]
+    TaskResolved(TaskId),
+    /// The dependencies would form this cycle of tasks, each blocked by the next; the first is repeated
+    /// at the end.
+    #[error("task {} would wait for itself: {}", .0.first().map_or(0, |id| id.number()), chain(.0))]
+    Cycle(Vec<TaskId>),
     /// No task number is left.
     #[error("no task can be created in {}: number {highest} is used there, and there are no higher numbers left", directory.display())]
     NumbersUsedUp {
@@ -337,11 +318,8 @@ pub enum StoreError {
         open: Vec<RequestId>,
     },
     /// A request with this ID already exists.
-    #[error("request `{id}` exists already")]
-    RequestExists {
-        /// ID of the request.
-        id: RequestId,
-    },
+    #[error("request `{0}` exists already")]
+    RequestExists(RequestId),
     /// The request is already answered.
     #[error("request `{id}` is already {}", answered(answer))]
     RequestAnswered {
@@ -351,17 +329,11 @@ pub enum StoreError {
         answer: Answer,
     },
     /// The stored request is about a different call than the one that was shown.
-    #[error("request `{id}` has changed since it was shown, so it was not answered")]
-    RequestChanged {
-        /// ID of the request.
-        id: RequestId,
-    },
+    #[error("request `{0}` has changed since it was shown, so it was not answered")]
+    RequestChanged(RequestId),
     /// The text is not a valid request ID.
-    #[error("`{}` is not a request id", id.as_str().escape_debug())]
-    BadRequestId {
-        /// The invalid text.
-        id: RequestId,
-    },
+    #[error("`{}` is not a request id", .0.as_str().escape_debug())]
+    BadRequestId(RequestId),
     /// A file has invalid content. It is left unchanged.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
@@ -392,6 +364,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns the error for a member that is not in the roster.
+    pub fn member_not_found(team: &TeamName, config: &TeamConfig, name: &MemberName) -> Self {
+        Self::MemberNotFound {
+            team: team.clone(),
+            name: name.clone(),
+            known: config.names(),
+        }
+    }
+
     /// Returns the kind of failure, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -403,9 +384,9 @@ impl StoreError {
             Self::TeamExists { .. }
             | Self::TeamOnHub { .. }
             | Self::TeamCollides { .. }
-            | Self::TasksInTheWay { .. }
+            | Self::TasksInTheWay(_)
             | Self::TeamBusy { .. }
-            | Self::ForeignTeam { .. }
+            | Self::ForeignTeam(_)
             | Self::LeadAlive { .. }
             | Self::NameTaken { .. }
             | Self::NodeTaken { .. }
@@ -414,19 +395,19 @@ impl StoreError {
             | Self::NotYours { .. }
             | Self::Blocked { .. }
             | Self::TaskFailed { .. }
-            | Self::Unchecked { .. }
+            | Self::Unchecked(_)
             | Self::ChecksOfOther { .. }
-            | Self::TaskResolved { .. }
-            | Self::Cycle { .. }
-            | Self::RequestExists { .. }
+            | Self::TaskResolved(_)
+            | Self::Cycle(_)
+            | Self::RequestExists(_)
             | Self::RequestAnswered { .. }
-            | Self::RequestChanged { .. }
-            | Self::ReadByProgram { .. } => ErrorKind::Conflict,
+            | Self::RequestChanged(_)
+            | Self::ReadByProgram(_) => ErrorKind::Conflict,
             Self::TeamFull { .. }
             | Self::InboxFull { .. }
             | Self::MessageTooLarge { .. }
             | Self::BlobTooLarge { .. } => ErrorKind::Refused,
-            Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
+            Self::ReservedKey { .. } | Self::BadRequestId(_) | Self::Unwritable { .. } => {
                 ErrorKind::Usage
             }
             Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
@@ -436,7 +417,7 @@ impl StoreError {
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::LeaseLost { .. } => ErrorKind::Environment,
-            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => {
+            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent(_) => {
                 ErrorKind::TimedOut
             }
             Self::Fs(error) => fs_kind(error),
@@ -458,7 +439,7 @@ impl StoreError {
         matches!(
             self,
             Self::HubUnreachable { .. }
-                | Self::HubSilent { .. }
+                | Self::HubSilent(_)
                 | Self::HubRefused { .. }
                 | Self::HubForbidden { .. }
                 | Self::NotOnHub { .. }
@@ -480,9 +461,9 @@ impl StoreError {
 
 fn fs_kind(error: &OsError) -> ErrorKind {
     match error {
-        OsError::Gone { .. } => ErrorKind::NotFound,
+        OsError::Gone(_) => ErrorKind::NotFound,
         OsError::LockTimeout { .. } => ErrorKind::TimedOut,
-        OsError::Exists { .. } => ErrorKind::Conflict,
+        OsError::Exists(_) => ErrorKind::Conflict,
         OsError::NotOurs { .. } => ErrorKind::Refused,
         OsError::Io { source, .. } if is_environment_error(source) => ErrorKind::Environment,
         _ => ErrorKind::Internal,

@@ -26,6 +26,19 @@ pub struct NewTeam {
 }
 
 impl NewTeam {
+    /// Returns a team without a description, a lead process and a conversation.
+    pub fn new(name: TeamName, cwd: impl Into<PathBuf>, created_by: impl Into<String>) -> Self {
+        Self {
+            name,
+            description: None,
+            lead_session_id: None,
+            lead_process: None,
+            cwd: cwd.into(),
+            lead_model: None,
+            created_by: created_by.into(),
+        }
+    }
+
     /// Returns the roster of the new team, with its lead as the only member.
     pub(crate) fn roster(&self, now: UnixMs) -> TeamConfig {
         let mut lead = Member::lead(&self.name, self.cwd.clone(), now);

@@ -286,10 +286,7 @@ fn a_completed_task_survives_a_power_cut_with_the_notice_of_what_it_unblocked() 
     };
     let new = [new_task("part", &[]), waiting];
     files.create_tasks(&new, &person).block_on().unwrap();
-    let done = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
+    let done = TaskChange::from(TaskStatus::Completed);
     replay(
         &world,
         || {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use swarm_os::Liveness;
 use swarm_protocol::{
     Event, JournalEntry, Member, MemberName, MemberState, RequestRecord, RequestState, SpawnId,
-    Task, TaskId, TeamName,
+    Task, TaskId, TeamName, task_numbers,
 };
 use swarm_store::{
     Actor, BlockOn as _, Draft, MemberView, StoreError, TaskChange, TaskList, Team,
@@ -128,16 +128,10 @@ impl Handover {
             if respawned.contains(name) {
                 continue;
             }
-            let tasks: Vec<String> = dead
-                .tasks
-                .iter()
-                .map(|task| format!("#{}", task.id))
-                .collect();
-            let had = if tasks.is_empty() {
-                String::new()
-            } else {
-                format!(" It had {}.", tasks.join(", "))
-            };
+            let mut had = task_numbers(dead.tasks.iter().map(|task| task.id));
+            if !had.is_empty() {
+                had = format!(" It had {had}.");
+            }
             let _infallible = if dead.stopped_by_person {
                 writeln!(text, "Stopped by the user: {name}.{had}")
             } else {

@@ -1,7 +1,7 @@
 //! Leadership of a team: creates the team when it is first needed and holds the lead's life lock.
 
 use parking_lot::Mutex;
-use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
+use swarm_protocol::{Event, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{BlockOn as _, Lease, NewTeam, StoreError};
 use swarm_team::TeamCreator;
 
@@ -87,13 +87,11 @@ impl Leadership {
         let dep = &self.spawn_context;
         dep.store
             .create_team(NewTeam {
-                name: name.clone(),
                 description,
                 lead_session_id: Some(self.session.to_string()),
                 lead_process: Some(dep.process.lead_process(&*dep.clock)),
-                cwd: dep.cwd.clone(),
                 lead_model: Some(self.model.clone()),
-                created_by: swarm_protocol::LEAD_NAME.to_owned(),
+                ..NewTeam::new(name.clone(), &dep.cwd, swarm_protocol::LEAD_NAME)
             })
             .block_on()?;
         let life = self.take_life(&name, dep.spawn_id)?;
@@ -159,13 +157,13 @@ impl Leadership {
             pid: pid.unwrap_or_default(),
         };
         match lead_standing(&*dep.store, &config)? {
-            LeadStanding::Led { pid } => return Err(alive(pid)),
-            LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
-            LeadStanding::Foreign { .. } => {
+            LeadStanding::Led(pid) => return Err(alive(pid)),
+            LeadStanding::Unknown(pid) => return Err(alive(Some(pid))),
+            LeadStanding::Foreign(_) => {
                 let location = files.location();
-                return Err(StoreError::ForeignTeam { location });
+                return Err(StoreError::ForeignTeam(location));
             }
-            LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
+            LeadStanding::Lost(_) | LeadStanding::ByHand => {}
         }
         // The life lock comes first, because only one process can hold it.
         let life = match self.take_life(&team, dep.spawn_id) {
@@ -218,14 +216,10 @@ impl Leadership {
         let process = &self.spawn_context.process;
         let shell = &self.spawn_context.agent_config.shell;
         let record = LifeRecord {
-            kind: LifeKind::Process,
-            pid: process.pid,
-            proc_start: process.start.clone(),
             spawn_id,
-            host: process.host.clone(),
-            pid_space: process.pid_space.clone(),
             confined: shell.cut_terminals(),
             off_loopback: shell.cut_loopback(),
+            ..process.holder()
         };
         let store = &self.spawn_context.store;
         store

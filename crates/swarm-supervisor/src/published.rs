@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::merger::merge_error;
+use crate::repositories::RepositoryError;
 use crate::spawn::blocking;
 
 /// Publishes the branch of a member instead of merging it, because the branch into which it is to be
@@ -48,7 +49,7 @@ impl BranchPublisher {
         }
     }
 
-    async fn publish_new(&self, worktree: &Path) -> Result<(), Unpublished> {
+    async fn publish_new(&self, worktree: &Path) -> Result<(), RepositoryError> {
         let _publishing = self.publishing.lock().await;
         let before = self.published_before().await?;
         let (worktrees, path) = (self.worktrees.clone(), worktree.to_owned());
@@ -85,7 +86,7 @@ impl BranchPublisher {
         &self,
         work: &OutgoingWork,
         before: Option<&PublishedBranch>,
-    ) -> Result<PublishedBranch, Unpublished> {
+    ) -> Result<PublishedBranch, RepositoryError> {
         let record = &work.record;
         let sent = before.filter(|before| {
             before.commit == work.commit && before.base == work.base() && before.bundle.is_some()
@@ -118,20 +119,11 @@ impl BranchPublisher {
     }
 }
 
-/// Why work is not published.
-#[derive(Debug, thiserror::Error)]
-enum Unpublished {
-    #[error(transparent)]
-    Worktree(#[from] WorktreeError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<Unpublished> for MergeError {
-    fn from(why: Unpublished) -> Self {
+impl From<RepositoryError> for MergeError {
+    fn from(why: RepositoryError) -> Self {
         match why {
-            Unpublished::Worktree(error) => merge_error(&error),
-            Unpublished::Store(error) => Self::Refused(error.to_string()),
+            RepositoryError::Worktree(error) => merge_error(&error),
+            RepositoryError::Store(error) => Self::Refused(error.to_string()),
         }
     }
 }

@@ -8,7 +8,7 @@ use swarm_worktree::{ReceivedRepository, WorktreeError, Worktrees};
 
 use crate::spawn::blocking;
 
-/// Why a repository was not sent or received.
+/// Why a repository was not sent or received, or work was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
     /// The repository or git.

@@ -45,14 +45,14 @@ impl ProcessIdentity {
     /// Returns the holder of a lease that is not a member's.
     pub fn holder(&self) -> LifeRecord {
         LifeRecord {
-            kind: LifeKind::Process,
-            pid: self.pid,
-            proc_start: self.start.clone(),
-            spawn_id: SpawnId::random(),
             host: self.host.clone(),
             pid_space: self.pid_space.clone(),
-            confined: false,
-            off_loopback: false,
+            ..LifeRecord::new(
+                LifeKind::Process,
+                self.pid,
+                self.start.clone(),
+                SpawnId::random(),
+            )
         }
     }
 }

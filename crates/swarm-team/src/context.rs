@@ -88,23 +88,10 @@ impl MemberContext {
         color: Option<Color>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
+        let team = Some(store.team(&agent.team));
         Self {
-            team: Mutex::new(Some(store.team(&agent.team))),
-            store,
-            clock,
-            name: agent.name.clone(),
-            spawn_id,
             color,
-            creator: None,
-            hooks: OnceLock::new(),
-            events: Box::new(events),
-            merger: OnceLock::new(),
-            led_by_another: OnceLock::new(),
-            pinned_key: OnceLock::new(),
-            handoff: OnceLock::new(),
-            questions: PeerQuestions::default(),
-            answer_timeout: OnceLock::new(),
-            agent_program: OnceLock::new(),
+            ..Self::new(store, clock, agent.name.clone(), spawn_id, team, events)
         }
     }
 
@@ -117,14 +104,29 @@ impl MemberContext {
         creator: Arc<dyn TeamCreator>,
         events: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
+        let team = team.map(|team| store.team(&team));
         Self {
-            team: Mutex::new(team.map(|team| store.team(&team))),
+            creator: Some(creator),
+            ..Self::new(store, clock, MemberName::lead(), spawn_id, team, events)
+        }
+    }
+
+    fn new(
+        store: Arc<dyn TeamStore>,
+        clock: Arc<dyn Clock>,
+        name: MemberName,
+        spawn_id: SpawnId,
+        team: Option<Arc<dyn Team>>,
+        events: impl Fn(AgentEvent) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
             store,
             clock,
-            name: MemberName::lead(),
+            name,
             spawn_id,
             color: None,
-            creator: Some(creator),
+            team: Mutex::new(team),
+            creator: None,
             hooks: OnceLock::new(),
             events: Box::new(events),
             merger: OnceLock::new(),

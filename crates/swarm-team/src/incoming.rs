@@ -5,7 +5,7 @@ use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
     LEAD_NAME, MailText, MarkKind, MemberName, MessageId, PERSON_SENDER, PeerMode, SYSTEM_SENDER,
-    ShutdownRequest, TaskAssignment, cross_session_message,
+    ShutdownRequest, TaskAssignment, cross_session_message, task_numbers,
 };
 
 /// Maximum characters of a text in one line of a pane.
@@ -219,7 +219,7 @@ fn assignment(frame: &TaskAssignment) -> String {
 
 /// Formats an idle notice with the part of its report that `part` selects.
 fn idle(frame: &IdleNotification, part: fn(&str) -> &str) -> String {
-    let open = open_tasks(frame);
+    let open = task_numbers(&frame.open_tasks);
     match frame.result.as_deref().or(frame.failure_reason.as_deref()) {
         Some(text) if !open.is_empty() => format!("idle, left {open} open: {}", part(text)),
         Some(text) => format!("idle: {}", part(text)),
@@ -267,13 +267,8 @@ fn idle_text(frame: &IdleNotification) -> String {
     if frame.open_tasks.is_empty() {
         return text;
     }
-    let open = open_tasks(frame);
+    let open = task_numbers(&frame.open_tasks);
     format!("{text}\n\n[Still in progress and not reported: {open}]")
-}
-
-fn open_tasks(frame: &IdleNotification) -> String {
-    let names: Vec<String> = frame.open_tasks.iter().map(|id| format!("#{id}")).collect();
-    names.join(", ")
 }
 
 fn outcome_text(frame: &IdleNotification) -> String {

@@ -14,6 +14,7 @@ mod marked;
 mod member_hooks;
 mod merge_retries;
 mod merged;
+mod message_input;
 mod order;
 mod peer_questions;
 mod peer_session;

@@ -239,12 +239,7 @@ impl SpawnOrder {
     /// [`OrderError::Io`]; the keys in it are still there then.
     pub fn discard(member_directory: &Path, spawn_id: SpawnId) -> Result<(), OrderError> {
         let path = member_directory.join(Self::file_name(spawn_id));
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                Err(OrderError::Io { path, source })
-            }
-            _ => Ok(()),
-        }
+        swarm_os::remove_if_present(&path).map_err(|source| OrderError::Io { path, source })
     }
 
     /// Returns the effective rules.

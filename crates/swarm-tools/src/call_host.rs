@@ -1,10 +1,12 @@
-//! Services that the host provides to a running call.
+//! Services that the host provides to a running call: permission, its mode, and background
+//! sub-agents.
 
 use std::fmt;
 use std::path::Path;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use swarm_protocol::PermissionMode;
 use tokio_util::sync::CancellationToken;
 
 /// The host of a call: asks the user questions, displays progress, and knows the caller's permissions.
@@ -55,4 +57,37 @@ pub enum PersonAnswer {
     Refused(String),
     /// Nobody answered in time, or no user was available.
     Unanswered,
+}
+
+/// The sub-agents of this process.
+#[async_trait]
+pub trait BackgroundAgents: Send + Sync + fmt::Debug {
+    /// Whether a sub-agent has this id or name.
+    fn knows(&self, who: &str) -> bool;
+
+    /// Sends a message to a sub-agent by id or name. A running sub-agent reads it between two
+    /// calls; a finished one resumes in the background. Returns `None` if there is no such
+    /// sub-agent; an error gives the reason for a refusal.
+    async fn send(&self, to: &str, text: &str) -> Option<Result<String, String>>;
+}
+
+/// Switches an agent into plan mode and back, and grants the permissions of a skill in use. Never
+/// exceeds the agent's own permissions.
+pub trait ModeSwitch: Send + Sync + fmt::Debug {
+    /// Returns the current mode.
+    fn mode(&self) -> PermissionMode;
+
+    /// Switches to plan mode and remembers the previous mode.
+    fn enter_plan(&self);
+
+    /// Returns the mode after plan mode, or `None` if the agent is limited to plan mode.
+    fn after_plan(&self) -> Option<PermissionMode>;
+
+    /// Leaves plan mode and returns the new mode. Returns `None` and changes nothing if the agent
+    /// is limited to plan mode.
+    fn leave_plan(&self) -> Option<PermissionMode>;
+
+    /// Allows calls that match these permission rules until the turn ends. Deny and ask rules still
+    /// apply.
+    fn grant_for_turn(&self, rules: &[String], origin: &str);
 }

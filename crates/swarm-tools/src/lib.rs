@@ -1,7 +1,6 @@
 //! The [`Tool`] trait and the built-in tools. Names, parameters and behaviour match Claude Code,
 //! which models know.
 
-mod background;
 mod bash;
 mod blocking;
 mod builtin;
@@ -11,8 +10,6 @@ mod detail;
 mod edit;
 mod files;
 mod limits;
-mod line_ends;
-mod mode;
 mod notebook;
 mod one_line;
 mod parameters;
@@ -31,13 +28,12 @@ mod web;
 mod whole_call;
 mod write;
 
-pub use background::BackgroundAgents;
 pub use bash::{
     AgentShell, BackgroundCommand, BackgroundCommands, Bash, CheckedCommand, CommandState,
     ProgramLaunch, run_check,
 };
 pub use builtin::builtin;
-pub use call_host::{CallHost, MemberCall, PersonAnswer};
+pub use call_host::{BackgroundAgents, CallHost, MemberCall, ModeSwitch, PersonAnswer};
 pub use context::{Caller, ToolContext};
 pub use edit::{Edit, NotebookEdit};
 pub use files::{
@@ -45,7 +41,6 @@ pub use files::{
     leads_to,
 };
 pub use limits::ToolLimits;
-pub use mode::ModeSwitch;
 pub use one_line::one_line;
 pub use parameters::{NoParameters, parse, schema};
 pub use picture::Picture;

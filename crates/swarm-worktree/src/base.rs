@@ -26,10 +26,7 @@ impl Base {
         let mut base = Self {
             sha,
             branch,
-            upstream: None,
-            ahead: 0,
-            behind: 0,
-            snapshot_of: None,
+            ..Self::default()
         };
         if base.branch.is_some() {
             base.compare(&at)?;

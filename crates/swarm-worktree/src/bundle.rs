@@ -7,7 +7,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::git::Call;
+use crate::git::{Call, words};
 use crate::heads::is_object_id;
 use crate::repository::Repository;
 use crate::temporary::TemporaryDirectory;
@@ -37,13 +37,8 @@ impl Repository {
         at.run(&["update-ref", &name, tip])?;
         let known = known.iter().map(|commit| format!("^{commit}\n"));
         let revisions: String = std::iter::once(format!("{name}\n")).chain(known).collect();
-        let created = at.clone().reading(revisions.as_bytes()).run(&[
-            "bundle".as_ref(),
-            "create".as_ref(),
-            "--quiet".as_ref(),
-            path.as_os_str(),
-            "--stdin".as_ref(),
-        ]);
+        let words = words!["bundle", "create", "--quiet", &path, "--stdin"];
+        let created = at.clone().reading(revisions.as_bytes()).run(words);
         let forgotten = at.run(&["update-ref", "-d", &name]);
         created?;
         forgotten?;
@@ -123,16 +118,13 @@ pub(crate) fn is_commit(at: &Call<'_>, id: &str) -> Result<bool, GitError> {
 }
 
 fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, WorktreeError> {
-    let failed = |source| WorktreeError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let bytes = fs::metadata(path).map_err(failed)?.len();
+    let failed = WorktreeError::at(path);
+    let bytes = fs::metadata(path).map_err(&failed)?.len();
     if bytes > limit {
         return Err(WorktreeError::BundleTooLarge { bytes, limit });
     }
     let mut content = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(&failed)?;
     file.take(limit).read_to_end(&mut content).map_err(failed)?;
     Ok(content)
 }

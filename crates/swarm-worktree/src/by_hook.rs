@@ -1,17 +1,18 @@
 //! Worktrees that a hook of the user creates and removes instead of git.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_os::{InheritableLock, ensure_private_dir, fingerprint, replace_alone};
+use swarm_os::{InheritableLock, ensure_private_dir, fingerprint};
+use tokio_util::sync::CancellationToken;
 
 use crate::heads::look_at;
-use crate::record::read;
 use crate::repository::LOCK_WAIT;
 use crate::usage::KnownOccupants;
 use crate::{
-    Base, Condition, Created, DirectoryMaker, FormerOwner, Hazard, ListedWorktree, ProcessMark,
-    Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome, usage,
+    Base, Condition, Created, FormerOwner, Hazard, ListedWorktree, Owner, ProcessMark, Record,
+    RemovedWorktree, Request, Slug, WorktreeError, WorktreeOutcome, json_file, usage,
 };
 
 /// The creator of directories, and the records of its directories, which need not be in a
@@ -88,7 +89,7 @@ impl ByHook {
             .map_err(|why| {
                 if request.cancel.is_cancelled() {
                     let slug = request.slug.to_string();
-                    WorktreeError::Interrupted { slug }
+                    WorktreeError::Interrupted(slug)
                 } else {
                     failed(why)
                 }
@@ -106,35 +107,17 @@ impl ByHook {
         }
         let seen = look_at(&path);
         let branch = seen.as_ref().and_then(|seen| seen.branch.clone());
+        let slug = request.slug.clone();
         let record = Record {
-            version: Record::VERSION,
-            slug: request.slug.clone(),
             path,
-            branch: String::new(),
             base: Base {
                 sha: seen.and_then(|seen| seen.head).unwrap_or_default(),
                 branch,
-                upstream: None,
-                ahead: 0,
-                behind: 0,
-                snapshot_of: None,
+                ..Base::default()
             },
-            from,
-            target: None,
-            owner: request.owner.clone(),
-            created_at: request.now,
-            stage: Stage::Ready,
-            in_use: true,
             process: Some(request.process.clone()),
-            carried: Vec::new(),
-            notices: Vec::new(),
-            hooks_path: None,
-            git_directory: None,
-            git_settings: None,
-            taken: None,
-            taken_as: None,
             by_hook: true,
-            remote: None,
+            ..Record::new(slug, from, request.owner.clone(), request.now)
         };
         self.save(&record)?;
         Ok(created(record, true, &request.from, Vec::new()))
@@ -154,21 +137,6 @@ impl ByHook {
         Ok(self.all()?.0.into_iter().find(overlaps))
     }
 
-    /// Marks a released directory as in use by its former owner again.
-    pub(crate) fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
-        let record = &created.record;
-        let _lock = InheritableLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
-        match self.load(&record.from, &record.slug)? {
-            Some(mut there) if !there.in_use => {
-                there.in_use = true;
-                there.owner.clone_from(&record.owner);
-                there.process.clone_from(&record.process);
-                self.save(&there)
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Reuses a directory whose holder has exited, even if other processes work in it.
     pub(crate) fn take_over(
         &self,
@@ -177,10 +145,8 @@ impl ByHook {
     ) -> Result<Created, WorktreeError> {
         let _lock = InheritableLock::take(&self.lock_path(&given.from, &given.slug), LOCK_WAIT)?;
         let found = self.load(&given.from, &given.slug)?;
-        let mut record = found.ok_or_else(|| WorktreeError::NotFound {
-            slug: given.slug.to_string(),
-            repository: given.from.clone(),
-        })?;
+        let missing = || WorktreeError::not_found(&given.slug, given.from.clone());
+        let mut record = found.ok_or_else(missing)?;
         record.hand_over(process, &self.occupants)?;
         self.save(&record)?;
         Ok(created(record, false, &given.from, Vec::new()))
@@ -193,10 +159,9 @@ impl ByHook {
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.former_owner()) {
+        if !record.release_from(&created.record.former_owner()) {
             return Ok(());
         }
-        record.mark_released();
         self.save(&record)?;
         if created.fresh {
             self.delete(&record)?;
@@ -204,31 +169,18 @@ impl ByHook {
         Ok(())
     }
 
-    /// Records that the owner no longer works in the directory.
-    pub(crate) fn release(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.former_owner(), Record::mark_released)
-            .map(drop)
-    }
-
-    /// Records that only the life lock of the owner determines whether it is in use.
-    pub(crate) fn rely_on_life_lock(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.former_owner(), |record| record.process = None)
-            .map(drop)
-    }
-
-    /// Changes the record if it still belongs to `former_owner`. Returns the present record.
-    fn change(
+    /// Changes the present record of a directory under its lock, unless `change` returns `false`.
+    /// Returns the record, changed or not.
+    pub(crate) fn change(
         &self,
         at: &Record,
-        former_owner: &FormerOwner,
-        change: impl FnOnce(&mut Record),
+        change: impl FnOnce(&mut Record) -> bool,
     ) -> Result<Option<Record>, WorktreeError> {
         let _lock = InheritableLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&at.from, &at.slug)? else {
             return Ok(None);
         };
-        if record.is_still_of(former_owner) {
-            change(&mut record);
+        if change(&mut record) {
             self.save(&record)?;
         }
         Ok(Some(record))
@@ -241,7 +193,7 @@ impl ByHook {
         at: &Record,
         former_owner: &FormerOwner,
     ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
-        let record = self.change(at, former_owner, Record::mark_released)?;
+        let record = self.change(at, |record| record.release_from(former_owner))?;
         let record = record.filter(|record| record.owner.is_same_agent(&former_owner.owner));
         Ok(record.map(|record| WorktreeOutcome::Kept {
             slug: record.slug,
@@ -304,7 +256,7 @@ impl ByHook {
             }
         }
         let path = self.file(&record.from, &record.slug);
-        std::fs::remove_file(&path).map_err(|source| WorktreeError::Read { path, source })
+        std::fs::remove_file(&path).map_err(WorktreeError::at(&path))
     }
 
     /// Returns the record of the directory that contains `path`.
@@ -359,16 +311,11 @@ impl ByHook {
     }
 
     fn load(&self, from: &Path, slug: &Slug) -> Result<Option<Record>, WorktreeError> {
-        read(&self.file(from, slug))
+        json_file::read(&self.file(from, slug))
     }
 
     fn save(&self, record: &Record) -> Result<(), WorktreeError> {
-        let path = self.file(&record.from, &record.slug);
-        let bytes = serde_json::to_vec_pretty(record).map_err(|error| WorktreeError::Damaged {
-            path: path.clone(),
-            why: error.to_string(),
-        })?;
-        Ok(replace_alone(&path, &bytes)?)
+        json_file::write(&self.file(&record.from, &record.slug), record)
     }
 
     fn file(&self, from: &Path, slug: &Slug) -> PathBuf {
@@ -470,4 +417,29 @@ fn described(record: Record, occupants: &KnownOccupants) -> ListedWorktree {
         condition,
         hazards,
     }
+}
+
+/// Creates and removes the directories of worktrees. Both operations block.
+pub trait DirectoryMaker: Send + Sync + fmt::Debug {
+    /// Returns whether this implementation creates new directories; otherwise git does.
+    fn makes(&self) -> bool;
+
+    /// Creates a directory for an agent whose parent works in `from`. Returns its path, which may
+    /// be relative to the project. Returns soon after `cancel` is triggered.
+    ///
+    /// # Errors
+    /// The reason of the failure, as a message for the user.
+    fn make(
+        &self,
+        slug: &Slug,
+        from: &Path,
+        owner: &Owner,
+        cancel: &CancellationToken,
+    ) -> Result<PathBuf, String>;
+
+    /// Removes a directory that it created.
+    ///
+    /// # Errors
+    /// The reason of the failure, as a message for the user.
+    fn remove(&self, record: &Record) -> Result<(), String>;
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use swarm_os::{InheritableLock, LockInterrupt, OsError, remove_tree};
 
+use crate::git::words;
 use crate::merge::Prepared;
 use crate::merge_tree::{Merging, not_merged};
 use crate::repository::{LOCK_WAIT, Repository};
@@ -44,10 +45,8 @@ impl MergeCandidate {
         on_wait: &dyn Fn(),
     ) -> Result<Self, WorktreeError> {
         let find = || {
-            Record::find(&repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
-                slug: slug.to_string(),
-                repository: repository.shown(),
-            })
+            Record::find(&repository, slug)?
+                .ok_or_else(|| WorktreeError::not_found(slug, repository.shown()))
         };
         // Fails before waiting for the lock if there is none.
         find()?;
@@ -119,16 +118,8 @@ impl MergeCandidate {
     /// Registers the empty checkout with git.
     fn add(&self, path: &Path) -> Result<(), WorktreeError> {
         let lock = InheritableLock::take(&self.repository.lock_path(), LOCK_WAIT)?;
-        let words = [
-            "worktree".as_ref(),
-            "add".as_ref(),
-            "--force".as_ref(),
-            "--detach".as_ref(),
-            "--no-checkout".as_ref(),
-            "--".as_ref(),
-            path.as_os_str(),
-            self.prepared.new.as_ref(),
-        ];
+        let mut words = words!["worktree", "add", "--force", "--detach", "--no-checkout"].to_vec();
+        words.extend(words!["--", path, &self.prepared.new]);
         let at = self.repository.checkout_git().changing();
         at.under(&lock).run(&words)?;
         Ok(())
@@ -140,14 +131,9 @@ impl MergeCandidate {
             return Ok(());
         }
         let lock = InheritableLock::take(&self.repository.lock_path(), LOCK_WAIT)?;
-        let words = [
-            "worktree".as_ref(),
-            "remove".as_ref(),
-            "--force".as_ref(),
-            path.as_os_str(),
-        ];
+        let words = words!["worktree", "remove", "--force", path];
         let at = self.repository.common_git().changing();
-        if let Err(error) = at.under(&lock).run(&words) {
+        if let Err(error) = at.under(&lock).run(words) {
             tracing::debug!(%error, "git could not remove a scratch checkout");
         }
         Ok(remove_tree(path)?)

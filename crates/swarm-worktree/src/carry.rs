@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use swarm_os::{Duplication, OsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
 
-use crate::git::{fields, path, text};
+use crate::git::{fields, path, text, words};
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{Carried, Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
+use crate::{Carried, Dependencies, Record, WorktreeError, WorktreeSettings};
 
 /// The file that lists additional files to copy, with patterns as in `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
@@ -68,29 +68,23 @@ pub(crate) fn listed_by(
     exclude_from.push(include);
     let viewed = Checkout::at(repository, checkout)?;
     let at = viewed.git();
-    let matched = at.run(&[
-        "ls-files".as_ref(),
-        "-z".as_ref(),
-        "--others".as_ref(),
-        "--ignored".as_ref(),
-        exclude_from.as_os_str(),
+    let matched = at.run(words![
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        &exclude_from
     ])?;
     if matched.is_empty() {
         return Ok(Vec::new());
     }
     let words = ["check-ignore", "-z", "--stdin"];
-    let ignored = match at.clone().reading(&matched).status(&words)? {
+    let at = at.clone().reading(&matched);
+    let ignored = match at.status(&words)? {
         (Some(0), out, _) => out,
         // No file is ignored.
         (Some(1), ..) => return Ok(Vec::new()),
-        (code, _, said) => {
-            return Err(WorktreeError::Git(GitError::Failed {
-                command: words.join(" "),
-                directory: checkout.to_owned(),
-                why: text(&said),
-                code,
-            }));
-        }
+        (code, _, said) => return Err(at.failed(&words, code, &said).into()),
     };
     // A repository inside the checkout is listed as a directory.
     Ok(fields(&ignored)
@@ -137,10 +131,7 @@ impl FileCopier<'_> {
             match is_directory(&directory) {
                 Some(true) => {}
                 Some(false) => return Ok(false),
-                None => fs::create_dir(&directory).map_err(|source| WorktreeError::Read {
-                    path: directory.clone(),
-                    source,
-                })?,
+                None => fs::create_dir(&directory).map_err(WorktreeError::at(&directory))?,
             }
         }
         Ok(true)
@@ -302,29 +293,25 @@ fn sample(directory: &Path) -> Option<PathBuf> {
 /// Creates a directory with one link per package. With a single link to the whole directory, an
 /// installation in the worktree could delete the original packages.
 fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
-    let failed = |path: &Path, source| WorktreeError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    fs::create_dir(to).map_err(|source| failed(to, source))?;
-    for entry in fs::read_dir(from).map_err(|source| failed(from, source))? {
-        let entry = entry.map_err(|source| failed(from, source))?;
+    let failed = WorktreeError::at;
+    fs::create_dir(to).map_err(failed(to))?;
+    for entry in fs::read_dir(from).map_err(failed(from))? {
+        let entry = entry.map_err(failed(from))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(|error| failed(&source, error))?;
+        let kind = entry.file_type().map_err(failed(&source))?;
         let name = entry.file_name();
         if kind.is_dir() && name.as_encoded_bytes().starts_with(b"@") {
             link_packages(&source, &target)?;
         } else if kind.is_dir() && name == ".bin" {
             duplicate_tree(&source, &target, Duplication::Copy)?;
         } else if kind.is_dir() {
-            std::os::unix::fs::symlink(&source, &target).map_err(|error| failed(&target, error))?;
+            std::os::unix::fs::symlink(&source, &target).map_err(failed(&target))?;
         } else if kind.is_file() {
             duplicate_file(&source, &target, Duplication::Copy)?;
         } else if let Ok(text) = fs::read_link(&source) {
             // A package of the same repository, which the worktree contains too.
             if text.is_relative() {
-                std::os::unix::fs::symlink(&text, &target)
-                    .map_err(|error| failed(&target, error))?;
+                std::os::unix::fs::symlink(&text, &target).map_err(failed(&target))?;
             }
         }
     }

@@ -6,6 +6,7 @@ use swarm_os::{InheritableLock, WORKTREES_DIRECTORY, replace_alone};
 use swarm_protocol::UnixMs;
 use tokio_util::sync::CancellationToken;
 
+use crate::git::words;
 use crate::heads::look_at;
 use crate::record::short;
 use crate::registration::{self, check};
@@ -166,28 +167,16 @@ impl Creation<'_> {
         let mut base = Base::of_checkout(self.repository)?;
         let target = base.branch.clone();
         let mut notices = self.uncommitted(&mut base)?;
+        let request = self.request;
+        let (from, owner) = (self.repository.top.clone(), request.owner.clone());
         let mut record = Record {
-            version: Record::VERSION,
-            slug: self.request.slug.clone(),
             path: self.path.clone(),
-            branch: self.request.slug.branch(),
+            branch: request.slug.branch(),
             base,
-            from: self.repository.top.clone(),
             target,
-            owner: self.request.owner.clone(),
-            created_at: self.request.now,
             stage: Stage::Making,
-            in_use: true,
-            process: Some(self.request.process.clone()),
-            carried: Vec::new(),
-            notices: Vec::new(),
-            git_directory: None,
-            git_settings: None,
-            taken: None,
-            taken_as: None,
-            hooks_path: None,
-            by_hook: false,
-            remote: None,
+            process: Some(request.process.clone()),
+            ..Record::new(request.slug.clone(), from, owner, request.now)
         };
         self.add(&record)?;
         let noted = registration::note(self.repository, &mut record);
@@ -277,10 +266,7 @@ impl Creation<'_> {
             return Err(self.blocked(why));
         }
         let outer = path.parent().unwrap_or(path);
-        std::fs::create_dir_all(outer).map_err(|source| WorktreeError::Read {
-            path: outer.to_owned(),
-            source,
-        })?;
+        std::fs::create_dir_all(outer).map_err(WorktreeError::at(outer))?;
         place::exclude(repository, outer)?;
         if !outer.ends_with(WORKTREES_DIRECTORY) {
             repository.registry.add(outer, &repository.common)?;
@@ -303,21 +289,12 @@ impl Creation<'_> {
     fn register(&self, record: &Record, lock: &InheritableLock) -> Result<(), WorktreeError> {
         let reason = record.lock_reason();
         let at = self.repository.checkout_git();
-        let words = [
-            "worktree".as_ref(),
-            "add".as_ref(),
-            // Tracking would write to the configuration, whose lock git does not wait for.
-            "--no-track".as_ref(),
-            "--no-checkout".as_ref(),
-            "--lock".as_ref(),
-            "--reason".as_ref(),
-            reason.as_ref(),
-            "-b".as_ref(),
-            record.branch.as_ref(),
-            "--".as_ref(),
-            record.path.as_os_str(),
-            record.base.sha.as_ref(),
-        ];
+        let (path, branch, sha) = (&record.path, &record.branch, &record.base.sha);
+        // Tracking would write to the configuration, whose lock git does not wait for.
+        let mut words = words!["worktree", "add", "--no-track", "--no-checkout"].to_vec();
+        words.extend(words![
+            "--lock", "--reason", &reason, "-b", branch, "--", path, sha
+        ]);
         at.changing().under(lock).run(&words)?;
         if !self.settings.sparse_paths.is_empty() {
             // Also writes to the configuration.

@@ -27,10 +27,7 @@ impl Worktrees {
     pub fn diff(&self, directory: &Path, slug: &Slug) -> Result<WorktreeDiff, WorktreeError> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let found = Record::find(&repository, slug)?;
-        let record = found.ok_or_else(|| WorktreeError::NotFound {
-            slug: slug.to_string(),
-            repository: repository.shown(),
-        })?;
+        let record = found.ok_or_else(|| WorktreeError::not_found(slug, repository.shown()))?;
         let tip = repository.tip(&record)?;
         let tip = tip.unwrap_or_else(|| record.base.sha.clone());
         let base = base(&repository, &record, &tip)?;

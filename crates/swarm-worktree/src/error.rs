@@ -1,12 +1,12 @@
 //! Errors of worktree operations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
 use crate::hazard::{Hazard, named};
-use crate::{GitError, SlugError};
+use crate::{GitError, Slug, SlugError};
 
 /// The last commits on both sides of a conflict: abbreviated id and subject.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,11 +25,8 @@ pub enum WorktreeError {
     #[error(transparent)]
     Slug(#[from] SlugError),
     /// A directory is not in a repository.
-    #[error("{} is not in a git repository, so it cannot have a worktree; run `git init` there, or continue without a worktree", directory.display())]
-    NoRepository {
-        /// The directory.
-        directory: PathBuf,
-    },
+    #[error("{} is not in a git repository, so it cannot have a worktree; run `git init` there, or continue without a worktree", .0.display())]
+    NoRepository(PathBuf),
     /// A repository does not support worktrees in its present state.
     #[error("cannot create a worktree of {}: {why}", repository.display())]
     Unsuitable {
@@ -72,12 +69,9 @@ pub enum WorktreeError {
         /// The error of the hook.
         why: String,
     },
-    /// The caller cancelled the creation.
-    #[error("the worktree `{slug}` was not created: it was interrupted")]
-    Interrupted {
-        /// Name of the worktree.
-        slug: String,
-    },
+    /// The caller cancelled the creation of this worktree.
+    #[error("the worktree `{0}` was not created: it was interrupted")]
+    Interrupted(String),
     /// The worktree does not exist.
     #[error("worktree `{slug}` not found in {}; run `swarm worktree list` to see the worktrees", repository.display())]
     NotFound {
@@ -217,6 +211,22 @@ pub enum WorktreeError {
 }
 
 impl WorktreeError {
+    /// Returns the conversion of an error of the system for a file or directory.
+    pub(crate) fn at(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Returns the error for a worktree that does not exist.
+    pub(crate) fn not_found(slug: &Slug, repository: PathBuf) -> Self {
+        Self::NotFound {
+            slug: slug.to_string(),
+            repository,
+        }
+    }
+
     /// Returns what a merge waits for, if it was refused because the checkout of its target has
     /// uncommitted changes.
     pub fn awaited(&self) -> Option<String> {
@@ -239,14 +249,14 @@ impl WorktreeError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Slug(_) => ErrorKind::Usage,
-            Self::NoRepository { .. } | Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::NoRepository(_) | Self::NotFound { .. } => ErrorKind::NotFound,
             Self::Unsuitable { .. }
             | Self::Unsafe { .. }
             | Self::Hook { .. }
             | Self::NotFetched { .. }
             | Self::NotReceived { .. }
             | Self::BundleTooLarge { .. } => ErrorKind::Refused,
-            Self::Interrupted { .. } => ErrorKind::Interrupted,
+            Self::Interrupted(_) => ErrorKind::Interrupted,
             Self::Uncommitted { .. }
             | Self::Taken { .. }
             | Self::InTheWay { .. }

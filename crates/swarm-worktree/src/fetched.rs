@@ -1,13 +1,12 @@
 //! Records of fetched worktrees, in `swarm/members` of the shared git directory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use swarm_os::{InheritableLock, replace_alone};
+use swarm_os::InheritableLock;
 use swarm_protocol::{MemberName, TeamName};
 
-use crate::record::read;
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{Record, WorktreeError};
+use crate::{Record, WorktreeError, json_file};
 
 /// Returns the records of fetched worktrees, sorted by their names. Unreadable ones are skipped, because
 /// fetching writes them again.
@@ -31,11 +30,11 @@ pub(crate) fn change(
     };
     let path = file(repository, team, member);
     let _lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
-    let Some(mut now) = read(&path)? else {
+    let Some(mut now) = json_file::read::<Record>(&path)? else {
         return Ok(());
     };
     change(&mut now);
-    save(&path, &now)
+    json_file::write(&path, &now)
 }
 
 /// Removes the ref and the record of a fetched worktree.
@@ -50,14 +49,6 @@ pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), Wor
     Record::forget_file(&path)?;
     lock.retire();
     Ok(())
-}
-
-pub(crate) fn save(path: &Path, record: &Record) -> Result<(), WorktreeError> {
-    let bytes = serde_json::to_vec_pretty(record).map_err(|error| WorktreeError::Damaged {
-        path: path.to_owned(),
-        why: error.to_string(),
-    })?;
-    Ok(replace_alone(path, &bytes)?)
 }
 
 pub(crate) fn directory(repository: &Repository) -> PathBuf {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_os::{read_optional, replace_alone};
+use swarm_os::read_optional;
 
 use crate::git::{Call, text};
 use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::uncommitted::TemporaryObjects;
-use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, fetched, temporary};
+use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, fetched, json_file, temporary};
 
 /// A worktree of a pair that conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -192,7 +192,7 @@ impl<'a> Forecast<'a> {
             pairs,
         };
         if stored != self.before && !self.would_lose_changes() {
-            self.store(&stored)?;
+            json_file::write(&self.path, &stored)?;
         }
         Ok(collisions)
     }
@@ -202,14 +202,6 @@ impl<'a> Forecast<'a> {
     fn would_lose_changes(&self) -> bool {
         let mut before = self.before.worktrees.values();
         matches!(self.changes, Changes::LeftOut) && before.any(|work| work.tree.is_some())
-    }
-
-    fn store(&self, stored: &Stored) -> Result<(), WorktreeError> {
-        let text = serde_json::to_vec(stored).map_err(|error| WorktreeError::Damaged {
-            path: self.path.clone(),
-            why: error.to_string(),
-        })?;
-        Ok(replace_alone(&self.path, &text)?)
     }
 
     /// Returns the worktrees with a target and work, by name.
@@ -280,7 +272,7 @@ impl<'a> Forecast<'a> {
         }
         if let Changes::Read(objects) = self.changes {
             let at = objects.git(self.repository);
-            let files = self.conflicts(&at, &self.commits(objects, &work)?)?;
+            let files = conflicts(&at, &self.commits(objects, &work)?)?;
             return Ok(Known { work, files });
         }
         let work = work.map(|work| work.committed());
@@ -289,7 +281,7 @@ impl<'a> Forecast<'a> {
         }
         let at = self.repository.common_git().changing();
         let tips = [&work[0].tip, &work[1].tip].map(Clone::clone);
-        let files = self.conflicts(&at, &tips)?;
+        let files = conflicts(&at, &tips)?;
         Ok(Known { work, files })
     }
 
@@ -305,17 +297,12 @@ impl<'a> Forecast<'a> {
         };
         Ok([commit(&work[0])?, commit(&work[1])?])
     }
+}
 
-    /// Returns the files in which two commits conflict.
-    fn conflicts(
-        &self,
-        at: &Call<'_>,
-        commits: &[String; 2],
-    ) -> Result<Vec<String>, WorktreeError> {
-        let merged = merge_trees(self.repository, at, &commits[0], &commits[1])?;
-        Ok(match merged {
-            MergedTree::Clean(_) => Vec::new(),
-            MergedTree::Conflict(files) => files,
-        })
-    }
+/// Returns the files in which two commits conflict.
+fn conflicts(at: &Call<'_>, commits: &[String; 2]) -> Result<Vec<String>, WorktreeError> {
+    Ok(match merge_trees(at, &commits[0], &commits[1])? {
+        MergedTree::Clean(_) => Vec::new(),
+        MergedTree::Conflict(files) => files,
+    })
 }

@@ -60,6 +60,15 @@ pub enum GitError {
     Lock(OsError),
 }
 
+/// The words of a command of git, some of which are paths.
+macro_rules! words {
+    ($($word:expr),* $(,)?) => {
+        &[$(AsRef::<std::ffi::OsStr>::as_ref($word)),*]
+    };
+}
+
+pub(crate) use words;
+
 /// The git program and its environment.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -254,7 +263,13 @@ impl<'a> Call<'a> {
         Ok(command)
     }
 
-    fn failed<S: AsRef<OsStr>>(&self, args: &[S], code: Option<i32>, stderr: &[u8]) -> GitError {
+    /// Returns the error for an unexpected exit status of [`Call::status`].
+    pub(crate) fn failed<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        code: Option<i32>,
+        stderr: &[u8],
+    ) -> GitError {
         let words: Vec<_> = args
             .iter()
             .map(|word| word.as_ref().to_string_lossy())

@@ -68,7 +68,8 @@ fn inspect(
     let checkout = Checkout::Viewed(view);
     files(repository, record, &checkout, found)?;
     let at = checkout.git();
-    match at.status(&["symbolic-ref", "-q", "HEAD"])? {
+    let words = ["symbolic-ref", "-q", "HEAD"];
+    match at.status(&words)? {
         (Some(0), out, _) => {
             let branch = text(&out);
             let branch = branch.trim().trim_start_matches("refs/heads/");
@@ -77,14 +78,7 @@ fn inspect(
             }
         }
         (Some(1), ..) => found.push(Hazard::Detached),
-        (code, _, said) => {
-            return Err(WorktreeError::Git(GitError::Failed {
-                command: "symbolic-ref HEAD".to_owned(),
-                directory: record.path.clone(),
-                why: text(&said),
-                code,
-            }));
-        }
+        (code, _, said) => return Err(at.failed(&words, code, &said).into()),
     }
     let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
     commits(repository, record, Some(&head), found)?;
@@ -178,8 +172,7 @@ fn files(
         checkout.submodules(),
     ])?;
     let is_unchanged_copy = |file: &Path| {
-        record.carried.iter().any(|carried| carried.path == file)
-            && is_same_file(&record.path.join(file), &record.from.join(file))
+        record.carries(file) && is_same_file(&record.path.join(file), &record.from.join(file))
     };
     let (mut dirty, mut untracked, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields(&out) {

@@ -94,9 +94,7 @@ impl Repository {
 
 fn no_checkout(directory: &Path, said: &str) -> WorktreeError {
     if said.contains("not a git repository") {
-        return WorktreeError::NoRepository {
-            directory: directory.to_owned(),
-        };
+        return WorktreeError::NoRepository(directory.to_owned());
     }
     if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
         let why = "this is a git directory or a bare repository; run the command in a checkout";

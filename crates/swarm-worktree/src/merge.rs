@@ -1,7 +1,5 @@
 //! Merges of a worktree's branch into its target branch.
 
-use std::path::Path;
-
 use crate::copy::copy;
 use crate::merge_tree::{Merging, not_merged};
 use crate::registration::check;
@@ -174,13 +172,7 @@ impl Merging<'_> {
         }
         let mut files =
             Checkout::at(self.repository, path)?.changed_files("--untracked-files=normal")?;
-        files.retain(|file| {
-            !self
-                .record
-                .carried
-                .iter()
-                .any(|carried| carried.path == Path::new(file))
-        });
+        files.retain(|file| !self.record.carries(file.as_ref()));
         if files.is_empty() {
             return Ok(());
         }

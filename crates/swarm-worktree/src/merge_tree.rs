@@ -25,7 +25,7 @@ impl Merging<'_> {
     /// Merges two commits in the object database and returns the tree. A conflict changes nothing.
     pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
         let at = self.repository.common_git().changing().under(self.lock);
-        match merge_trees(self.repository, &at, old, tip)? {
+        match merge_trees(&at, old, tip)? {
             MergedTree::Clean(tree) => Ok(tree),
             MergedTree::Conflict(files) => Err(self.conflict(files)?),
         }
@@ -68,12 +68,7 @@ pub(crate) enum MergedTree {
 }
 
 /// Merges two commits in the object database. No ref changes.
-pub(crate) fn merge_trees(
-    repository: &Repository,
-    at: &Call<'_>,
-    one: &str,
-    other: &str,
-) -> Result<MergedTree, GitError> {
+pub(crate) fn merge_trees(at: &Call<'_>, one: &str, other: &str) -> Result<MergedTree, GitError> {
     let words = [
         "merge-tree",
         "--write-tree",
@@ -93,11 +88,6 @@ pub(crate) fn merge_trees(
             files.dedup();
             Ok(MergedTree::Conflict(files))
         }
-        code => Err(GitError::Failed {
-            command: words.join(" "),
-            directory: repository.shown(),
-            why: text(&said),
-            code,
-        }),
+        code => Err(at.failed(&words, code, &said)),
     }
 }

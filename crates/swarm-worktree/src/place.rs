@@ -104,10 +104,7 @@ fn has_link(directory: &Path) -> bool {
 fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
     for part in [".claude", WORKTREES_DIRECTORY] {
         let path = main.join(part);
-        if path
-            .symlink_metadata()
-            .is_ok_and(|found| found.is_symlink())
-        {
+        if path.is_symlink() {
             let why = format!(
                 "{} is a symbolic link; remove it, or set worktree.location",
                 path.display()
@@ -149,6 +146,6 @@ pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<(), W
     if lines.lines().any(|have| have.trim() == line) {
         return Ok(());
     }
-    fs::create_dir_all(&info).map_err(|source| WorktreeError::Read { path: info, source })?;
+    fs::create_dir_all(&info).map_err(WorktreeError::at(&info))?;
     Ok(append_durable(&file, format!("{line}\n").as_bytes())?)
 }

@@ -1,15 +1,12 @@
 //! Records of worktrees, in `swarm/worktrees/<slug>.json` of the shared git directory.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_os::read_optional;
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
-use crate::{Slug, WorktreeError};
+use crate::{Slug, WorktreeError, json_file};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -157,7 +154,38 @@ pub struct RemoteState {
 }
 
 impl Record {
-    pub(crate) const VERSION: u32 = VERSION;
+    /// Returns a record of a worktree in use, created from the checkout `from`, without its path,
+    /// branch and base.
+    pub(crate) fn new(slug: Slug, from: PathBuf, owner: Owner, created_at: UnixMs) -> Self {
+        Self {
+            version: VERSION,
+            slug,
+            path: PathBuf::new(),
+            branch: String::new(),
+            base: Base::default(),
+            from,
+            target: None,
+            owner,
+            created_at,
+            stage: Stage::Ready,
+            in_use: true,
+            process: None,
+            carried: Vec::new(),
+            notices: Vec::new(),
+            git_directory: None,
+            git_settings: None,
+            taken: None,
+            taken_as: None,
+            hooks_path: None,
+            by_hook: false,
+            remote: None,
+        }
+    }
+
+    /// Returns whether the file at a path relative to the checkout was copied.
+    pub(crate) fn carries(&self, path: &Path) -> bool {
+        self.carried.iter().any(|carried| carried.path == path)
+    }
 
     /// Adds git settings to the environment of programs that run in the worktree: the hooks
     /// directory, and no automatic maintenance of a repository that others use at the same time.
@@ -239,35 +267,28 @@ impl Record {
         format!("{OUR_LOCK}{}", self.owner.describe())
     }
 
-    /// Marks it as not in use.
-    pub(crate) fn mark_released(&mut self) {
-        self.in_use = false;
-        self.process = None;
+    /// Marks it as not in use if it still belongs to `former_owner`. Returns whether it does.
+    pub(crate) fn release_from(&mut self, former_owner: &FormerOwner) -> bool {
+        let is_theirs = self.is_still_of(former_owner);
+        if is_theirs {
+            self.in_use = false;
+            self.process = None;
+        }
+        is_theirs
     }
 
     /// Reads the record of a name in a directory of records, without checking its path.
     pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
-        read(&records.join(format!("{}.json", slug.directory())))
+        json_file::read(&records.join(format!("{}.json", slug.directory())))
     }
 
     /// Reads all records in a directory, without checking their paths.
     pub(crate) fn all_in(
         directory: &Path,
     ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
-        let entries = match fs::read_dir(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(<_>::default()),
-            entries => entries.map_err(|source| WorktreeError::Read {
-                path: directory.to_owned(),
-                source,
-            })?,
-        };
         let (mut records, mut damaged) = (Vec::new(), Vec::new());
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.extension().is_none_or(|extension| extension != "json") {
-                continue;
-            }
-            match read(&path) {
+        for path in json_file::paths_in(directory)? {
+            match json_file::read::<Self>(&path) {
                 Ok(record) => records.extend(record),
                 Err(error) => damaged.push(error),
             }
@@ -290,19 +311,8 @@ pub(crate) fn records_of(common: &Path) -> PathBuf {
     common.join("swarm/worktrees")
 }
 
-pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
-    let Some(bytes) = read_optional(path)? else {
-        return Ok(None);
-    };
-    let parsed = serde_json::from_slice(&bytes);
-    parsed.map(Some).map_err(|error| WorktreeError::Damaged {
-        path: path.to_owned(),
-        why: error.to_string(),
-    })
-}
-
 /// The commit that a worktree is based on, compared with the upstream branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Base {
     /// The commit.

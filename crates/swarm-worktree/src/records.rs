@@ -1,24 +1,17 @@
 //! Reads, writes and changes the records of a repository's worktrees under their locks.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use swarm_os::{InheritableLock, replace_alone};
+use swarm_os::InheritableLock;
 
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::usage::KnownOccupants;
-use crate::{ProcessMark, Record, Slug, WorktreeError, fetched, usage};
+use crate::{ProcessMark, Record, Slug, WorktreeError, fetched, json_file, usage};
 
 impl Record {
     pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
-        // Only fails for paths that are not valid UTF-8.
-        let bytes = serde_json::to_vec_pretty(self).map_err(|error| WorktreeError::Damaged {
-            path: file(repository, &self.slug),
-            why: error.to_string(),
-        })?;
-        Ok(replace_alone(&file(repository, &self.slug), &bytes)?)
+        json_file::write(&file(repository, &self.slug), self)
     }
 
     pub(crate) fn load(
@@ -90,13 +83,7 @@ impl Record {
 
     /// Removes the file of a record.
     pub(crate) fn forget_file(path: &Path) -> Result<(), WorktreeError> {
-        match fs::remove_file(path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(WorktreeError::Read {
-                path: path.to_owned(),
-                source,
-            }),
-            _ => Ok(()),
-        }
+        swarm_os::remove_if_present(path).map_err(WorktreeError::at(path))
     }
 
     /// Returns all records of a repository by name, and the errors of unreadable ones.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use swarm_os::{InheritableLock, read_optional, remove_tree};
 
+use crate::git::words;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{GitError, Record, Slug, Stage, WorktreeError};
@@ -68,14 +69,8 @@ fn unregister(
     lock: &InheritableLock,
 ) -> Result<(), WorktreeError> {
     let at = repository.common_git().changing().under(lock);
-    let removed = at.run(&[
-        "worktree".as_ref(),
-        "remove".as_ref(),
-        "--force".as_ref(),
-        "--force".as_ref(),
-        record.path.as_os_str(),
-    ]);
-    if let Err(error) = removed {
+    let words = words!["worktree", "remove", "--force", "--force", &record.path];
+    if let Err(error) = at.run(words) {
         tracing::debug!(slug = %record.slug, %error, "git could not remove the worktree");
     }
     remove_tree(&record.path)?;

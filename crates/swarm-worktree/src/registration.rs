@@ -39,11 +39,7 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
         path: record.path.clone(),
         why,
     };
-    if record
-        .path
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_symlink())
-    {
+    if record.path.is_symlink() {
         return Err(mismatch("it was replaced by a symbolic link".to_owned()));
     }
     let seen = look_at(&record.path)
@@ -61,11 +57,7 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
     }
     let admin = admin(repository, record)
         .ok_or_else(|| mismatch("git has it registered at another path".to_owned()))?;
-    let is_link = |path: &Path| {
-        path.symlink_metadata()
-            .is_ok_and(|found| found.is_symlink())
-    };
-    if seen.git_dir != admin || is_link(&record.path.join(".git")) || is_link(&admin) {
+    if seen.git_dir != admin || record.path.join(".git").is_symlink() || admin.is_symlink() {
         let other = seen.git_dir.display();
         return Err(mismatch(format!(
             "its `.git` file points to {other}; {REPAIR}"

@@ -9,10 +9,10 @@ use swarm_protocol::{PublishedBranch, TeamName};
 use crate::bundle::{BundleError, is_commit};
 use crate::git::Call;
 use crate::heads::is_object_id;
-use crate::record::{read, short};
+use crate::record::short;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
-    Base, Owner, Record, RemoteState, Slug, Stage, WorktreeError, Worktrees, fetched, recover,
+    Base, Owner, Record, RemoteState, Slug, WorktreeError, Worktrees, fetched, json_file, recover,
 };
 
 /// The work in a worktree that is to be published.
@@ -69,11 +69,7 @@ impl Worktrees {
         };
         let checkout = crate::view::Checkout::at(&repository, &record.path)?;
         let mut uncommitted = checkout.changed_files("--untracked-files=normal")?;
-        let is_carried = |file: &String| {
-            let mut carried = record.carried.iter();
-            carried.any(|carried| carried.path == Path::new(file))
-        };
-        uncommitted.retain(|file| !is_carried(file));
+        uncommitted.retain(|file| !record.carries(file.as_ref()));
         uncommitted.truncate(NAMED);
         Ok(Some(OutgoingWork {
             record,
@@ -150,14 +146,14 @@ impl Worktrees {
         let path = fetched::file(&repository, team, &branch.member);
         let lock = InheritableLock::take(&path.with_extension("lock"), LOCK_WAIT)?;
         let mut record = work.record(&repository, slug);
-        if let Some(before) = read(&path)?
+        if let Some(before) = json_file::read::<Record>(&path)?
             && before.base == record.base
         {
             (record.taken, record.taken_as) = (before.taken, before.taken_as);
         }
         let at = repository.common_git().changing().under(&lock);
         at.run(&["update-ref", &record.branch_ref(), &branch.commit])?;
-        fetched::save(&path, &record)?;
+        json_file::write(&path, &record)?;
         Ok(record)
     }
 }
@@ -209,43 +205,26 @@ impl RemoteWork<'_> {
             Some(snapshot) => (snapshot.clone(), Some(branch.base.clone())),
             None => (branch.base.clone(), None),
         };
+        let owner = Owner {
+            team: Some(self.team.clone()),
+            member: Some(branch.member.clone()),
+            ..Owner::default()
+        };
         Record {
-            version: Record::VERSION,
-            slug,
             path: branch.path.clone(),
             branch: branch.branch.clone(),
             base: Base {
                 sha,
                 branch: branch.target.clone(),
-                upstream: None,
-                ahead: 0,
-                behind: 0,
                 snapshot_of,
+                ..Base::default()
             },
-            from: repository.top.clone(),
             target: branch.target.clone(),
-            owner: Owner {
-                team: Some(self.team.clone()),
-                member: Some(branch.member.clone()),
-                agent: None,
-                spawn_id: None,
-            },
-            created_at: branch.published_at,
-            stage: Stage::Ready,
-            in_use: true,
-            process: None,
-            carried: Vec::new(),
-            notices: Vec::new(),
-            git_directory: None,
-            git_settings: None,
-            taken: None,
-            taken_as: None,
-            hooks_path: None,
-            by_hook: false,
             remote: Some(RemoteState {
                 host: branch.host.clone(),
                 uncommitted: branch.uncommitted.clone(),
             }),
+            ..Record::new(slug, repository.top.clone(), owner, branch.published_at)
         }
     }
 

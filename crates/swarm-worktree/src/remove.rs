@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 
+use crate::git::words;
 use crate::inspect::hazards;
 use crate::record::OUR_LOCK;
 use crate::registration::admin;
@@ -50,10 +51,7 @@ pub(crate) fn remove(
     force: bool,
     now: UnixMs,
 ) -> Result<RemovedWorktree, WorktreeError> {
-    let missing = || WorktreeError::NotFound {
-        slug: slug.to_string(),
-        repository: repository.shown(),
-    };
+    let missing = || WorktreeError::not_found(slug, repository.shown());
     let found = Record::find(repository, slug)?.ok_or_else(missing)?;
     if found.remote.is_some() {
         return remove_fetched(repository, &found, force, now);
@@ -100,8 +98,7 @@ pub(crate) fn finish(
     if !record.owner.is_same_agent(&former_owner.owner) {
         return Ok(None);
     }
-    if record.is_still_of(former_owner) {
-        record.mark_released();
+    if record.release_from(former_owner) {
         record.save(repository)?;
         unlock_in_git(repository, &record);
     }
@@ -163,11 +160,7 @@ fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), W
     let at = repository.common_git().changing().under(&lock);
     let reason = recover::lock_reason(repository, record);
     if reason.is_some_and(|reason| saved || reason.starts_with(OUR_LOCK)) {
-        at.run(&[
-            "worktree".as_ref(),
-            "unlock".as_ref(),
-            record.path.as_os_str(),
-        ])?;
+        at.run(words!["worktree", "unlock", &record.path])?;
     }
     if !saved {
         // Checked again for changes since the first check.
@@ -181,12 +174,7 @@ fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), W
         }
     }
     // Without `--force` git would inspect the worktree and trust its files.
-    at.run(&[
-        "worktree".as_ref(),
-        "remove".as_ref(),
-        "--force".as_ref(),
-        record.path.as_os_str(),
-    ])?;
+    at.run(words!["worktree", "remove", "--force", &record.path])?;
     if let Some(tip) = tip {
         recover::delete_branch(repository, record, &tip, &lock)?;
     }
@@ -212,25 +200,6 @@ fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError>
     }
     if repository.has_branch(&record.branch)? {
         return Err(left(format!("its branch {} still exists", record.branch)));
-    }
-    Ok(())
-}
-
-/// Marks a worktree as not in use, unless it has a new owner.
-pub(crate) fn mark_released(
-    repository: &Repository,
-    slug: &Slug,
-    former_owner: &FormerOwner,
-) -> Result<(), WorktreeError> {
-    let changed = Record::change(repository, slug, |record| {
-        let is_theirs = record.is_still_of(former_owner);
-        if is_theirs {
-            record.mark_released();
-        }
-        is_theirs
-    })?;
-    if let Some((record, _lock)) = changed {
-        unlock_in_git(repository, &record);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_os::ensure_private_dir;
 
-use crate::git::{Call, fields, path, text};
+use crate::git::{Call, fields, path, text, words};
 use crate::record::records_of;
 use crate::registry::WorktreeRegistry;
 use crate::{Git, GitError, Record, Slug, WorktreeError};
@@ -59,12 +59,8 @@ impl Repository {
         // The git directory of a submodule is inside that of its superproject, and its
         // configuration names its checkout.
         let config = self.common.join("config");
-        let out = self.at(&self.common).status(&[
-            "config".as_ref(),
-            "--file".as_ref(),
-            config.as_os_str(),
-            "core.worktree".as_ref(),
-        ])?;
+        let words = words!["config", "--file", &config, "core.worktree"];
+        let out = self.at(&self.common).status(words)?;
         let (Some(0), out, _) = out else {
             return Ok(None);
         };

@@ -1,12 +1,11 @@
 //! Commits all files of a checkout without changing its index, branch or stash.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::git::fields;
+use crate::git::{fields, words};
 use crate::hazard::named;
 use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
@@ -54,7 +53,7 @@ pub(crate) fn tree(
         ".",
     ])?;
     if !further.is_empty() {
-        let mut words: Vec<&OsStr> = vec!["add".as_ref(), "--force".as_ref(), "--".as_ref()];
+        let mut words = words!["add", "--force", "--"].to_vec();
         words.extend(further.iter().map(|path| path.as_os_str()));
         at.run(&words)?;
     }

@@ -58,7 +58,7 @@ impl Worktrees {
         limit: u64,
     ) -> Result<Option<Exported>, WorktreeError> {
         let repository = match Repository::find(self.git(), self.registry(), directory) {
-            Err(WorktreeError::NoRepository { .. }) => return Ok(None),
+            Err(WorktreeError::NoRepository(_)) => return Ok(None),
             found => found?,
         };
         let base = Base::of_checkout(&repository)?;

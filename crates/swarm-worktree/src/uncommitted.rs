@@ -59,10 +59,7 @@ impl TemporaryObjects {
             self.objects.join("pack"),
             repository.common.join("objects/pack"),
         );
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| WorktreeError::Read { path, source }
-        };
+        let failed = WorktreeError::at;
         let mut files = Vec::new();
         for entry in fs::read_dir(&from).map_err(failed(&from))? {
             files.push(entry.map_err(failed(&from))?.file_name());
@@ -100,7 +97,7 @@ impl TemporaryObjects {
         let name = format!("index-{}", record.slug.directory());
         let index = self.directory.path().join(name);
         let own = view.seen.git_dir.join("index");
-        copy_index(&own, &index).map_err(|source| WorktreeError::Read { path: own, source })?;
+        copy_index(&own, &index).map_err(WorktreeError::at(&own))?;
         let at = view.git().changing();
         let at = at.with_index(&index).with_objects(&self.objects);
         let update = [
@@ -163,8 +160,7 @@ fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>, WorktreeEr
     let counted = names
         .filter(|name| {
             let name = path(name);
-            let is_carried = record.carried.iter().any(|carried| carried.path == name);
-            !is_carried && is_counted(&view.seen.toplevel.join(name))
+            !record.carries(&name) && is_counted(&view.seen.toplevel.join(name))
         })
         .take(MAX_FILES);
     let mut list = Vec::new();

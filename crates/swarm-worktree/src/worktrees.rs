@@ -12,7 +12,7 @@ use crate::enclosing::find_enclosing;
 use crate::list::describe;
 use crate::registration::check;
 use crate::registry::WorktreeRegistry;
-use crate::remove::{finish, mark_released, remove, unlock_in_git};
+use crate::remove::{finish, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::target::clean_checkout;
 use crate::usage::KnownOccupants;
@@ -110,10 +110,9 @@ impl Worktrees {
         let Some(mut record) = Record::load(&repository, slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.former_owner()) {
+        if !record.release_from(&created.record.former_owner()) {
             return Ok(());
         }
-        record.mark_released();
         record.save(&repository)?;
         unlock_in_git(&repository, &record);
         let untouched = created.fresh && crate::inspect::hazards(&repository, &record).is_empty();
@@ -129,15 +128,8 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
     pub fn release(&self, created: &Created) -> Result<(), WorktreeError> {
-        if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.release(&created.record);
-        }
-        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
-        mark_released(
-            &repository,
-            &created.record.slug,
-            &created.record.former_owner(),
-        )
+        let former_owner = created.record.former_owner();
+        self.change(&created.record, |record| record.release_from(&former_owner))
     }
 
     /// Marks a released worktree as in use by its former owner again. Does nothing if it has a new
@@ -146,11 +138,7 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
     pub fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
-        if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.reacquire(created);
-        }
-        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
-        let held = Record::change(&repository, &created.record.slug, |record| {
+        self.change(&created.record, |record| {
             let is_free = !record.in_use;
             if is_free {
                 record.in_use = true;
@@ -158,8 +146,7 @@ impl Worktrees {
                 record.process.clone_from(&created.record.process);
             }
             is_free
-        });
-        held.map(drop)
+        })
     }
 
     /// Assigns a worktree whose holder has exited to a process that continues its work. Other
@@ -179,10 +166,8 @@ impl Worktrees {
         let repository = Repository::find(&self.git, &self.registry, &given.from)?;
         let _lock = InheritableLock::take(&repository.slug_lock_path(&given.slug), LOCK_WAIT)?;
         let found = Record::load(&repository, &given.slug)?;
-        let mut record = found.ok_or_else(|| WorktreeError::NotFound {
-            slug: given.slug.to_string(),
-            repository: given.from.clone(),
-        })?;
+        let missing = || WorktreeError::not_found(&given.slug, given.from.clone());
+        let mut record = found.ok_or_else(missing)?;
         let seen = check(&repository, &record)?;
         record.hand_over(process, &self.registry.occupants)?;
         record.save(&repository)?;
@@ -202,18 +187,31 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
     pub fn rely_on_life_lock(&self, created: &Created) -> Result<(), WorktreeError> {
-        if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.rely_on_life_lock(&created.record);
-        }
-        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
-        let changed = Record::change(&repository, &created.record.slug, |record| {
+        self.change(&created.record, |record| {
             let is_theirs = record.is_still_of(&created.record.former_owner());
             if is_theirs {
                 record.process = None;
             }
             is_theirs
-        });
-        changed.map(drop)
+        })
+    }
+
+    /// Changes the present record of a worktree under its lock, unless `change` returns `false`.
+    fn change(
+        &self,
+        given: &Record,
+        change: impl FnOnce(&mut Record) -> bool,
+    ) -> Result<(), WorktreeError> {
+        if let Some(by_hook) = self.hook_of(given) {
+            return by_hook.change(given, change).map(drop);
+        }
+        let repository = Repository::find(&self.git, &self.registry, &given.from)?;
+        if let Some((record, _lock)) = Record::change(&repository, &given.slug, change)?
+            && !record.in_use
+        {
+            unlock_in_git(&repository, &record);
+        }
+        Ok(())
     }
 
     /// Returns the worktree that contains a directory, if any.
@@ -290,7 +288,7 @@ impl Worktrees {
         let (mut made, mut wrong) = self.made_by_hook(directory)?;
         let repository = match Repository::find(&self.git, &self.registry, directory) {
             // Hooks also support directories that are not in a repository.
-            Err(WorktreeError::NoRepository { .. }) if self.works_without_git(&made) => {
+            Err(WorktreeError::NoRepository(_)) if self.works_without_git(&made) => {
                 return Ok((made, wrong));
             }
             found => found?,
@@ -318,7 +316,7 @@ impl Worktrees {
         let (made, _) = self.made_by_hook(directory)?;
         let mut records: Vec<_> = made.into_iter().map(|listed| listed.record).collect();
         match Repository::find(&self.git, &self.registry, directory) {
-            Err(WorktreeError::NoRepository { .. }) => {}
+            Err(WorktreeError::NoRepository(_)) => {}
             found => records.extend(Record::all(&found?)?.0),
         }
         records.retain(|record| {
@@ -377,7 +375,7 @@ impl Worktrees {
             });
         }
         let repository = match Repository::find(&self.git, &self.registry, directory) {
-            Err(WorktreeError::NoRepository { .. })
+            Err(WorktreeError::NoRepository(_))
                 if self.works_without_git(&pruned.kept)
                     || !pruned.gone.is_empty()
                     || !pruned.failed.is_empty() =>

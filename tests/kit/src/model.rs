@@ -102,9 +102,9 @@ fn completed(response: ModelResponse) -> ModelEvent {
 }
 
 fn unscripted() -> Reply {
-    Reply::Fail(ModelError::InvalidRequest {
-        message: "the script has no reply for this request".to_owned(),
-    })
+    Reply::Fail(ModelError::InvalidRequest(
+        "the script has no reply for this request".to_owned(),
+    ))
 }
 
 fn response(content: Vec<ContentBlock>, stop_reason: StopReason) -> ModelResponse {

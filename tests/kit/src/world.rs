@@ -17,7 +17,7 @@ use swarm_protocol::{
 };
 use swarm_protocol::{AnswerInPlace, RuleText};
 use swarm_store::{
-    Actor, BlockOn as _, Draft, FileStore, Inbox, Lease, MemoryStore, NewMember, NewTeam,
+    Actor, BlockOn as _, Draft, FileStore, Inbox, Lease, MemoryStore, NewMember, NewTeam, Team,
     TeamStore, process,
 };
 use swarm_team::{Incoming, MemberLimits, sort_mail};
@@ -110,17 +110,14 @@ impl World {
         Self::with(directory, Arc::new(store), None)
     }
 
+    /// Returns the handle of the team `crew`.
+    pub fn crew(&self) -> Arc<dyn Team> {
+        self.store.team(&team())
+    }
+
     /// Creates the team `crew`.
     pub fn create_team(&self) {
-        let new = NewTeam {
-            name: team(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: self.path(),
-            lead_model: None,
-            created_by: LEAD_NAME.to_owned(),
-        };
+        let new = NewTeam::new(team(), self.path(), LEAD_NAME);
         self.store.create_team(new).block_on().unwrap();
     }
 
@@ -175,7 +172,7 @@ impl World {
     }
 
     pub fn has(&self, member: &str) -> bool {
-        let config = self.store.team(&team()).config().block_on().unwrap();
+        let config = self.crew().config().block_on().unwrap();
         config.member(&name(member)).is_some()
     }
 
@@ -188,7 +185,7 @@ impl World {
     }
 
     fn inbox(&self, member: &str) -> Inbox {
-        let team = self.store.team(&team());
+        let team = self.crew();
         team.inbox(&name(member)).block_on().unwrap()
     }
 
@@ -203,14 +200,7 @@ impl World {
     }
 
     pub fn journal(&self) -> Vec<Event> {
-        let entries = self
-            .store
-            .team(&team())
-            .events()
-            .block_on()
-            .unwrap()
-            .entries
-            .into_iter();
+        let entries = self.crew().events().block_on().unwrap().entries.into_iter();
         entries.map(|entry| entry.event).collect()
     }
 
@@ -233,17 +223,12 @@ impl World {
         };
         let person = Actor::person(&team());
         let id = self
-            .store
-            .team(&team())
+            .crew()
             .create_tasks(&[new], &person)
             .block_on()
             .unwrap()[0];
         let actor = Actor::member(&team(), name(member), Some(spawn));
-        self.store
-            .team(&team())
-            .claim(&id, &actor)
-            .block_on()
-            .unwrap();
+        self.crew().claim(&id, &actor).block_on().unwrap();
         id
     }
 
@@ -370,14 +355,8 @@ pub fn hold_life(
     spawn_id: SpawnId,
 ) -> Lease {
     let record = LifeRecord {
-        kind: LifeKind::Process,
-        pid: std::process::id(),
-        proc_start: String::new(),
-        spawn_id,
         host: "here".to_owned(),
-        pid_space: String::new(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(LifeKind::Process, std::process::id(), "", spawn_id)
     };
     let (team, member) = (store.team(team), name(member));
     team.take_life(&member, &record).block_on().unwrap()

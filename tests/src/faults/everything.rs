@@ -334,14 +334,8 @@ fn live(
     spawn_id: SpawnId,
 ) -> std::result::Result<(), swarm_store::StoreError> {
     let record = LifeRecord {
-        kind: LifeKind::Task,
-        pid: std::process::id(),
-        proc_start: String::new(),
-        spawn_id,
         host: TEAM.to_owned(),
-        pid_space: String::new(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(LifeKind::Task, std::process::id(), "", spawn_id)
     };
     let life = (ground.store)
         .team(&ground.team)

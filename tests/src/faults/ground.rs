@@ -128,15 +128,7 @@ impl TeamFixture {
     /// Errors of the store.
     pub fn create_team(&self) -> swarm_store::Result<()> {
         self.store
-            .create_team(NewTeam {
-                name: self.team.clone(),
-                description: None,
-                lead_session_id: None,
-                lead_process: None,
-                cwd: PathBuf::from("/work"),
-                lead_model: None,
-                created_by: "a test".to_owned(),
-            })
+            .create_team(NewTeam::new(self.team.clone(), "/work", "a test"))
             .block_on()
             .map(drop)
     }
@@ -385,14 +377,14 @@ pub(super) fn commit(team: &dyn swarm_store::Team, spawn: SpawnId) {
 pub(super) fn life_record(spawn_id: SpawnId) -> LifeRecord {
     let pid = std::process::id();
     LifeRecord {
-        kind: LifeKind::Process,
-        pid,
-        proc_start: process::start_time(pid).expect("a start time"),
-        spawn_id,
         host: "here".to_owned(),
         pid_space: swarm_os::process::pid_space(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(
+            LifeKind::Process,
+            pid,
+            process::start_time(pid).expect("a start time"),
+            spawn_id,
+        )
     }
 }
 

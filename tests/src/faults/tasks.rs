@@ -186,10 +186,7 @@ impl Race<'_> {
 
     fn finish(&self, task: TaskId) {
         let (store, team) = (&self.ground.store, &self.ground.team);
-        let done = TaskChange {
-            status: Some(TaskStatus::Completed),
-            ..TaskChange::default()
-        };
+        let done = TaskChange::from(TaskStatus::Completed);
         store
             .team(team)
             .update_task(&task, done, &Actor::person(team))
@@ -410,10 +407,7 @@ fn work_once(arguments: &mut WorkerArguments, actor: &Actor) -> Result<bool, Sto
     };
     say(&format!("claimed {}", task.id));
     say(&format!("completing {}", task.id));
-    let done = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
+    let done = TaskChange::from(TaskStatus::Completed);
     match team.update_task(&task.id, done, actor).block_on() {
         Ok(_) => say(&format!("completed {}", task.id)),
         Err(StoreError::NotYours { owner, .. }) => say(&format!("lost {} {owner}", task.id)),

@@ -57,6 +57,46 @@ impl Finished {
         self
     }
 
+    /// Asserts that stdout contains `text`.
+    ///
+    /// # Panics
+    /// Otherwise; shows the whole output.
+    #[track_caller]
+    pub fn stdout_has(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "{}", self.story());
+        self
+    }
+
+    /// Asserts that stdout does not contain `text`.
+    ///
+    /// # Panics
+    /// Otherwise; shows the whole output.
+    #[track_caller]
+    pub fn stdout_lacks(&self, text: &str) -> &Self {
+        assert!(!self.stdout.contains(text), "{}", self.story());
+        self
+    }
+
+    /// Asserts that stderr contains `text`.
+    ///
+    /// # Panics
+    /// Otherwise; shows the whole output.
+    #[track_caller]
+    pub fn stderr_has(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "{}", self.story());
+        self
+    }
+
+    /// Asserts that stderr does not contain `text`.
+    ///
+    /// # Panics
+    /// Otherwise; shows the whole output.
+    #[track_caller]
+    pub fn stderr_lacks(&self, text: &str) -> &Self {
+        assert!(!self.stderr.contains(text), "{}", self.story());
+        self
+    }
+
     /// Asserts success and parses stdout as one JSON document.
     ///
     /// # Panics

@@ -15,14 +15,10 @@ fn programs_see_only_the_world() {
     let world = world.with_variable("EXTRA", "a b;$x");
     let shown = world.swarm(&["-c", "env; pwd; exit 3"]).code(3);
     let home = format!("HOME={}/home\n", world.directory().display());
-    assert!(shown.stdout.contains(&home), "{}", shown.story());
-    assert!(shown.stdout.contains("EXTRA=a b;$x\n"));
-    assert!(!shown.stdout.contains("CARGO"), "{}", shown.story());
-    assert!(
-        shown
-            .stdout
-            .contains(&format!("{}\n", world.project().display()))
-    );
+    shown.stdout_has(&home);
+    shown.stdout_has("EXTRA=a b;$x\n");
+    shown.stdout_lacks("CARGO");
+    shown.stdout_has(&format!("{}\n", world.project().display()));
     assert_eq!(
         world.swarm_reading(&["-c", "cat >&2"], "text").stderr,
         "text"

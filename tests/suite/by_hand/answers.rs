@@ -4,14 +4,13 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, column, enter_foreign, spawn_with, wait_for_state, world_over};
+use crate::scene::{
+    MODEL, column, enter_foreign, runs_once, spawn_with, wait_for_state, world_over,
+};
 
 /// A world in which bob asks whether it may touch a file.
 fn asking() -> (FakeApi, World) {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "touch made"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("touch made");
     let world = world_over(&api);
     let rules = json!({"permissions": {"allow": ["Edit(src/**)"], "deny": ["Bash(git push:*)"]}});
     world.write("root/settings.json", &rules.to_string());
@@ -162,9 +161,8 @@ fn who_waits_is_told_across_teams_and_those_of_this_directory_come_first() {
     for command in ["requests", "status"] {
         let told = at_home(&[command]);
         let line = "also waiting for an answer: bob of demo";
-        assert!(told.stderr.contains(line), "{}", told.story());
-        let here = world.swarm(&[command]);
-        assert!(!here.ok().stderr.contains(line), "{}", here.story());
+        told.stderr_has(line);
+        world.swarm(&[command]).ok().stderr_lacks(line);
         world
             .swarm(&[command, "--all", "--team", "demo"])
             .assert_code(2);
@@ -225,12 +223,10 @@ fn a_forged_answer_is_ignored_and_reported() {
         .stdout
         .clone();
     assert!(log.contains("an answer to bob was ignored"), "{log}");
-    let approved = world.swarm(&["approve", "bob"]);
-    assert!(
-        approved.ok().stdout.contains("Bash touch made (p1)"),
-        "{}",
-        approved.story()
-    );
+    world
+        .swarm(&["approve", "bob"])
+        .ok()
+        .stdout_has("Bash touch made (p1)");
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("made").exists());
     world.swarm(&["shutdown", "bob"]).ok();
@@ -290,11 +286,7 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     let world = world_over(&api);
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
-    assert!(
-        approved.ok().stdout.contains("for the whole team: Edit(//"),
-        "{}",
-        approved.story()
-    );
+    approved.ok().stdout_has("for the whole team: Edit(//");
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("one.txt").is_file());
     assert!(world.project().join("below/two.txt").is_file());
@@ -402,7 +394,7 @@ fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
         several.assert_code(2);
         for name in ["bob", "carol"] {
             let command = format!("swarm {} {}", words[0], short(name));
-            assert!(several.stderr.contains(&command), "{}", several.story());
+            several.stderr_has(&command);
         }
     }
     assert!(

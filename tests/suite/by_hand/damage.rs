@@ -50,11 +50,7 @@ fn a_damaged_team_is_never_skipped_silently() {
     ] {
         let refused = world.swarm(command);
         refused.assert_code(code);
-        assert!(
-            refused.stderr.contains("swarm team delete two --force"),
-            "{}",
-            refused.story()
-        );
+        refused.stderr_has("swarm team delete two --force");
     }
     let doctor = world.swarm(&["doctor"]).stdout;
     assert!(doctor.contains("the roster is missing"), "{doctor}");
@@ -62,9 +58,10 @@ fn a_damaged_team_is_never_skipped_silently() {
     // Whether members behind a symbolic link run is unknown.
     fs::rename(&own, &aside).unwrap();
     std::os::unix::fs::symlink(&aside, &own).unwrap();
-    let asked = world.swarm(&["send", "bob", "hi"]);
-    asked.assert_code(2);
-    assert!(asked.stderr.contains("two (damaged)"), "{}", asked.story());
+    world
+        .swarm(&["send", "bob", "hi"])
+        .code(2)
+        .stderr_has("two (damaged)");
     fs::remove_file(&own).unwrap();
     fs::rename(&aside, &own).unwrap();
     let done = world.swarm(&["send", "bob", "hi"]);
@@ -116,14 +113,11 @@ fn a_damaged_team_is_reported_and_a_foreign_one_does_not_count() {
     assert_eq!(world.swarm(&["status"]).ok().stderr, "");
     fs::remove_file(world.team("demo").directory().join("config.json")).unwrap();
     for command in [&["status"][..], &["send", "bob", "hi"]] {
-        let told = world.swarm(command);
-        told.assert_code(8);
-        assert!(
-            told.stderr.contains("the roster is missing")
-                && told.stderr.contains("swarm team delete demo --force"),
-            "{}",
-            told.story()
-        );
+        world
+            .swarm(command)
+            .code(8)
+            .stderr_has("the roster is missing")
+            .stderr_has("swarm team delete demo --force");
     }
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     world.swarm(&["status"]).assert_code(3);
@@ -181,17 +175,14 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
     }
     let list = world.swarm(&["team", "list", "--json"]);
     assert_eq!(list.json()[0]["name"], "here");
-    assert!(list.stderr.contains(HUB), "{}", list.story());
+    list.stderr_has(HUB);
     world.swarm(&["team", "show", "far"]).assert_code(7);
 
     fs::write(&file, r#"{"url""#).unwrap();
-    let list = world.swarm(&["team", "list"]);
-    list.assert_code(8);
-    assert!(
-        list.stderr.contains("far/swarm/hub.json is damaged"),
-        "{}",
-        list.story()
-    );
+    world
+        .swarm(&["team", "list"])
+        .code(8)
+        .stderr_has("far/swarm/hub.json is damaged");
     world.swarm(&["team", "delete", "far", "--force"]).ok();
     assert!(!world.team("far").directory().exists());
 }

@@ -76,19 +76,17 @@ fn an_unknown_name_is_answered_with_the_nearest_one() {
 fn a_text_without_quotes_gets_a_hint_to_quote_it() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
-    let refused = world.swarm(&["send", "bob", "hello", "there", "you"]);
-    refused.assert_code(2);
-    assert!(
-        refused.stderr.contains("\"hello there you\""),
-        "{}",
-        refused.story()
-    );
+    world
+        .swarm(&["send", "bob", "hello", "there", "you"])
+        .code(2)
+        .stderr_has("\"hello there you\"");
     let refused = world.swarm(&["send", "bob", "hello", "there", "--json"]);
     let hint = refused.error(2)["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("\"hello there\""), "{hint}");
-    let refused = world.swarm(&["status", "bob"]);
-    refused.assert_code(2);
-    assert!(!refused.stderr.contains("quotes"), "{}", refused.story());
+    world
+        .swarm(&["status", "bob"])
+        .code(2)
+        .stderr_lacks("quotes");
 }
 
 #[test]

@@ -55,8 +55,7 @@ fn status_shows_members_tasks_and_pending_requests() {
     wait_for_first_turn(&world, "bob");
     let text = world.swarm(&["status"]).ok().stdout.clone();
     insta::assert_snapshot!("status", world.stable(&text));
-    let peeked = world.swarm(&["peek", "bob"]);
-    assert!(peeked.ok().stdout.contains("here"), "{}", peeked.story());
+    world.swarm(&["peek", "bob"]).ok().stdout_has("here");
     world.swarm(&["attach", "bob", "--json"]).error(7);
     world.swarm(&["shutdown", "bob"]).ok();
 }

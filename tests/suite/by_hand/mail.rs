@@ -271,8 +271,7 @@ fn a_message_in_a_damaged_inbox_is_lost_and_not_acknowledged() {
         "{status}"
     );
     assert!(status["members"][1]["unread"].is_null(), "{status}");
-    let second = world.swarm(&["send", "bob", "two"]);
-    assert!(second.stderr.contains("damaged"), "{}", second.story());
+    world.swarm(&["send", "bob", "two"]).stderr_has("damaged");
     let error = waiting.wait().error(8);
     assert!(
         error["message"].as_str().unwrap().contains("damaged"),
@@ -411,13 +410,10 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
     let held = fs::File::create(life).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     world.swarm(&["send", "bob", "for the program"]).ok();
-    let ended = follow.wait();
-    ended.assert_code(4);
-    assert!(
-        ended.stderr.contains("acknowledges its own mail"),
-        "{}",
-        ended.story()
-    );
+    follow
+        .wait()
+        .code(4)
+        .stderr_has("acknowledges its own mail");
     assert_eq!(world.team("demo").inbox("bob")[1]["read"], false);
 }
 

@@ -120,9 +120,7 @@ fn a_damaged_record_of_a_former_member_blocks_no_fresh_spawn_and_is_kept() {
     world.swarm(&["shutdown", "bob"]).ok();
     let directory = world.team("demo").directory().join("swarm/members/bob");
     std::fs::write(directory.join("former.json"), "{garbage").unwrap();
-    let refused = spawn(&[]);
-    refused.assert_code(8);
-    assert!(refused.stderr.contains("--fresh"), "{}", refused.story());
+    spawn(&[]).code(8).stderr_has("--fresh");
     spawn(&["--fresh"]).ok();
     world.swarm(&["shutdown", "bob"]).ok();
     let names = std::fs::read_dir(&directory).unwrap();
@@ -277,12 +275,10 @@ fn removing_a_dead_member_reports_what_became_of_its_conversation() {
     }
     // A running member ends its conversation itself.
     spawn_over(&world, "bob");
-    let done = world.swarm(&["kill", "bob"]);
-    assert!(
-        !done.ok().stderr.contains("conversation"),
-        "{}",
-        done.story()
-    );
+    world
+        .swarm(&["kill", "bob"])
+        .ok()
+        .stderr_lacks("conversation");
 }
 
 #[test]
@@ -339,10 +335,6 @@ fn resume_with_a_members_name_says_how_to_restart_the_member() {
     spawn(&world, "bob", &model);
     let refused = world.swarm(&["resume", "bob"]);
     assert_eq!(refused.code, Some(3), "{}", refused.story());
-    assert!(
-        refused.stderr.contains("swarm spawn bob"),
-        "{}",
-        refused.stderr
-    );
+    refused.stderr_has("swarm spawn bob");
     world.swarm(&["shutdown", "bob"]).ok();
 }

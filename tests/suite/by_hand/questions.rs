@@ -4,7 +4,9 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{MODEL, enter_foreign, spawn_with, wait_for_state, world_over};
+use crate::scene::{
+    MODEL, calls_once, enter_foreign, runs_once, spawn_with, wait_for_state, world_over,
+};
 
 fn spawn_bob(world: &World, mode: &str) {
     spawn_with(world, "bob", &["--mode", mode, "--prompt", "go"]);
@@ -32,11 +34,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
         {"question": "Its name?", "header": "Name", "options": [
             {"label": "main", "description": ""}, {"label": "test", "description": ""}]},
     ]});
-    let asked = questions.clone();
-    let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "AskUserQuestion", asked.clone()),
-        Some(_) => Reply::text("done"),
-    });
+    let api = calls_once("AskUserQuestion", questions);
     let world = world_over(&api);
     // This mode asks about nothing else.
     spawn_bob(&world, "bypassPermissions");
@@ -74,11 +72,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
         "--answer",
         "neither: call it x",
     ]);
-    assert!(
-        answered.ok().stdout.contains("bob has your answer"),
-        "{}",
-        answered.stdout
-    );
+    answered.ok().stdout_has("bob has your answer");
     wait_for_state(&world, "bob", "idle");
     let told = api
         .requests()
@@ -184,8 +178,10 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
         !world.project().join("made").exists(),
         "changed before the approval"
     );
-    let rejected = world.swarm(&["deny", "p1", "--why", "one file is enough"]);
-    assert!(rejected.ok().stdout.contains("has to revise its plan"));
+    world
+        .swarm(&["deny", "p1", "--why", "one file is enough"])
+        .ok()
+        .stdout_has("has to revise its plan");
     let second = open(2);
     assert_eq!(second["plan"], "# Touch one file");
     assert_eq!(second["mode"], "bypassPermissions", "{second}");
@@ -309,10 +305,7 @@ fn edit_with(world: &World, variables: &[(&str, &str)]) -> Finished {
 
 #[test]
 fn a_call_is_edited_in_the_persons_editor_and_answered_only_if_that_succeeds() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("touch one");
     let world = world_over(&api);
     spawn_bob(&world, "default");
     waiting(&world);
@@ -339,11 +332,12 @@ fn a_call_is_edited_in_the_persons_editor_and_answered_only_if_that_succeeds() {
     });
     assert_eq!(left.count(), 0, "no edited text is left");
     assert_eq!(world.team("demo").requests()[0]["state"]["is"], "open");
-    let approved = edit_with(
+    edit_with(
         &world,
         &[("EDITOR", "false"), ("VISUAL", "sed -i s/one/other/")],
-    );
-    assert!(approved.ok().stdout.contains("as you changed it"));
+    )
+    .ok()
+    .stdout_has("as you changed it");
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("other").exists() && !world.project().join("one").exists());
     let answer = &world.team("demo").events("request_answered")[0];
@@ -353,10 +347,7 @@ fn a_call_is_edited_in_the_persons_editor_and_answered_only_if_that_succeeds() {
 
 #[test]
 fn an_edited_plan_replaces_the_submitted_one() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "ExitPlanMode", json!({"plan": "# Fix\none file"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = calls_once("ExitPlanMode", json!({"plan": "# Fix\none file"}));
     let world = world_over(&api);
     spawn_bob(&world, "plan");
     waiting_as(&world, "waiting-plan");
@@ -370,8 +361,9 @@ fn an_edited_plan_replaces_the_submitted_one() {
             unanswered.story()
         );
     }
-    let approved = edit_with(&world, &[("EDITOR", "sed -i s/one/two/")]);
-    assert!(approved.ok().stdout.contains("plan as you changed it"));
+    edit_with(&world, &[("EDITOR", "sed -i s/one/two/")])
+        .ok()
+        .stdout_has("plan as you changed it");
     wait_for_state(&world, "bob", "idle");
     let last = api.requests().last().unwrap().ask.clone();
     let told = last.result_of("t1").unwrap().0;
@@ -381,10 +373,7 @@ fn an_edited_plan_replaces_the_submitted_one() {
 
 #[test]
 fn a_timeout_of_zero_never_denies_and_another_one_denies_at_its_end() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("touch one");
     let world = world_over(&api);
     for (seconds, name) in [("0", "bob"), ("1", "carol")] {
         let text = format!("[permissions]\ntimeout_s = {seconds}\n");
@@ -411,10 +400,7 @@ fn a_timeout_of_zero_never_denies_and_another_one_denies_at_its_end() {
 
 #[test]
 fn a_skill_is_offered_by_name_and_read_when_it_is_called() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Skill", json!({"skill": "review", "args": "src"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = calls_once("Skill", json!({"skill": "review", "args": "src"}));
     let world = world_over(&api);
     world.write(
         "root/skills/review/SKILL.md",

@@ -42,8 +42,10 @@ fn commands_that_show_rules_report_refused_settings_and_why() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
     spawn_idle(&world, "bob");
-    let shown = world.swarm(&["permissions", "bob"]);
-    assert!(!shown.ok().stderr.contains("refused"), "{}", shown.story());
+    world
+        .swarm(&["permissions", "bob"])
+        .ok()
+        .stderr_lacks("refused");
     world.write("root/settings.json", "{bad");
     let shown = world.swarm(&["permissions", "bob"]);
     let said = &shown.ok().stderr;

@@ -104,13 +104,8 @@ fn a_setting_is_changed_in_the_users_file_and_read_back() {
     assert!(wrong("turn.max_requests", "-1", 2).contains("a whole number"));
     let world = world.with_variable("SWARM_TURN_MAX_REQUESTS", "70");
     let set = world.swarm(&["config", "set", "turn.max_requests", "80"]);
-    assert!(
-        set.ok()
-            .stderr
-            .contains("because $SWARM_TURN_MAX_REQUESTS overrides it"),
-        "{}",
-        set.story()
-    );
+    set.ok()
+        .stderr_has("because $SWARM_TURN_MAX_REQUESTS overrides it");
     let by_agent = world.with_variable("CLAUDECODE", "1");
     by_agent
         .swarm(&["config", "set", "permissions.mode", "bypassPermissions"])
@@ -177,12 +172,10 @@ fn a_shell_completes_names_of_teams_members_and_tasks() {
 #[test]
 fn every_command_has_a_manual_page() {
     let world = world();
-    let page = world.swarm(&["man", "task", "create"]);
-    assert!(
-        page.ok().stdout.contains(".TH SWARM-TASK-CREATE 1"),
-        "{}",
-        page.stdout
-    );
+    world
+        .swarm(&["man", "task", "create"])
+        .ok()
+        .stdout_has(".TH SWARM-TASK-CREATE 1");
     let names = world.swarm(&["man", "--dir", "pages", "--json"]).json();
     let names = names.as_array().unwrap();
     assert!(names.iter().any(|name| name == "swarm.1"));
@@ -247,16 +240,14 @@ fn a_person_trusts_a_repository_and_sees_what_it_runs() {
     }
     assert!(!trusted.contains("guard.sh"), "{trusted}");
     // Who asks for a type whose file is refused hears of the file; others hear little of it.
-    let refused = world.swarm(&["agents", "show", "wrong"]);
-    refused.assert_code(3);
-    assert!(refused.stderr.contains("`nmae`"), "{}", refused.stderr);
-    let near = world.swarm(&["agents", "show", "jugde"]);
-    near.assert_code(3);
-    assert!(
-        near.stderr.contains("did you mean `judge`?"),
-        "{}",
-        near.stderr
-    );
+    world
+        .swarm(&["agents", "show", "wrong"])
+        .code(3)
+        .stderr_has("`nmae`");
+    world
+        .swarm(&["agents", "show", "jugde"])
+        .code(3)
+        .stderr_has("did you mean `judge`?");
     world.swarm(&["trust", "--remove"]).ok();
     assert_eq!(world.swarm(&["trust", "--remove"]).code, Some(3));
     assert_eq!(world.swarm(&["trust", "nowhere"]).code, Some(3));

@@ -325,8 +325,8 @@ fn a_bad_task_file_is_named_and_only_that_task_is_refused() {
     let bad = world.team("demo").tasks_directory().join("1.json");
     std::fs::write(&bad, "{bad").unwrap();
     let listed = world.swarm(&["task", "list"]);
-    assert!(listed.ok().stdout.contains("two"), "{}", listed.story());
-    assert!(listed.stderr.contains("1.json"), "{}", listed.story());
+    listed.ok().stdout_has("two");
+    listed.stderr_has("1.json");
     let json = world.swarm(&["task", "list", "--json"]);
     let warning: serde_json::Value = serde_json::from_str(json.ok().stderr.trim()).unwrap();
     let message = warning["warning"]["message"].as_str().unwrap();
@@ -341,6 +341,8 @@ fn a_bad_task_file_is_named_and_only_that_task_is_refused() {
     ] {
         world.swarm(refused).assert_code(8);
     }
-    let claimed = world.swarm(&["task", "claim", "--next"]);
-    assert!(claimed.ok().stdout.contains("#2"), "{}", claimed.story());
+    world
+        .swarm(&["task", "claim", "--next"])
+        .ok()
+        .stdout_has("#2");
 }

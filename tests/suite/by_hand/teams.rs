@@ -107,14 +107,10 @@ fn of_several_teams_changes_default_to_the_newest_and_deletion_requires_a_name()
     world.swarm(&["team", "create", "old"]).ok();
     spawn_over(&world, "bob");
     world.swarm(&["team", "create", "new"]).ok();
-    let made = world.swarm(&["task", "create", "x"]);
-    assert!(
-        made.ok()
-            .stderr
-            .contains("in team `new`, the newest one in this directory (of 2 teams)"),
-        "{}",
-        made.story()
-    );
+    world
+        .swarm(&["task", "create", "x"])
+        .ok()
+        .stderr_has("in team `new`, the newest one in this directory (of 2 teams)");
     assert_eq!(world.swarm(&["task", "list"]).ok().stderr, "");
     let quiet = world.swarm(&["task", "create", "y", "--json"]);
     assert_eq!(quiet.ok().stderr, "");
@@ -123,13 +119,10 @@ fn of_several_teams_changes_default_to_the_newest_and_deletion_requires_a_name()
         &["shutdown", "--all"],
         &["kill", "--all"],
     ] {
-        let refused = world.swarm(command);
-        refused.assert_code(2);
-        assert!(
-            refused.stderr.contains("several teams: new, old"),
-            "{}",
-            refused.story()
-        );
+        world
+            .swarm(command)
+            .code(2)
+            .stderr_has("several teams: new, old");
     }
     assert_eq!(world.team("old").names(), ["team-lead", "bob"]);
     // The id names the team, whatever the variable says; a flag that contradicts it is a mistake.
@@ -163,14 +156,9 @@ fn of_several_teams_the_one_of_this_directory_is_preferred_to_a_newer_one() {
     assert_eq!(name(shown), "there");
     let nowhere = world.root().join("nowhere");
     std::fs::create_dir_all(&nowhere).unwrap();
-    let made = swarm_in(&world, &nowhere, &["task", "create", "x"]);
-    assert!(
-        made.ok()
-            .stderr
-            .contains("in team `there`, the newest of 2"),
-        "{}",
-        made.story()
-    );
+    swarm_in(&world, &nowhere, &["task", "create", "x"])
+        .ok()
+        .stderr_has("in team `there`, the newest of 2");
 }
 
 /// The directory of a session of Claude Code whose lead is the process `pid`.
@@ -256,12 +244,8 @@ fn an_existing_team_is_offered_matching_actions_first() {
     );
     let run = world.swarm(&["run", "go", "--team", "demo", "--model", MODEL]);
     run.assert_code(4);
-    assert!(
-        run.stderr.contains("swarm resume demo PROMPT"),
-        "{}",
-        run.story()
-    );
-    assert!(!run.stderr.contains("--team demo"), "{}", run.story());
+    run.stderr_has("swarm resume demo PROMPT");
+    run.stderr_lacks("--team demo");
     assert_eq!(run.stderr.lines().count(), 2, "{}", run.story());
 }
 

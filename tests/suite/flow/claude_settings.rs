@@ -63,7 +63,7 @@ fn an_output_style_instructs_the_lead_and_a_missing_one_is_reported() {
     let run = ["run", "go", "--backend", "headless"];
     let missing = world.swarm(&run);
     let words = "output style `terse` not found";
-    assert!(missing.ok().stderr.contains(words), "{}", missing.story());
+    missing.ok().stderr_has(words);
     world.write(
         "root/output-styles/terse.md",
         "---\nname: Terse\n---\nAnswer in one line.\n",

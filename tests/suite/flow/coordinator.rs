@@ -251,12 +251,10 @@ fn the_variable_starts_a_coordinator_and_does_not_change_a_conversation_that_has
     let coordinates = || is_coordinator(&api.requests().last().expect("a request").ask);
     assert!(!coordinates());
     let world = normal.with_variable("CLAUDE_CODE_COORDINATOR_MODE", "1");
-    let resumed = world.swarm(&["resume", "crew", "more"]);
-    assert!(
-        resumed.ok().stderr.contains("has no effect"),
-        "{}",
-        resumed.story()
-    );
+    world
+        .swarm(&["resume", "crew", "more"])
+        .ok()
+        .stderr_has("has no effect");
     assert!(!coordinates());
     world.swarm(&["run", "go", "--model", MODEL]).ok();
     assert!(coordinates());

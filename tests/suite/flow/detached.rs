@@ -35,7 +35,7 @@ fn a_detached_run_goes_on_in_its_own_session_and_its_questions_wait() {
         "swarm shutdown team-lead",
     ] {
         let line = format!("{command} --team demo");
-        assert!(started.stderr.contains(&line), "{}", started.story());
+        started.stderr_has(&line);
     }
     let status = world.swarm(&["status", "--json"]).json();
     assert_eq!(status["state"], "led");
@@ -50,13 +50,9 @@ fn a_detached_run_goes_on_in_its_own_session_and_its_questions_wait() {
     let follows = world.start(&["logs", "--follow", "--team", "demo"]);
     world.swarm(&["approve"]).ok();
     let followed = follows.wait().ok().clone();
-    assert!(
-        followed.stdout.contains("touch made"),
-        "{}",
-        followed.story()
-    );
+    followed.stdout_has("touch made");
     assert_eq!(followed.stdout.matches("it is made").count(), 1);
-    assert!(followed.stderr.contains("team-lead has stopped"));
+    followed.stderr_has("team-lead has stopped");
     assert!(world.project().join("made").exists());
     wait_for_no_process(&world);
     let kept = world.swarm(&["logs"]).ok().stdout.clone();
@@ -122,11 +118,7 @@ fn a_run_that_cannot_start_is_not_detached_and_says_why() {
     );
     let withheld = world.swarm(&run_args("go", &["-d"]));
     withheld.assert_code(9);
-    assert!(
-        withheld.stderr.contains("not today"),
-        "{}",
-        withheld.story()
-    );
+    withheld.stderr_has("not today");
     assert_eq!(withheld.stdout, "");
     assert_eq!(world.processes(), []);
     world.swarm(&["team", "create", "taken"]).ok();

@@ -64,7 +64,7 @@ fn a_follow_up_keeps_model_and_mode_but_not_the_mode_without_any_limit() {
     );
     let next = world.swarm(&["run", "and?", "--continue"]);
     let told = "to continue in it, pass `--mode bypassPermissions`";
-    assert!(next.ok().stderr.contains(told), "{}", next.story());
+    next.ok().stderr_has(told);
 }
 
 #[test]

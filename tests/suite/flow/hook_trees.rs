@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, spawn_over, wait_for_state, world_over};
+use crate::scene::{MODEL, calls_once, runs_once, spawn_over, wait_for_state, world_over};
 
 /// Makes `out/trees/NAME` with a file in it, and prints its path after some noise. What it is told is kept.
 const CREATE: &str = r#"name=$(tee -a ../out/told | sed 's/.*"name":"\([^"]*\)".*/\1/')
@@ -36,10 +36,7 @@ fn told(world: &World) -> Vec<(String, String, Value)> {
 
 #[test]
 fn hooks_create_and_remove_a_members_worktree_without_git() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "pwd; cat seed.txt"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("pwd; cat seed.txt");
     let world = world_over(&api);
     let settings = hooks(CREATE, REMOVE).to_string();
     world.write("root/settings.json", &settings);
@@ -159,7 +156,7 @@ fn hooks_create_the_directories_of_runs_sub_agents_and_agents_that_enter_a_workt
     let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];
     let ran = world.swarm(&[&run[..], &["--worktree", "mine"]].concat());
     ran.ok();
-    assert!(ran.stderr.contains("created by a hook"), "{}", ran.stderr);
+    ran.stderr_has("created by a hook");
     let last = api.requests().pop().unwrap().ask;
     let (own, _) = last.result_of("t1").unwrap();
     assert!(own.contains("out/trees/mine"), "{own}");
@@ -218,10 +215,7 @@ fn an_interrupted_spawn_stops_its_hook_and_the_processes_of_the_hook() {
 
 #[test]
 fn an_interrupted_run_stops_worktree_hooks_of_its_own_and_of_an_entered_worktree() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "EnterWorktree", json!({"name": "inner"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = calls_once("EnterWorktree", json!({"name": "inner"}));
     let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];
     for more in [&["--worktree", "mine"][..], &[]] {
         let world = world_over(&api);

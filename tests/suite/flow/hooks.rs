@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{spawn_args, spawn_over, world, world_over};
+use crate::scene::{runs_once, spawn_args, spawn_over, world, world_over};
 
 /// Every event that is a notification only.
 const EVENTS: [&str; 16] = [
@@ -196,10 +196,7 @@ fn o3_a_death_found_by_several_commands_runs_hooks_once() {
 
 #[test]
 fn a_hook_refuses_a_call_and_the_model_reads_why() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "touch forbidden"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("touch forbidden");
     let world = world_over(&api);
     let guard = "echo no touching >&2; exit 2";
     let hooks = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": guard}]}]}});
@@ -264,11 +261,7 @@ fn a_hook_keeps_a_member_at_work_and_another_takes_a_task_back() {
     });
     let refused = world.swarm(&["task", "create", "one more"]);
     assert_eq!(refused.code, Some(5), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("no more tasks"),
-        "{}",
-        refused.stderr
-    );
+    refused.stderr_has("no more tasks");
     let tasks = world.swarm(&["task", "list", "--json"]).json();
     assert_eq!(tasks.as_array().map(Vec::len), Some(0), "{tasks}");
     world.swarm(&["kill", "bob"]).ok();
@@ -443,6 +436,6 @@ fn doctor_names_what_is_wrong_with_a_skill() {
         "Deploy/SKILL.md: `description` is missing",
         "lowercase letters",
     ] {
-        assert!(seen.stdout.contains(part), "{}", seen.stdout);
+        seen.stdout_has(part);
     }
 }

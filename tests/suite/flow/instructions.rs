@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::world;
+use crate::scene::{calls_once, world};
 
 /// Six files and what each says.
 const FILES: [(&str, &str); 6] = [
@@ -85,10 +85,7 @@ fn sentinels_of_all_files_are_in_the_first_request_of_every_agent() {
 
 #[test]
 fn instructions_of_a_subdirectory_come_with_the_first_file_and_changes_with_the_next_turn() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Read", json!({"file_path": "web/a.txt"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = calls_once("Read", json!({"file_path": "web/a.txt"}));
     let world = crate::scene::world_over(&api);
     world.write("project/CLAUDE.md", "SENTINEL-OLD");
     world.write("project/web/AGENTS.md", "SENTINEL-WEB");

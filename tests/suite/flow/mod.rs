@@ -1,6 +1,7 @@
 //! `swarm run` from the prompt to the summary: a lead and three teammates, every answer of their models coming over
 //! the wire, every tool and file real.
 
+mod agent_worktrees;
 mod agents;
 mod chat;
 mod checks;

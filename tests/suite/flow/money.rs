@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{demo_run_args, spawn_with, wait_for_state, world_over};
+use crate::scene::{demo_run_args, runs_once, spawn_with, wait_for_state, world_over};
 
 /// One dollar per token, so that costs can be compared with token counts.
 const DOLLAR_A_TOKEN: &str = "[model.prices]\n\"anthropic/claude-sonnet-4-6\" = { input = 1000000, output = 1000000, as_of = \"2026-01\" }\n";
@@ -251,10 +251,7 @@ fn a_run_over_its_budget_holds_the_lead_its_sub_agents_and_its_members() {
 #[test]
 fn agents_cannot_raise_budgets() {
     let command = "swarm continue bob --budget +5\\$; swarm task create x --budget 5\\$";
-    let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": command})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once(command);
     let world = world_over(&api);
     spawn_with(
         &world,

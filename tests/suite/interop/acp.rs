@@ -20,12 +20,8 @@ fn spawn_bob(world: &World, inside: &InsideTmux, more: &[&str]) {
         .start_with(&[&fixed, more].concat(), inside.variables())
         .wait();
     spawned.ok();
-    assert!(
-        spawned.stdout.contains("bob@demo is ready"),
-        "{}",
-        spawned.story()
-    );
-    assert!(spawned.stdout.contains("acp/agent"), "{}", spawned.story());
+    spawned.stdout_has("bob@demo is ready");
+    spawned.stdout_has("acp/agent");
 }
 
 #[test]
@@ -81,7 +77,7 @@ fn a_restarted_member_keeps_its_program_and_a_program_that_is_missing_is_reporte
     world.swarm(&["kill", "bob"]).ok();
     let again = world.swarm(&[&spawn[..], &["--prompt", "hello again"]].concat());
     again.ok();
-    assert!(again.stdout.contains("acp/agent"), "{}", again.story());
+    again.stdout_has("acp/agent");
     wait_for_state(&world, "bob", "idle");
     world.swarm(&["kill", "bob"]).ok();
 }
@@ -122,13 +118,7 @@ fn a_program_that_speaks_another_protocol_fails_the_spawn() {
         "--runtime",
         "acp:./agent",
     ];
-    let failed = world.swarm(&spawn);
-    failed.assert_code(9);
-    assert!(
-        failed.stderr.contains("usage: agent FILE"),
-        "{}",
-        failed.story()
-    );
+    world.swarm(&spawn).code(9).stderr_has("usage: agent FILE");
     assert_eq!(world.team("demo").names(), ["team-lead"]);
     wait_for_no_process(&world);
 }

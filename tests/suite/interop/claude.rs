@@ -171,19 +171,10 @@ fn an_untried_version_is_reported_and_another_program_is_refused() {
     ];
     let version = ["--env", "CLAUDE_FAKE_VERSION=9.9.9"];
     world.swarm(&[&spawn[..], &version].concat()).ok();
-    let logs = world.swarm(&["logs", "carl"]);
-    assert!(
-        logs.stdout.contains("9.9.9 was not tried"),
-        "{}",
-        logs.story()
-    );
+    world
+        .swarm(&["logs", "carl"])
+        .stdout_has("9.9.9 was not tried");
     world.swarm(&["kill", "carl"]).ok();
     install(&world, "claude", "echo something else");
-    let refused = world.swarm(&spawn);
-    refused.assert_code(9);
-    assert!(
-        refused.stderr.contains("is not Claude Code"),
-        "{}",
-        refused.story()
-    );
+    world.swarm(&spawn).code(9).stderr_has("is not Claude Code");
 }

@@ -404,8 +404,8 @@ fn a_members_question_names_it_and_a_client_that_goes_away_leaves_the_team_to_an
 
     assert_eq!(editor.leave(), Some(0));
     let status = world.swarm(&["status", "--team", "crew"]);
-    assert!(status.ok().stdout.contains("bob"), "{}", status.story());
-    assert!(status.stdout.contains("swarm resume"), "{}", status.story());
+    status.ok().stdout_has("bob");
+    status.stdout_has("swarm resume");
 
     // The next editor continues the conversation, and so the team.
     let mut editor = Editor::start(&world, &[]);

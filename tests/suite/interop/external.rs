@@ -34,17 +34,15 @@ fn a_member_of_another_program_is_asked_to_stop_and_keeps_its_team_alive() {
     world
         .swarm(&["task", "create", "tidy up", "--owner", "carl"])
         .ok();
-    let busy = world.swarm(&["team", "delete", "demo"]);
-    busy.assert_code(4);
-    assert!(busy.stderr.contains("may be running"), "{}", busy.story());
+    world
+        .swarm(&["team", "delete", "demo"])
+        .code(4)
+        .stderr_has("may be running");
 
-    let silent = world.swarm(&["shutdown", "carl", "--timeout", "0"]);
-    silent.assert_code(5);
-    assert!(
-        silent.stderr.contains("swarm team remove carl"),
-        "{}",
-        silent.story()
-    );
+    world
+        .swarm(&["shutdown", "carl", "--timeout", "0"])
+        .code(5)
+        .stderr_has("swarm team remove carl");
     let asked = |count: usize| {
         let frames = team.frames("carl", "shutdown_request");
         let last = frames.last()?["requestId"].as_str()?.to_owned();
@@ -58,9 +56,7 @@ fn a_member_of_another_program_is_asked_to_stop_and_keeps_its_team_alive() {
         &request,
         &json!({"reason": "not yet"}),
     );
-    let refused = shutdown.wait();
-    refused.assert_code(5);
-    assert!(refused.stderr.contains("not yet"), "{}", refused.story());
+    shutdown.wait().code(5).stderr_has("not yet");
 
     let shutdown = world.start(&["shutdown", "--all", "--timeout", "60"]);
     let request = world.wait_for("the request", || asked(3));
@@ -75,12 +71,10 @@ fn a_member_of_another_program_is_asked_to_stop_and_keeps_its_team_alive() {
 fn a_stale_member_is_removed_by_hand_with_a_warning() {
     let world = world_with_team("demo");
     world.swarm(&["team", "add", "carl", "--external"]).ok();
-    let removed = world.swarm(&["team", "remove", "carl"]);
-    assert!(
-        removed.ok().stderr.contains("was not stopped"),
-        "{}",
-        removed.story()
-    );
+    world
+        .swarm(&["team", "remove", "carl"])
+        .ok()
+        .stderr_has("was not stopped");
     assert_eq!(world.team("demo").names(), ["team-lead"]);
 }
 
@@ -116,12 +110,8 @@ fn the_commands_to_join_are_ready_to_paste() {
     assert!(line(2, 0).ends_with("mcp --team demo"), "{ways}");
     world.swarm(&["team", "add", "carl", "--external"]).ok();
     let known = world.swarm(&["join", "--as", "carl"]);
-    assert!(!known.ok().stdout.contains("team add"), "{}", known.story());
-    assert!(
-        known.stdout.contains("Call wait_for_mail"),
-        "{}",
-        known.story()
-    );
+    known.ok().stdout_lacks("team add");
+    known.stdout_has("Call wait_for_mail");
 
     world.swarm(&["join", "demo", "--as", "bob"]).assert_code(4);
     world.swarm(&["join", "other"]).assert_code(3);
@@ -180,11 +170,7 @@ fn members_join_a_team_that_claude_code_leads_and_a_dead_session_is_taken_over()
     let default = world.swarm(&["team", "show", "--json"]).json();
     assert_eq!(default["name"], "mine", "it is not the default");
     let join = world.swarm(&["join", "session-1"]);
-    assert!(
-        join.ok().stdout.contains("Spawn a teammate"),
-        "{}",
-        join.story()
-    );
+    join.ok().stdout_has("Spawn a teammate");
     let to_lead = ["send", "team-lead", "hi", "--from", "carl", "--json"];
     world
         .swarm(&[&["team", "add", "carl", "--external"], &session[..]].concat())
@@ -203,13 +189,10 @@ fn members_join_a_team_that_claude_code_leads_and_a_dead_session_is_taken_over()
     let mut config = team.config();
     config["leadProcess"]["procStart"] = json!("1");
     std::fs::write(team.directory().join("config.json"), config.to_string()).unwrap();
-    let ended = world.swarm(&["join", "session-1"]);
-    ended.assert_code(4);
-    assert!(
-        ended.stderr.contains("swarm resume session-1"),
-        "{}",
-        ended.story()
-    );
+    world
+        .swarm(&["join", "session-1"])
+        .code(4)
+        .stderr_has("swarm resume session-1");
     world.swarm(&["resume", "session-1"]).ok();
     world.swarm(&["team", "delete", "session-1"]).ok();
 }

@@ -224,12 +224,9 @@ fn a_member_that_swarm_runs_gets_its_mail_as_prompts_only() {
         "headless",
     ];
     world.swarm(&spawn).ok();
-    let refused = world.swarm(&["mcp", "--as", "bob"]);
-    refused.assert_code(4);
-    assert!(
-        refused.stderr.contains("is run by swarm"),
-        "{}",
-        refused.story()
-    );
+    world
+        .swarm(&["mcp", "--as", "bob"])
+        .code(4)
+        .stderr_has("is run by swarm");
     world.swarm(&["kill", "bob"]).ok();
 }

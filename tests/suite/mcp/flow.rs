@@ -114,11 +114,7 @@ fn an_untrusted_repository_starts_no_server_and_this_is_reported() {
     world.write("project/.mcp.json", &config(&world, "kit", "well"));
     let finished = run(&world, &[]);
     finished.ok();
-    assert!(
-        finished.stderr.contains("swarm trust"),
-        "{}",
-        finished.story()
-    );
+    finished.stderr_has("swarm trust");
     assert!(starts(&world, "kit").is_empty());
 }
 
@@ -130,11 +126,7 @@ fn a_failed_server_is_reported_to_the_person_and_the_model() {
     let path = world.directory().join("kit.json").display().to_string();
     let finished = run(&world, &["--mcp-config", &path]);
     finished.ok();
-    assert!(
-        finished.stderr.contains("the licence has run out"),
-        "{}",
-        finished.story()
-    );
+    finished.stderr_has("the licence has run out");
     let system = api.requests_of("team-lead")[0].ask.system();
     assert!(system.contains("MCP server `kit`"), "{system}");
     let wrong = run(&world, &["--json", "--mcp-config", "nowhere.json"]);

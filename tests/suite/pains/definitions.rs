@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, spawn_args, wait_for_state, world_over};
+use crate::scene::{MODEL, runs_once, spawn_args, wait_for_state, world_over};
 
 const REVIEWER: &str = "\
 ---
@@ -90,10 +90,7 @@ fn c2_a_teammate_follows_its_definition() {
 
 #[test]
 fn c2_a_claude_code_definition_is_used_and_spawn_reports_what_is_ignored() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": "touch made"})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once("touch made");
     let world = world_over(&api);
     world.write(
         "project/.claude/agents/creator.md",
@@ -110,7 +107,7 @@ fn c2_a_claude_code_definition_is_used_and_spawn_reports_what_is_ignored() {
         "go",
     ]);
     for words in ["`color` is `magenta`", "`permissionMode` is `auto`"] {
-        assert!(spawned.stderr.contains(words), "{}", spawned.stderr);
+        spawned.stderr_has(words);
     }
     spawned.ok();
     let second = api.wait_for("the result", "ann", |ask| ask.result_of("t1").is_some());
@@ -152,21 +149,13 @@ fn c2_a_claude_code_definition_is_used_and_spawn_reports_what_is_ignored() {
             assert_eq!(warned.iter().filter(says).count(), 1, "{}", said.story());
         }
     }
-    let listed = world.swarm(&["agents", "list"]);
-    assert!(
-        listed
-            .stderr
-            .contains("creator.md:13: `color` is `magenta`"),
-        "{}",
-        listed.stderr
-    );
-    let shown = world.swarm(&["agents", "show", "creator", "--effective"]);
-    assert!(
-        shown
-            .ok()
-            .stdout
-            .contains("limit:  Bash only as Bash(echo:*)")
-    );
+    world
+        .swarm(&["agents", "list"])
+        .stderr_has("creator.md:13: `color` is `magenta`");
+    world
+        .swarm(&["agents", "show", "creator", "--effective"])
+        .ok()
+        .stdout_has("limit:  Bash only as Bash(echo:*)");
     world.swarm(&["kill", "ann"]).ok();
 }
 
@@ -280,20 +269,10 @@ fn c1_an_unusable_model_is_named_with_its_origin() {
     );
     let refused = world.swarm(&["spawn", "ann", "--agent", "local"]);
     assert_eq!(refused.code, Some(7), "{}", refused.stderr);
-    assert!(
-        refused
-            .stderr
-            .contains("model openai/tiny from the definition of local: "),
-        "{}",
-        refused.stderr
-    );
+    refused.stderr_has("model openai/tiny from the definition of local: ");
     let refused = world.swarm(&["spawn", "ann", "--model", "gpt-5"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("openai/gpt-5"),
-        "{}",
-        refused.stderr
-    );
+    refused.stderr_has("openai/gpt-5");
 }
 
 #[test]

@@ -119,8 +119,10 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
         let refused = world.swarm(&["team", "delete", "demo"]);
         refused.code == Some(8)
     });
-    let deleted = world.swarm(&["team", "delete", "demo", "--force"]);
-    assert!(!deleted.ok().stderr.contains("pane"), "{}", deleted.story());
+    world
+        .swarm(&["team", "delete", "demo", "--force"])
+        .ok()
+        .stderr_lacks("pane");
     assert_eq!(
         inside.tmux().panes().len(),
         1,

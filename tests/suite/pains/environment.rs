@@ -152,11 +152,7 @@ fn r4_doctor_and_every_start_say_what_an_old_tmux_lacks() {
         "{told}"
     );
     let headless = with(&spawn("ann", &[]));
-    assert!(
-        headless.ok().stderr.contains("tmux 3.1c"),
-        "{}",
-        headless.story()
-    );
+    headless.ok().stderr_has("tmux 3.1c");
     assert_eq!(
         world.team("demo").member("ann").unwrap()["backendType"],
         "headless"
@@ -229,15 +225,9 @@ fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
         taken["why"].as_str().unwrap().contains("tmux not found"),
         "{taken}"
     );
-    let plain = with(&spawn("bob", &[]));
-    assert!(
-        plain
-            .ok()
-            .stderr
-            .contains("running headless (tmux not found)"),
-        "{}",
-        plain.story()
-    );
+    with(&spawn("bob", &[]))
+        .ok()
+        .stderr_has("running headless (tmux not found)");
     for name in ["ann", "bob"] {
         assert_eq!(
             world.team("demo").member(name).unwrap()["backendType"],
@@ -252,11 +242,7 @@ fn doctor_names_what_is_missing_and_only_then_exits_with_7() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     let well = world.swarm(&["doctor"]);
-    assert!(
-        well.ok().stdout.contains("swarm-teammate: "),
-        "{}",
-        well.story()
-    );
+    well.ok().stdout_has("swarm-teammate: ");
     assert!(
         !well.stdout.contains("sk-test"),
         "a key is never shown\n{}",

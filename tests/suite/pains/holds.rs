@@ -62,12 +62,10 @@ fn l5_pause_takes_effect_after_the_current_turn_until_continue() {
     world.swarm(&["send", "bob", "long work"]).ok();
     api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
 
-    let pausing = world.swarm(&["pause", "bob", "--reason", "lunch"]);
-    assert!(
-        pausing.ok().stdout.contains("pauses when its turn ends"),
-        "{}",
-        pausing.story()
-    );
+    world
+        .swarm(&["pause", "bob", "--reason", "lunch"])
+        .ok()
+        .stdout_has("pauses when its turn ends");
     world.swarm(&["send", "bob", "and then this"]).ok();
     world
         .swarm(&["pause", "bob", "--wait", "--timeout", "1"])

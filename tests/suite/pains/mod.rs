@@ -9,6 +9,7 @@ mod escapes;
 mod frozen;
 pub(crate) mod guards;
 mod holds;
+mod lead_worktrees;
 mod life;
 mod mail;
 mod network;

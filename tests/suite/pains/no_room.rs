@@ -58,16 +58,12 @@ fn who_ended_without_room_for_it_is_seen_and_entered_once_there_is() {
         return;
     };
     seen.ok();
-    assert!(
-        seen.stdout.contains("dead") && seen.stdout.contains(said),
-        "{}",
-        seen.story()
-    );
+    seen.stdout_has("dead").stdout_has(said);
     for words in [&["task", "list"][..], &["log"], &["team", "show"]] {
         let seen = without_room(&world, words).expect("it was there before");
         seen.ok();
-        assert!(seen.stderr.contains(said), "{}", seen.story());
-        assert!(seen.stderr.contains("No space left"), "{}", seen.story());
+        seen.stderr_has(said);
+        seen.stderr_has("No space left");
     }
     // What changes something says what it is about.
     let refused = without_room(&world, &["kill", "bob"]).expect("it was there before");
@@ -80,7 +76,7 @@ fn who_ended_without_room_for_it_is_seen_and_entered_once_there_is() {
 
     let status = world.swarm(&["status"]);
     status.ok();
-    assert!(!status.stdout.contains(said), "{}", status.story());
+    status.stdout_lacks(said);
     assert_eq!(world.team("demo").events("member_died").len(), 1);
     let news = world.team("demo").inbox("team-lead");
     let deaths = news.iter().filter(|one| one.to_string().contains("died"));

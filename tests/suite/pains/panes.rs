@@ -138,12 +138,7 @@ fn s16_the_border_shows_a_crashed_member_and_its_logs_end() {
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     let reader = world.start(&["logs", "bob", "--follow"]);
     kill_member(&world, "bob");
-    let read = reader.wait();
-    assert!(
-        read.ok().stdout.contains("my last words"),
-        "{}",
-        read.story()
-    );
+    reader.wait().ok().stdout_has("my last words");
     let format = "#{E:pane-border-format}";
     let border = || {
         inside
@@ -219,12 +214,8 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_block_no_spawn() {
         std::fs::set_permissions(&broken, PermissionsExt::from_mode(mode)).unwrap();
         let failed = spawn_in_pane(&world, &inside, "eve", &["--timeout", "5"]);
         assert_ne!(failed.code, Some(0), "{}", failed.story());
-        assert!(failed.stderr.contains(words), "{}", failed.story());
-        assert!(
-            !failed.stderr.contains("Pane is dead"),
-            "{}",
-            failed.story()
-        );
+        failed.stderr_has(words);
+        failed.stderr_lacks("Pane is dead");
         assert_eq!(inside.belongings(), before);
         assert_eq!(world.team("demo").names(), ["team-lead"]);
     }

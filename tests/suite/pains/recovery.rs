@@ -148,12 +148,10 @@ fn l4_after_kill_9_of_the_lead_its_members_are_shown_adopted_or_stopped() {
             "a member in its roster is no stray: {one}"
         );
     }
-    let status = world.swarm(&["status"]);
-    assert!(
-        status.ok().stdout.contains("swarm resume demo"),
-        "{}",
-        status.story()
-    );
+    world
+        .swarm(&["status"])
+        .ok()
+        .stdout_has("swarm resume demo");
     let asked = api.requests().len();
 
     // The process that the lead's shell left is orphaned and the only one that reap stops; members are stopped only on request.
@@ -177,12 +175,10 @@ fn l4_after_kill_9_of_the_lead_its_members_are_shown_adopted_or_stopped() {
     );
     // A newer team is still preferred to the orphaned one.
     world.swarm(&["team", "create", "other"]).ok();
-    let made = world.swarm(&["task", "create", "x"]);
-    assert!(
-        made.ok().stderr.contains("in team `other`"),
-        "{}",
-        made.story()
-    );
+    world
+        .swarm(&["task", "create", "x"])
+        .ok()
+        .stderr_has("in team `other`");
     world.swarm(&["team", "delete", "other"]).ok();
 
     let taken = world.swarm(&["resume", "demo", "--json"]).json();

@@ -105,12 +105,10 @@ fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
             .find(|one| one.id == pane && one.is_dead)
     });
     assert!(inside.tmux().whole_text(&pane).contains("my last words"));
-    let peeked = world.swarm(&["peek", "bob"]);
-    assert!(
-        peeked.ok().stdout.contains("my last words"),
-        "{}",
-        peeked.story()
-    );
+    world
+        .swarm(&["peek", "bob"])
+        .ok()
+        .stdout_has("my last words");
 }
 
 #[test]

@@ -240,8 +240,12 @@ fn l11_of_two_concurrent_runs_of_one_team_one_leads_and_the_other_fails() {
             .iter_mut()
             .position(|lead| lead.as_mut().is_some_and(Running::has_ended))
     });
-    let lost = leads[loser].take().unwrap().wait().code(4);
-    assert!(lost.stderr.contains("obs"), "{}", lost.story());
+    leads[loser]
+        .take()
+        .unwrap()
+        .wait()
+        .code(4)
+        .stderr_has("obs");
     gate.open();
     leads[1 - loser].take().unwrap().wait().ok();
     let told = |prompt| {

@@ -104,11 +104,7 @@ fn members_are_killed_and_reaped_although_their_user_cannot_read_their_environme
         user.is_in_state(name, "working");
         let closed = user.reads(name, "environ");
         assert_eq!(closed.code, Some(1), "{}", closed.story());
-        assert!(
-            closed.stderr.contains("Permission denied"),
-            "{}",
-            closed.story()
-        );
+        closed.stderr_has("Permission denied");
         user.reads(name, "stat").ok();
     }
     user.swarm(&["kill", "ann", "--team", "demo"]).ok();

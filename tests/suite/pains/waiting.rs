@@ -101,7 +101,7 @@ fn ctrl_c_on_a_send_that_waits_says_that_the_message_stays_and_it_does() {
     let sent = interrupt(&world, sending);
     let message = sent.error(130)["message"].to_string();
     assert!(message.contains("it stays queued"), "{message}");
-    assert!(sent.stdout.contains("queued"), "{}", sent.story());
+    sent.stdout_has("queued");
     gate.open();
     api.wait_for("it is read", "bob", |ask| ask.news_has("a second thing"));
     world.swarm(&["shutdown", "bob"]).ok();

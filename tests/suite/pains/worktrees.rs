@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use super::guards::kernel_has_none;
-use crate::scene::{MODEL, spawn_args, spawn_with, wait_for_state, world, world_over};
+use crate::scene::{runs_once, spawn_args, spawn_with, wait_for_state, world_over};
 
 /// Runs git in a directory as a person would.
 pub(crate) fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
@@ -93,15 +92,11 @@ fn i1_a_failed_spawn_removes_its_worktree() {
     let failed = world.swarm(&arguments);
     failed.assert_code(9);
     let project = world.project();
-    assert_eq!(
-        git(&world, &project, &["branch", "--list", "worktree-*"]),
-        ""
-    );
+    let branches = git(&world, &project, &["branch", "--list", "worktree-*"]);
+    assert_eq!(branches, "");
     assert!(!project.join(".claude/worktrees/alice").exists());
-    assert_eq!(
-        world.swarm(&["worktree", "list", "--json"]).json(),
-        json!([])
-    );
+    let listed = world.swarm(&["worktree", "list", "--json"]).json();
+    assert_eq!(listed, json!([]));
 }
 
 #[test]
@@ -112,12 +107,10 @@ fn i4_an_unmergeable_worktree_is_not_offered_for_merging() {
     git(&world, &alice, &["checkout", "-q", "-b", "elsewhere"]);
     commit(&world, &alice, "new.txt", "new\n");
     wait_for_state(&world, "alice", "idle");
-    let stopped = world.swarm(&["shutdown", "alice"]);
-    assert!(
-        stopped.stderr.contains("branch elsewhere") && !stopped.stderr.contains("worktree merge"),
-        "{}",
-        stopped.story()
-    );
+    world
+        .swarm(&["shutdown", "alice"])
+        .stderr_has("branch elsewhere")
+        .stderr_lacks("worktree merge");
     world.swarm(&["worktree", "merge", "alice"]).assert_code(4);
 }
 
@@ -129,12 +122,9 @@ fn i4_a_worktree_with_work_is_kept_and_reported_when_its_member_ends() {
     commit(&world, &alice, "new.txt", "new\n");
     wait_for_state(&world, "alice", "idle");
     wait_for_state(&world, "bob", "idle");
-    let merged = world.swarm(&["worktree", "merge", "--all"]);
-    assert!(
-        merged.stderr.contains("they are in use: alice, bob"),
-        "{}",
-        merged.story()
-    );
+    world
+        .swarm(&["worktree", "merge", "--all"])
+        .stderr_has("they are in use: alice, bob");
     let stopped = world.swarm(&["shutdown", "alice", "--json"]).json();
     assert_eq!(stopped["worktree"]["kept"], true, "{stopped}");
     assert_eq!(stopped["worktree"]["branch"], "worktree-alice");
@@ -246,236 +236,6 @@ fn t8_with_manual_merging_a_task_is_completed_without() {
 }
 
 #[test]
-fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
-    let calls = [
-        ("enter", "EnterWorktree", json!({"name": "mine"})),
-        ("again", "EnterWorktree", json!({})),
-        (
-            "write",
-            "Bash",
-            json!({"command": "pwd && echo work > inner.txt"}),
-        ),
-        ("refused", "ExitWorktree", json!({"action": "remove"})),
-        ("inside", "Bash", json!({"command": "pwd"})),
-        (
-            "inner",
-            "Bash",
-            json!({"command": "git init -q inner && touch inner/x"}),
-        ),
-        (
-            "forced",
-            "ExitWorktree",
-            json!({"action": "remove", "discard_changes": true}),
-        ),
-        (
-            "record",
-            "Bash",
-            json!({"command": "grep inUse ../../../.git/swarm/worktrees/mine.json"}),
-        ),
-        ("free", "Bash", json!({"command": "rm -r inner"})),
-        (
-            "left",
-            "ExitWorktree",
-            json!({"action": "remove", "discard_changes": true}),
-        ),
-        ("outside", "Bash", json!({"command": "pwd && ls"})),
-        ("nowhere", "ExitWorktree", json!({"action": "keep"})),
-    ];
-    let script = calls.clone();
-    let api = FakeApi::start(move |ask: &Ask| {
-        let next = script.iter().find(|(id, ..)| ask.result_of(id).is_none());
-        match next {
-            Some((id, tool, input)) => Reply::tool(*id, *tool, input.clone()),
-            None => Reply::text("done"),
-        }
-    });
-    let world = project(&api);
-    let arguments = [
-        "run",
-        "go apart",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-    ];
-    world.swarm(&arguments).ok();
-    let last = api.requests().pop().expect("a request").ask;
-    let result = |id: &str| last.result_of(id).expect("a result");
-    let tree = world.project().join(".claude/worktrees/mine");
-    let (inside, outside) = (
-        tree.display().to_string(),
-        world.project().display().to_string(),
-    );
-    assert!(
-        result("enter").0.contains(&inside) && !result("enter").1,
-        "{:?}",
-        result("enter")
-    );
-    assert!(result("again").1 && result("again").0.contains("ExitWorktree first"));
-    assert!(result("write").0.contains(&inside), "{:?}", result("write"));
-    let (refused, is_error) = result("refused");
-    assert!(is_error && refused.contains("inner.txt"), "{refused}");
-    assert!(result("inside").0.contains(&inside));
-    // What cannot be removed even so is the lead's still.
-    let (forced, is_error) = result("forced");
-    assert!(
-        is_error && forced.contains("nested repositories"),
-        "{forced}"
-    );
-    assert!(
-        result("record").0.contains("true"),
-        "{:?}",
-        result("record")
-    );
-    let (left, is_error) = result("left");
-    assert!(
-        !is_error && left.contains("refs/swarm/rescue/mine-"),
-        "{left}"
-    );
-    let (there, _) = result("outside");
-    assert!(
-        !there.contains(&inside) && there.contains(&outside),
-        "{there}"
-    );
-    assert!(!there.contains("inner.txt"), "{there}");
-    assert!(result("nowhere").1);
-    assert!(!tree.exists());
-}
-
-#[test]
-fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
-    let api = FakeApi::start(|ask: &Ask| {
-        let write = json!({"command": "echo work > new.txt"});
-        match (ask.result_of("enter"), ask.result_of("write")) {
-            (None, _) => Reply::tool("enter", "EnterWorktree", json!({"name": "mine"})),
-            (_, None) if ask.has_seen("write it") => Reply::tool("write", "Bash", write),
-            _ => Reply::text("done"),
-        }
-    });
-    let world = project(&api);
-    let tree = world.project().join(".claude/worktrees/mine");
-    let run = |prompt: &str| {
-        let arguments = [
-            "run",
-            prompt,
-            "--model",
-            MODEL,
-            "--mode",
-            "bypassPermissions",
-        ];
-        world.swarm(&arguments).ok().stderr.clone()
-    };
-    let said = run("look");
-    assert!(
-        said.contains("mine had no changes and was removed"),
-        "{said}"
-    );
-    assert!(!tree.exists());
-    let said = run("write it");
-    assert!(
-        said.contains("is kept") && said.contains("new.txt"),
-        "{said}"
-    );
-    let listed = world.swarm(&["worktree", "list", "--json"]).json();
-    assert_eq!(listed[0]["state"], "work", "{listed}");
-    assert!(tree.join("new.txt").exists());
-}
-
-#[test]
-fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
-    let api = FakeApi::start(|ask: &Ask| {
-        let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({"command": command}));
-        let create = |name: &str| Reply::tool("team", "TeamCreate", json!({"team_name": name}));
-        if !ask.has_seen("carry on") {
-            let name = if ask.has_seen("visit") {
-                "guest"
-            } else {
-                "demo"
-            };
-            return match ask.result_of("team") {
-                None => create(name),
-                Some(_) => bash("wait", "sleep 600"),
-            };
-        }
-        let outside = json!({"file_path": "../../../outside.txt", "content": "x"});
-        match (ask.result_of("where"), ask.result_of("outside")) {
-            (None, _) => bash("where", "pwd > where.txt"),
-            (_, None) => Reply::tool("outside", "Write", outside),
-            _ => Reply::text("done"),
-        }
-    });
-    let world = world().with_api(&api);
-    world.write("project/song.txt", "one\n");
-    world.commit_project();
-    let tree = world.project().join(".claude/worktrees/side");
-    let mode = ["--model", MODEL, "--mode", "bypassPermissions"];
-    let waits = |prompt: &str| {
-        api.wait_for("its team", "team-lead", |ask| {
-            ask.has_seen(prompt) && ask.result_of("team").is_some()
-        });
-    };
-    let begin = ["run", "begin", "--worktree", "side"];
-    let first = world.start(&[&begin[..], &mode].concat());
-    waits("begin");
-    first.signal(Signal::KILL);
-    first.wait();
-    let inside = ["env", "-C", tree.to_str().unwrap()];
-    let guest = world.start_under(&inside, &[&["run", "visit"][..], &mode].concat(), &[]);
-    waits("visit");
-    let refused = world.swarm(&["worktree", "remove", "side", "--json"]);
-    let refused = refused.error(5);
-    let used = format!("the lead of guest (process {})", guest.pid());
-    assert!(
-        refused["message"].as_str().unwrap().contains(&used),
-        "{refused}"
-    );
-    let pruned = world.swarm(&["worktree", "prune", "--json"]).json();
-    assert!(
-        pruned["kept"][0]["reason"]
-            .as_str()
-            .unwrap()
-            .contains(&used),
-        "{pruned}"
-    );
-    guest.signal(Signal::INT);
-    guest.wait();
-
-    let resumed = world.swarm(&[&["resume", "demo", "carry on"][..], &mode[2..]].concat());
-    let there = std::fs::read_to_string(tree.join("where.txt")).unwrap();
-    assert_eq!(
-        Path::new(there.trim()),
-        tree.canonicalize().unwrap(),
-        "{}",
-        resumed.story()
-    );
-    let last = api.requests().pop().expect("a request").ask;
-    let (outside, is_error) = last.result_of("outside").expect("a result");
-    assert!(is_error && outside.contains("worktree"), "{outside}");
-    assert!(
-        resumed.stderr.contains("the worktree is kept"),
-        "{}",
-        resumed.story()
-    );
-    world.end_all();
-}
-
-#[test]
-fn in_plan_mode_a_lead_creates_no_worktree() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("enter") {
-        None => Reply::tool("enter", "EnterWorktree", json!({"name": "mine"})),
-        Some(_) => Reply::text("done"),
-    });
-    let world = project(&api);
-    world
-        .swarm(&["run", "go apart", "--model", MODEL, "--mode", "plan"])
-        .ok();
-    let last = api.requests().pop().expect("a request").ask;
-    let (told, is_error) = last.result_of("enter").expect("a result");
-    assert!(is_error && told.contains("plan"), "{told}");
-    assert!(!world.project().join(".claude/worktrees").exists());
-}
-
-#[test]
 fn t8_hooks_see_a_task_that_may_be_completed_and_before_its_work_is_merged() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = project(&api);
@@ -524,7 +284,7 @@ fn t8_hooks_see_a_task_that_may_be_completed_and_before_its_work_is_merged() {
     std::fs::remove_file(&agrees).expect("a file");
     let refused = complete("2", &["--force"]);
     assert_eq!(refused.code, Some(5), "{}", refused.story());
-    assert!(refused.stderr.contains("not yet"), "{}", refused.story());
+    refused.stderr_has("not yet");
     assert_eq!((times(), made.exists()), (2, false));
     assert_eq!(world.team("demo").task(2)["status"], "pending");
     std::fs::write(&agrees, "").expect("a file");
@@ -539,10 +299,7 @@ fn i8_a_member_reads_the_dependencies_of_the_main_checkout_and_changes_none() {
     const CHANGES: &str = "cat node_modules/dep/c.js && for file in node_modules/dep/c.js \
                            node_modules/@x/y/c.js; do echo mine > $file; done; \
                            rm -rf node_modules/dep/c.js; echo tried";
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "Bash", json!({"command": CHANGES})),
-        Some(_) => Reply::text("done"),
-    });
+    let api = runs_once(CHANGES);
     let world = project(&api);
     for (path, text) in [
         (".gitignore", "node_modules/\n"),

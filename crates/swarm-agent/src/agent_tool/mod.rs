@@ -2,7 +2,6 @@
 
 mod describe;
 mod foreground;
-mod fork;
 mod input;
 mod skill;
 mod tool;

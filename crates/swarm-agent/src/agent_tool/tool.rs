@@ -11,8 +11,7 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
 use super::describe::{describe_to_coordinator, description, refuse_denied, usable};
 use super::foreground;
-use super::fork::reject_overrides;
-use super::input::{Input, worker_schema};
+use super::input::{Input, reject_overrides, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{CallSettings, Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, Teammates};

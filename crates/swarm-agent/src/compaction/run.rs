@@ -105,7 +105,7 @@ impl Session {
     ) -> Result<(), AgentError> {
         if !self.history.has_answer() {
             let why = "there is nothing to summarize yet".to_owned();
-            return Err(AgentError::NotCompacted { why });
+            return Err(AgentError::NotCompacted(why));
         }
         let signals = signals.into();
         let compacted = self.compact(CompactTrigger::Manual, wish, &signals).await;
@@ -186,7 +186,7 @@ impl Session {
         }
         reasons.dedup();
         let why = format!("{ATTEMPTS} attempts failed ({})", reasons.join("; "));
-        Err(AgentError::NotCompacted { why })
+        Err(AgentError::NotCompacted(why))
     }
 
     /// Runs `PreCompact` hooks, which may add instructions for the summary or refuse the
@@ -209,9 +209,9 @@ impl Session {
             return Err(ModelError::Cancelled.into());
         }
         match outcome.refusal().or_else(|| outcome.stop.clone()) {
-            Some(why) => Err(AgentError::NotCompacted {
-                why: format!("a hook refuses it: {why}"),
-            }),
+            Some(why) => Err(AgentError::NotCompacted(format!(
+                "a hook refuses it: {why}"
+            ))),
             None => Ok(outcome),
         }
     }
@@ -305,7 +305,7 @@ impl Session {
         };
         let response = match self.ask(request, signals, false).await {
             Ok(response) => response,
-            Err(AgentError::Model(error @ ModelError::ContextTooLong { .. })) => {
+            Err(AgentError::Model(error @ ModelError::ContextTooLong(_))) => {
                 return Err(Failure::TooLong(error.to_string()));
             }
             Err(error) => return Err(Failure::Final(error)),

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use swarm_permissions::RuleFile;
 use swarm_protocol::defang;
 
-use super::file::{InstructionFile, InstructionSources};
+use super::file::{InstructionFile, InstructionSources, LoadedFile, Probes};
 use super::layers::Repository;
-use super::loaded::LoadedFile;
-use super::probe::Probes;
 use super::reader::LoadedInstructions;
 
 const FIRST: &str = "Instructions of the user and of the project follow, from the general to the specific. They take \

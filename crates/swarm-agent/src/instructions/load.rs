@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_permissions::RuleFile;
 
-use super::file::{InstructionKind, InstructionSources};
+use super::file::{InstructionKind, InstructionSources, Probes};
 use super::layers::{Layer, Repository};
-use super::probe::Probes;
 use super::reader::{LoadedInstructions, Reader};
 
 /// The administrator's file, as in Claude Code.

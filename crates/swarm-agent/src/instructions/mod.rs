@@ -5,8 +5,6 @@ mod announce;
 mod file;
 mod layers;
 mod load;
-mod loaded;
-mod probe;
 mod reader;
 
 pub(crate) use announce::{Instructions, News};

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use swarm_os::read_beginning;
 use swarm_permissions::imports;
 
-use super::file::{InstructionFile, InstructionKind, InstructionSources};
+use super::file::{InstructionFile, InstructionKind, InstructionSources, Probes};
 use super::layers::Repository;
-use super::probe::Probes;
 
 /// Most bytes of one file.
 const MAX_BYTES: u64 = 256 * 1024;

@@ -12,11 +12,10 @@ use swarm_tools::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::gate::ChildGate;
+use super::gate::{ChildGate, system_prompt};
 use super::hold::PausableModel;
 use super::interject::Mailbox;
 use super::pool::{self, ToolSelection};
-use super::prompt::system_prompt;
 use super::record::Record;
 use super::servers::pool_with;
 use super::sink::ChildSink;

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use swarm_permissions::{PermissionOutcome, PermissionRequest};
+use swarm_permissions::{AgentDefinition, PermissionOutcome, PermissionRequest};
 use swarm_protocol::SubAgentId;
+use swarm_tools::prompt;
 use tokio_util::sync::CancellationToken;
 
-use super::SubAgents;
 use crate::PermissionGate;
+
+use super::SubAgents;
 
 /// Forwards permission requests and adds which sub-agent asks.
 #[derive(Debug)]
@@ -33,4 +35,16 @@ impl PermissionGate for ChildGate {
         }
         answer
     }
+}
+
+/// Returns the blocks of the system prompt, which do not change during the conversation.
+pub(super) fn system_prompt(definition: &AgentDefinition, environment: &str) -> Vec<String> {
+    let own = match definition.prompt.trim() {
+        "" => prompt!("sub-agent"),
+        prompt => prompt,
+    };
+    vec![
+        [own, prompt!("sub-agent-report"), prompt!("software-work")].join("\n\n"),
+        environment.to_owned(),
+    ]
 }

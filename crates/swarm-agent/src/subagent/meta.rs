@@ -92,11 +92,8 @@ impl Meta {
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), OsError> {
-        let bytes = serde_json::to_vec(self).map_err(|error| OsError::Io {
-            path: path.to_owned(),
-            op: "write as JSON",
-            source: error.into(),
-        })?;
+        let bytes =
+            serde_json::to_vec(self).map_err(|error| OsError::io(path, "write as JSON", error))?;
         replace_alone(path, &bytes)
     }
 

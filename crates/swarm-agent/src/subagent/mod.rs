@@ -3,7 +3,6 @@
 //! [`SubAgents`] is the registry of a process. Runs begin only in `begin.rs` and end only in
 //! `end.rs`.
 
-mod admission;
 mod attach;
 mod background;
 mod begin;
@@ -14,15 +13,12 @@ mod fork;
 mod gate;
 mod hold;
 mod interject;
-mod isolator;
 mod kit;
 mod list_agents;
 mod meta;
 mod notification;
-mod own_commands;
 mod parent;
 mod pool;
-mod prompt;
 mod record;
 mod registry;
 mod reopen;
@@ -34,8 +30,9 @@ mod sink;
 mod task_output;
 mod task_stop;
 
-pub use isolator::{IsolatedDirectory, Isolator};
-pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentServices};
+pub use kit::{
+    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,
+};
 use list_agents::ListAgents;
 pub(crate) use parent::Parent;
 pub use record::SubAgentStatus;

@@ -169,9 +169,7 @@ impl TranscriptFile {
         let mut entries = recorded(&bytes, self.author.sub_agent.as_ref());
         let at = (entries.iter()).position(|one| one.line.as_deref() == Some(to));
         let Some(at) = at else {
-            return Err(AgentError::NotRewound {
-                line: to.to_owned(),
-            });
+            return Err(AgentError::NotRewound(to.to_owned()));
         };
         let parent = entries[at].parent.clone();
         let dropped: Vec<Entry> = entries.drain(at..).map(|one| one.entry).collect();
@@ -248,11 +246,7 @@ impl TranscriptFile {
     }
 
     fn not_json(&self, error: serde_json::Error) -> AgentError {
-        self.error(OsError::Io {
-            path: self.path.clone(),
-            op: "write as JSON a line of",
-            source: error.into(),
-        })
+        self.error(OsError::io(&self.path, "write as JSON a line of", error))
     }
 
     fn read(&mut self) -> Result<Vec<u8>, OsError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use swarm_model::ContentBlock;
 use swarm_os::{OsError, read_optional};
-use swarm_protocol::{OpenedEnvelope, PERSON_SENDER, SubAgentId, ToolKind};
+use swarm_protocol::{OpenedEnvelope, PERSON_SENDER, SubAgentId, ToolKind, word_list};
 use swarm_tools::builtin;
 
 use super::assemble::{Assembler, RecordedEntry};
@@ -16,18 +16,10 @@ use crate::history::CALL_NOT_RUN;
 
 /// Tools outside the built-in ones whose effects a rewind does not undo. Those of MCP servers are
 /// added.
-const LASTING: [&str; 10] = [
-    "Agent",
-    "Task",
-    "SendMessage",
-    "TeamCreate",
-    "TeamDelete",
-    "TaskCreate",
-    "TaskUpdate",
-    "TaskStop",
-    "EnterWorktree",
-    "ExitWorktree",
-];
+const LASTING: [&str; 10] = word_list(
+    "Agent Task SendMessage TeamCreate TeamDelete TaskCreate TaskUpdate TaskStop EnterWorktree
+    ExitWorktree",
+);
 
 /// A prompt before which the conversation can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::hooks::add_context;
+use super::outcome::TurnSignals;
 use super::repetition::REPORTED;
-use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use super::tool_hooks::FinishedCall;
 use super::types::{PreparedCall, Refusal, TurnStop, Verdict};

@@ -3,9 +3,8 @@
 use swarm_model::{ContentBlock, ModelError, ModelResponse, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
-use super::outcome::TurnOutcome;
+use super::outcome::{TurnOutcome, TurnSignals};
 use super::runtime::{AgentRuntime, ModelLoop, Turn};
-use super::signals::TurnSignals;
 use super::step::{self, Call, Step};
 use super::types::{NOT_RUN, TurnProgress, TurnStop};
 use crate::history::error_result;
@@ -150,7 +149,7 @@ impl Session {
             Ok(response) if response.stop_reason == StopReason::ModelContextWindowExceeded => {
                 self.unanswered += response.usage;
             }
-            Err(AgentError::Model(ModelError::ContextTooLong { .. })) => {}
+            Err(AgentError::Model(ModelError::ContextTooLong(_))) => {}
             asked => return asked,
         }
         self.compact(CompactTrigger::Auto, None, signals).await?;
@@ -161,7 +160,7 @@ impl Session {
     /// response; otherwise the next turn tries again.
     async fn compact_if_possible(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
         match self.compact(CompactTrigger::Auto, None, signals).await {
-            Err(error @ AgentError::NotCompacted { .. }) if self.has_room() => {
+            Err(error @ AgentError::NotCompacted(_)) if self.has_room() => {
                 tracing::warn!(agent = %self.parts.name, %error, "continuing the turn without a compaction");
                 self.is_not_compacted = true;
                 self.count_unanswered();

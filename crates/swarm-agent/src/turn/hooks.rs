@@ -194,10 +194,7 @@ impl Session {
             return Some(PermissionOutcome::deny(why));
         }
         match outcome.permission {
-            Some((Permission::Allow, _)) => Some(PermissionOutcome::Allow {
-                updated_input: outcome.updated_input,
-                grants: Vec::new(),
-            }),
+            Some((Permission::Allow, _)) => Some(PermissionOutcome::allow(outcome.updated_input)),
             _ => None,
         }
     }

@@ -84,12 +84,10 @@ impl Session {
 fn failure_kind(error: &AgentError) -> &'static str {
     match error {
         AgentError::Model(error) => match error {
-            ModelError::NoKey { .. } | ModelError::Auth { .. } => "authentication_failed",
-            ModelError::Billing { .. } => "billing_error",
+            ModelError::NoKey(_) | ModelError::Auth { .. } => "authentication_failed",
+            ModelError::Billing(_) => "billing_error",
             ModelError::UnknownModel { .. } => "model_not_found",
-            ModelError::InvalidRequest { .. } | ModelError::ContextTooLong { .. } => {
-                "invalid_request"
-            }
+            ModelError::InvalidRequest(_) | ModelError::ContextTooLong(_) => "invalid_request",
             ModelError::RateLimited { .. } => "rate_limit",
             ModelError::Overloaded { .. } => "overloaded",
             ModelError::Server { .. }
@@ -98,7 +96,7 @@ fn failure_kind(error: &AgentError) -> &'static str {
             | ModelError::BadStream { .. } => "server_error",
             _ => "unknown",
         },
-        AgentError::ContextFull | AgentError::NotCompacted { .. } => "invalid_request",
+        AgentError::ContextFull | AgentError::NotCompacted(_) => "invalid_request",
         _ => "unknown",
     }
 }

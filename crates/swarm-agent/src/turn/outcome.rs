@@ -1,7 +1,10 @@
-//! How a turn ended.
+//! Cancelling and suspending a turn, and how it ended.
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{AgentError, Session, Totals};
 
 use super::types::TurnStop;
-use crate::Totals;
 
 /// The outcome of a turn. In every case the transcript is consistent and the session can continue.
 #[derive(Debug)]
@@ -42,5 +45,64 @@ impl TurnOutcome {
             Err(TurnStop::Halted(why)) => Some(format!("a hook stopped the turn: {why}")),
             Err(TurnStop::Failed(error)) => Some(error.to_string()),
         }
+    }
+}
+
+/// Tokens that end a turn from outside.
+#[derive(Debug, Clone, Default)]
+pub struct TurnSignals {
+    /// Aborts the model's response and the running calls; the turn is over.
+    pub cancel: CancellationToken,
+    /// Aborts the model's response, lets running calls finish, and starts nothing new. The turn is
+    /// not over: [`crate::Session::needs_turn`] returns true, and the next turn continues where it
+    /// stopped.
+    pub suspend: CancellationToken,
+}
+
+impl From<CancellationToken> for TurnSignals {
+    fn from(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            suspend: CancellationToken::new(),
+        }
+    }
+}
+
+impl TurnSignals {
+    /// Returns whether nothing new may start.
+    pub(super) fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || self.suspend.is_cancelled()
+    }
+
+    /// Resolves when nothing new may start.
+    pub(super) async fn over(&self) {
+        tokio::select! {
+            () = self.cancel.cancelled() => {}
+            () = self.suspend.cancelled() => {}
+        }
+    }
+}
+
+impl Session {
+    /// Delivers pending urgent mail. It follows the results in the same user message, and is
+    /// reported as delivered once it is on disk.
+    ///
+    /// A cancelled turn delivers nothing: the mail waits for the next turn, which can respond to
+    /// it.
+    pub(super) async fn interject(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
+        if signals.is_over() {
+            return Ok(());
+        }
+        let mail = self.parts.interjections.between_calls().await;
+        if mail.is_empty() {
+            return Ok(());
+        }
+        let delivery = self.deliver(mail)?;
+        let mut ids = delivery.added;
+        ids.extend(delivery.known);
+        if !ids.is_empty() {
+            self.parts.interjections.delivered(&ids).await;
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use futures::{FutureExt as _, StreamExt};
 use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState, Usage};
 
-use super::signals::TurnSignals;
+use super::outcome::TurnSignals;
 use crate::compaction::within_limits;
 use crate::{AgentError, Session, SessionLimits};
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::{AgentEvent, Usage};
 
-use super::signals::TurnSignals;
+use super::outcome::TurnSignals;
 use super::types::{TurnProgress, TurnStop};
 use crate::transcript::Entry;
 use crate::{AgentError, AgentParts, Session};

@@ -41,7 +41,7 @@ pub(super) fn next(response: &ModelResponse) -> Step {
     match &response.stop_reason {
         StopReason::Refusal => {
             let text = response.text();
-            Step::Give(AgentError::Refused { text }, calls)
+            Step::Give(AgentError::Refused(text), calls)
         }
         StopReason::ModelContextWindowExceeded => Step::Give(AgentError::ContextFull, calls),
         StopReason::MaxTokens => {

@@ -1,14 +1,19 @@
 //! The tools of a fork.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_permissions::MEMBER_TOOLS;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::MOVE_TOOLS;
+use super::WorktreeIsolator;
+use super::enter::EnterWorktree;
+use super::exit::ExitWorktree;
+use super::stay::SessionWorktree;
 
 /// A tool with the parent's specification, so that a fork's requests begin as its parent's do,
 /// whose calls are refused.
@@ -73,6 +78,24 @@ impl Tool for RefusedTool {
             Err(why) => ToolOutput::error(why),
         }
     }
+}
+
+/// Names of the tools that move the process's agent. Only that agent has them: a sub-agent that
+/// used them would move it too.
+pub(crate) const MOVE_TOOLS: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
+
+/// Returns `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents
+/// that inherit these tools and work in another directory are not moved.
+pub fn worktree_tools(source: WorktreeIsolator, origin: PathBuf) -> Vec<Arc<dyn Tool>> {
+    let session = Arc::new(SessionWorktree {
+        source,
+        origin,
+        entered: Mutex::default(),
+    });
+    vec![
+        Arc::new(EnterWorktree(Arc::clone(&session))),
+        Arc::new(ExitWorktree(session)),
+    ]
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ mod exit;
 mod fixed;
 mod isolator;
 mod stay;
-mod tools;
 
-pub(crate) use fixed::fork_tools;
+pub use fixed::worktree_tools;
+pub(crate) use fixed::{MOVE_TOOLS, fork_tools};
 pub use isolator::WorktreeIsolator;
-pub(crate) use tools::MOVE_TOOLS;
-pub use tools::worktree_tools;

@@ -62,7 +62,7 @@ impl SessionWorktree {
         if cancel.is_cancelled() {
             self.source.worktrees.undo(&created)?;
             let slug = created.record.slug.to_string();
-            return Err(WorktreeError::Interrupted { slug });
+            return Err(WorktreeError::Interrupted(slug));
         }
         Ok(created)
     }

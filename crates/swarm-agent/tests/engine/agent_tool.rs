@@ -123,9 +123,7 @@ async fn teammates_of_one_response_are_spawned_in_parallel_in_call_order() {
         let input = json!({"description": "d", "prompt": "p", "name": name});
         ("Agent", input)
     };
-    family
-        .cast
-        .plays("bob", [calls(names.map(teammate)), says("done")]);
+    family.plays("bob", [calls(names.map(teammate)), says("done")]);
     family.turn("go").await;
     let recorder = spawner.recorder.0.lock();
     let requested: Vec<_> = recorder
@@ -246,10 +244,8 @@ async fn agent_type_restrictions_apply_to_nested_sub_agents() {
     };
     let types = ["finder", "writer"].map(definition).to_vec();
     let mut family = Family::of_type(&boss, types, Arc::new(NoTeammates));
-    family.cast.plays("bob", [nested("finder"), says("done")]);
-    family
-        .cast
-        .plays("bob/finder", [nested("writer"), says("refused")]);
+    family.plays("bob", [nested("finder"), says("done")]);
+    family.plays("bob/finder", [nested("writer"), says("refused")]);
     family.turn("go").await;
     assert!(family.cast.asked_by("bob/finder/writer").is_empty());
     let requests = family.cast.asked_by("bob/finder");

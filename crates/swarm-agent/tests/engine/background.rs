@@ -24,11 +24,9 @@ fn family_with(limits: AgentLimits) -> Family {
 /// A parent whose sub-agent works in the background and waits for the gate.
 async fn launched() -> Family {
     let mut family = family_with(AgentLimits::default());
-    family
-        .cast
-        .plays("bob", [calls([in_background()]), says("done")]);
+    family.plays("bob", [calls([in_background()]), says("done")]);
     let script = [Line::Gated("late news".into()), says("more")];
-    family.cast.plays("bob/slow", script);
+    family.plays("bob/slow", script);
     family.turn("go").await;
     family.cast.at_gate(1).await;
     family
@@ -81,8 +79,8 @@ async fn the_parent_continues_and_is_notified_of_the_end_once() {
 async fn a_background_sub_agent_survives_the_interrupt_of_its_parent() {
     let mut family = family_with(AgentLimits::default());
     let script = [calls([in_background()]), Line::Gated("never".into())];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    family.plays("bob", script);
+    family.plays("bob/slow", [Line::Gated("late".into())]);
     let cast = family.cast.clone();
     let cancel = CancellationToken::new();
     family
@@ -108,8 +106,8 @@ async fn a_definition_can_require_background_runs() {
     };
     let mut family = Family::of(World::new(vec![]), vec![slow], AgentLimits::default());
     let script = [calls([agent("slow", &json!({}))]), says("done")];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    family.plays("bob", script);
+    family.plays("bob/slow", [Line::Gated("late".into())]);
     family.turn("go").await;
     family.cast.open();
     // The parent has no tool that reads files, so the result names no file.
@@ -154,9 +152,9 @@ async fn a_named_sub_agent_receives_messages_by_name() {
         calls([named("a b")]),
         says("done"),
     ];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     let script = [Line::Gated("late news".into()), says("more")];
-    family.cast.plays("bob/slow", script);
+    family.plays("bob/slow", script);
     family.turn("go").await;
     family.cast.at_gate(1).await;
     assert_eq!(family.agents.background(), ["scout"]);
@@ -220,15 +218,9 @@ async fn a_paused_sub_agent_sends_no_requests_and_does_not_count_as_stalled() {
     };
     let mut family = family_with(limits);
     let inner = agent("slow", &json!({}));
-    family
-        .cast
-        .plays("bob", [calls([in_background()]), says("done")]);
-    family
-        .cast
-        .plays("bob/slow", [calls([inner]), says("late news")]);
-    family
-        .cast
-        .plays("bob/slow/slow", [Line::Gated("part".into())]);
+    family.plays("bob", [calls([in_background()]), says("done")]);
+    family.plays("bob/slow", [calls([inner]), says("late news")]);
+    family.plays("bob/slow/slow", [Line::Gated("part".into())]);
     family.turn("go").await;
     family.cast.at_gate(1).await;
     family.agents.hold(true);
@@ -276,8 +268,8 @@ async fn a_long_running_sub_agent_moves_to_the_background() {
         ..AgentLimits::default()
     });
     let script = [calls([agent("slow", &json!({}))]), says("done")];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    family.plays("bob", script);
+    family.plays("bob/slow", [Line::Gated("late".into())]);
     let outcome = family.turn("go").await;
     assert_eq!(outcome.text, "done");
     assert!(family.results()[0].0.starts_with("Async agent launched"));
@@ -290,8 +282,8 @@ async fn a_long_running_sub_agent_moves_to_the_background() {
 async fn a_person_can_move_a_sub_agent_to_the_background() {
     let mut family = family_with(AgentLimits::default());
     let script = [calls([agent("slow", &json!({}))]), says("done")];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    family.plays("bob", script);
+    family.plays("bob/slow", [Line::Gated("late".into())]);
     let (cast, agents) = (family.cast.clone(), family.agents.clone());
     let (outcome, moved) = tokio::join!(family.turn("go"), async {
         cast.at_gate(1).await;
@@ -308,10 +300,8 @@ async fn a_stalled_sub_agent_fails() {
         stall_s: 600,
         ..AgentLimits::default()
     });
-    family
-        .cast
-        .plays("bob", [calls([in_background()]), says("done")]);
-    family.cast.plays("bob/slow", [Line::Gated("never".into())]);
+    family.plays("bob", [calls([in_background()]), says("done")]);
+    family.plays("bob/slow", [Line::Gated("never".into())]);
     family.turn("go").await;
     let heard = tokio::time::timeout(Duration::from_secs(700), family.hear());
     heard.await.unwrap();

@@ -15,19 +15,10 @@ async fn a_call_asks_a_person_through_the_gate_and_reports_progress() {
     let answered = swarm_tools::answered(&questions, &["7".to_owned()]).unwrap();
     for (answer, result) in [
         (
-            PermissionOutcome::Allow {
-                updated_input: Some(answered),
-                grants: Vec::new(),
-            },
+            PermissionOutcome::allow(Some(answered)),
             r#"Answered({"How many?": String("7")})"#,
         ),
-        (
-            PermissionOutcome::Allow {
-                updated_input: None,
-                grants: Vec::new(),
-            },
-            "Skipped",
-        ),
+        (PermissionOutcome::allow(None), "Skipped"),
         (PermissionOutcome::deny("no"), r#"Refused("no")"#),
     ] {
         let world = World::new(vec![form(questions.clone())]);

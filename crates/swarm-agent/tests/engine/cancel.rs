@@ -1,21 +1,19 @@
 //! Interrupted turns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use swarm_agent::{Injected, Session, TurnOutcome, TurnStop};
-use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
+use swarm_hooks::AgentHooks;
 use swarm_model::{ModelError, ModelEvent};
-use swarm_permissions::HookSettings;
 use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
 use crate::model::{COST, Reply, call, say};
 use crate::tools::{Log, change, long, shell};
 use crate::valid::{assert_valid, results, texts};
-use crate::world::{World, on};
+use crate::world::{World, hooks_in, on};
 
 /// Runs a turn and cancels it on notification.
 async fn interrupted(session: &mut Session, trigger: Arc<Notify>) -> TurnOutcome {
@@ -136,15 +134,7 @@ async fn a_call_is_not_run_if_its_hook_is_interrupted() {
     let begun = world.scratch.path().join("begun");
     let command = format!("echo > {} && exec sleep 100000", begun.display());
     let hook = json!([{"hooks": [{"type": "command", "command": command}]}]);
-    let hooks = Hooks::new(HooksParts {
-        settings: HookSettings::read(&json!({"PreToolUse": hook}), "test").0,
-        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        project: world.scratch.path().to_owned(),
-        notice: Arc::new(|_| {}),
-        services: None,
-        sandbox: None,
-    });
-    world.hooks = AgentHooks::new(hooks, HookInput::default);
+    world.hooks = hooks_in(world.scratch.path(), &json!({"PreToolUse": hook}));
     world
         .model
         .play([call([("a", "Bash", json!({"command": "make"}))])]);

@@ -1,25 +1,19 @@
 //! Conversations that are longer than the model's context window.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use serde_json::{Value, json};
-use swarm_agent::{AgentError, TurnStop};
-use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelRequest;
-use swarm_permissions::{AgentLimits, HookSettings};
+use swarm_permissions::AgentLimits;
 use swarm_protocol::{AgentEvent, ContextUse, MessageId};
 use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
 use crate::sub_agents::agent;
-use crate::tools::showing;
 use crate::valid::{assert_valid, results, texts};
 use crate::window::{
-    FILE_BYTES, FILES, Talk, WINDOW, asks_for_summary, assert_finished, bytes, said, take_turn,
-    tokens,
+    FILE_BYTES, FILES, Talk, WINDOW, asks_for_summary, assert_finished, bytes, compact, said,
+    take_turn, tokens,
 };
-use crate::world::{World, on};
+use crate::world::{World, hooks_in, on};
 
 #[tokio::test]
 async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens() {
@@ -119,12 +113,8 @@ async fn old_results_are_cleared_before_a_compaction() {
         );
     }
     let on_disk = talk.world.on_disk();
-    assert_eq!(
-        on_disk
-            .matches("\"subtype\":\"microcompact_boundary\"")
-            .count(),
-        sweeps
-    );
+    let boundaries = on_disk.matches("\"subtype\":\"microcompact_boundary\"");
+    assert_eq!(boundaries.count(), sweeps);
     assert!(
         sweeps > talk.boundaries() && talk.boundaries() >= 1,
         "{sweeps}"
@@ -243,11 +233,7 @@ async fn a_reopened_conversation_sends_the_same_requests() {
 async fn the_boundary_has_the_shape_of_claude_code() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
-    let mut turn = 0;
-    while talk.boundaries() == 0 {
-        assert_finished(&take_turn(&mut session, turn).await);
-        turn += 1;
-    }
+    compact(&talk, &mut session).await;
     let on_disk = talk.world.on_disk();
     let lines: Vec<Value> = on_disk
         .lines()
@@ -276,11 +262,7 @@ async fn the_boundary_has_the_shape_of_claude_code() {
 async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_after_it() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
-    let mut turn = 0;
-    while talk.boundaries() == 0 {
-        take_turn(&mut session, turn).await;
-        turn += 1;
-    }
+    let turn = compact(&talk, &mut session).await;
     drop(session);
     let whole = talk.world.on_disk();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
@@ -322,123 +304,10 @@ async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_afte
 }
 
 #[tokio::test]
-async fn an_unknown_window_is_handled_by_compacting_after_a_rejection() {
-    let talk = Talk::new(None);
-    let mut session = talk.open();
-    for turn in 0..80 {
-        assert_finished(&take_turn(&mut session, turn).await);
-    }
-    assert!(talk.boundaries() >= 1);
-    let requests = talk.server.requests();
-    let refused = requests
-        .iter()
-        .filter(|request| tokens(request) > WINDOW)
-        .count();
-    // The rejected request, and the summary request with the whole conversation.
-    assert_eq!(refused, talk.boundaries() * 2);
-    for request in &requests {
-        assert_valid(&said(request));
-    }
-}
-
-#[tokio::test]
-async fn a_result_as_large_as_the_window_is_cut() {
-    let talk = Talk::new(Some(WINDOW));
-    let mut session = talk.open();
-    assert_finished(&take_turn(&mut session, 0).await);
-    let long = "a very long line of a file\n".repeat(1_900);
-    for number in 1..4 {
-        swarm_os::replace_alone(&talk.server.file(number), long.as_bytes()).unwrap();
-        assert_finished(&take_turn(&mut session, number).await);
-    }
-    assert!(talk.boundaries() >= 1);
-    let requests = talk.server.requests();
-    for request in &requests {
-        assert_valid(&said(request));
-    }
-}
-
-#[tokio::test]
-async fn three_failed_compactions_fail_the_turn_and_the_next_turn_retries() {
-    let talk = Talk::new(Some(WINDOW));
-    let mut session = talk.open();
-    talk.server.is_mute.store(true, Ordering::SeqCst);
-    let mut turn = 0;
-    let error = loop {
-        match take_turn(&mut session, turn).await.end {
-            Ok(()) => turn += 1,
-            Err(TurnStop::Failed(error)) => break error,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert!(matches!(error, AgentError::NotCompacted { .. }));
-    let words = error.to_string();
-    assert!(
-        words.contains("3 attempts failed (the response contains no summary)"),
-        "{words}"
-    );
-    assert_eq!(talk.summaries(), 3);
-    assert_eq!(talk.boundaries(), 0);
-    talk.server.is_mute.store(false, Ordering::SeqCst);
-    assert_finished(&session.run_turn(on()).await);
-    assert_eq!(talk.boundaries(), 1);
-    // The line of the turn's end records the usage of the failed attempts.
-    let used: u64 = talk
-        .server
-        .requests()
-        .iter()
-        .map(|request| tokens(request) + 20)
-        .sum();
-    assert_eq!(session.totals().usage.total(), used);
-}
-
-#[tokio::test]
-async fn a_failed_compaction_is_tolerated_while_the_window_has_room_for_a_response() {
-    let mut talk = Talk::new(Some(WINDOW));
-    talk.world.limits.max_output_tokens = 2_000;
-    talk.world.limits.compact_at = 50;
-    let mut session = talk.open();
-    talk.server.is_mute.store(true, Ordering::SeqCst);
-    let (mut turn, mut attempts) = (0, vec![]);
-    let error = loop {
-        let before = talk.summaries();
-        match take_turn(&mut session, turn).await.end {
-            Ok(()) => turn += 1,
-            Err(TurnStop::Failed(error)) => break error,
-            other => panic!("{other:?}"),
-        }
-        attempts.push(talk.summaries() - before);
-    };
-    assert!(matches!(error, AgentError::NotCompacted { .. }));
-    let requests = talk.server.requests();
-    let mut answered = requests.iter().filter(|request| !asks_for_summary(request));
-    assert!(tokens(answered.next_back().unwrap()) > WINDOW * 8 / 10);
-    let tried: Vec<usize> = attempts
-        .into_iter()
-        .skip_while(|tried| *tried == 0)
-        .collect();
-    assert!(tried.len() > 3, "{tried:?}");
-    assert!(
-        tried.iter().all(|tried| *tried == 3),
-        "once a turn: {tried:?}"
-    );
-    talk.server.is_mute.store(false, Ordering::SeqCst);
-    assert_finished(&session.run_turn(on()).await);
-    assert_eq!(talk.boundaries(), 1);
-    let requests = talk.server.requests();
-    let used: u64 = requests.iter().map(|request| tokens(request) + 20).sum();
-    assert_eq!(session.totals().usage.total(), used);
-}
-
-#[tokio::test]
 async fn summaries_are_not_emitted_as_messages() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
-    let mut turn = 0;
-    while talk.boundaries() == 0 {
-        take_turn(&mut session, turn).await;
-        turn += 1;
-    }
+    compact(&talk, &mut session).await;
     let events = talk.world.watcher.events();
     let is_summary = |event: &AgentEvent| matches!(event, AgentEvent::MessageDone { text } if text.contains("summary"));
     assert!(!events.iter().any(is_summary));
@@ -462,21 +331,9 @@ async fn hooks_extend_the_summary_request_and_receive_the_summary() {
     let start = json!([{"matcher": "compact", "hooks": [{"type": "command", "command": "echo The build is green."}]}]);
     let pre = format!("{tee}; echo Mention the weather.");
     let hooks = json!({"PreCompact": hook(&pre), "PostCompact": hook(&tee), "SessionStart": start});
-    let hooks = Hooks::new(HooksParts {
-        settings: HookSettings::read(&hooks, "a test").0,
-        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-        project: talk.world.scratch.path().to_owned(),
-        notice: Arc::new(|_| {}),
-        services: None,
-        sandbox: None,
-    });
-    talk.hooks = AgentHooks::new(hooks, HookInput::default);
+    talk.hooks = hooks_in(talk.world.scratch.path(), &hooks);
     let mut session = talk.open();
-    let mut turn = 0;
-    while talk.boundaries() == 0 {
-        take_turn(&mut session, turn).await;
-        turn += 1;
-    }
+    compact(&talk, &mut session).await;
     let requests = talk.server.requests();
     let at = requests.iter().position(asks_for_summary).unwrap();
     let question = requests[at].messages.last().unwrap().message();
@@ -545,7 +402,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
         "Agent",
         json!({"description": "part", "prompt": "look", "run_in_background": true}),
     );
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([fork]),
@@ -555,9 +412,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
             says("gone on"),
         ],
     );
-    family
-        .cast
-        .plays("bob/fork", [Line::Gated("half".into()), says("whole")]);
+    family.plays("bob/fork", [Line::Gated("half".into()), says("whole")]);
     let long = format!("the secret of bob {}", "x".repeat(40_000));
     family.turn(&long).await;
     family.cast.at_gate(1).await;
@@ -585,7 +440,7 @@ async fn a_sub_agent_compacts_its_own_conversation() {
         vec![definition("finder")],
         AgentLimits::default(),
     );
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([agent("finder", &json!({"prompt": "y".repeat(40_000)}))]),
@@ -593,7 +448,7 @@ async fn a_sub_agent_compacts_its_own_conversation() {
         ],
     );
     let glob = ("Glob", json!({"pattern": "*.nothing"}));
-    family.cast.plays(
+    family.plays(
         "bob/finder",
         [
             calls([glob]),
@@ -614,44 +469,4 @@ async fn a_sub_agent_compacts_its_own_conversation() {
     );
     assert_valid(&asked.last().unwrap().messages);
     assert!(family.file(".jsonl").contains("compact_boundary"));
-}
-
-#[tokio::test]
-async fn the_error_names_a_window_filled_by_prompt_and_tools() {
-    let mut talk = Talk::new(Some(WINDOW));
-    let mut session = talk.open();
-    take_turn(&mut session, 0).await;
-    drop(session);
-    let head = tokens(&talk.server.requests()[0]);
-    talk.window = Some(head * 125 / 100);
-    let mut session = talk.open();
-    let Err(TurnStop::Failed(error)) = take_turn(&mut session, 1).await.end else {
-        panic!("there is no room for a conversation");
-    };
-    assert!(error.is_out_of_room());
-    let words = error.to_string();
-    assert!(words.contains("the retained part has about"), "{words}");
-    assert_eq!((talk.summaries(), talk.boundaries()), (3, 0));
-}
-
-#[tokio::test]
-async fn images_beyond_the_request_size_are_removed() {
-    const PICTURE: usize = 100_000;
-    let talk = Talk::with_tools(vec![showing("Read", PICTURE)], Some(200_000));
-    talk.server.most_bytes.store(5 * PICTURE, Ordering::SeqCst);
-    let mut session = talk.open();
-    for turn in 0..22 {
-        assert_finished(&take_turn(&mut session, turn).await);
-    }
-    assert!(
-        talk.boundaries() >= 1,
-        "the server rejected the request size"
-    );
-    let requests = talk.server.requests();
-    let last = requests.last().unwrap();
-    assert_valid(&said(last));
-    let shows = |request: &ModelRequest| bytes(&request.messages) > PICTURE;
-    assert!(shows(last), "new pictures are shown");
-    let answered = requests.iter().filter(|request| asks_for_summary(request));
-    assert!(answered.clone().any(|request| !shows(request)));
 }

@@ -35,9 +35,9 @@ async fn a_coordinator_delegates_and_its_workers_cannot() {
         ]),
         says("started"),
     ];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     for kind in ["bob/worker", "bob/reviewer"] {
-        family.cast.plays(kind, [says("seen")]);
+        family.plays(kind, [says("seen")]);
     }
     family.turn("go").await;
     let results = family.results();
@@ -87,8 +87,8 @@ async fn a_coordinator_has_no_forks_and_no_team() {
         ]),
         says("done"),
     ];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/worker", [says("seen")]);
+    family.plays("bob", script);
+    family.plays("bob/worker", [says("seen")]);
     family.turn("go").await;
     let results = family.results();
     assert!(
@@ -116,8 +116,8 @@ async fn a_prompt_that_delegates_understanding_is_rejected() {
         ]),
         says("done"),
     ];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/worker", [says("fixed")]);
+    family.plays("bob", script);
+    family.plays("bob/worker", [says("fixed")]);
     family.turn("go").await;
     let results = family.results();
     assert!(results[0].1, "{results:?}");
@@ -138,12 +138,8 @@ async fn a_prompt_that_delegates_understanding_is_rejected() {
 #[tokio::test]
 async fn a_stopped_worker_returns_its_partial_result() {
     let mut family = family();
-    family
-        .cast
-        .plays("bob", [calls([worker("Look.")]), says("started")]);
-    family
-        .cast
-        .plays("bob/worker", [Line::Gated("never".into())]);
+    family.plays("bob", [calls([worker("Look.")]), says("started")]);
+    family.plays("bob/worker", [Line::Gated("never".into())]);
     family.turn("go").await;
     family.cast.at_gate(1).await;
     let id = family.ids().remove(0);
@@ -167,7 +163,7 @@ async fn workers_write_in_the_scratchpad_without_permission() {
     let mut family = Family::configured(world, agent_config);
     let note = scratchpad.join("note.md");
     let script = [calls([worker("Note it.")]), says("started")];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     let write = json!({"file_path": note, "content": "seen"});
     let read = json!({"file_path": note});
     let script = [
@@ -175,7 +171,7 @@ async fn workers_write_in_the_scratchpad_without_permission() {
         calls([("Read", read)]),
         says("noted"),
     ];
-    family.cast.plays("bob/worker", script);
+    family.plays("bob/worker", script);
     family.turn("go").await;
     family.hear().await;
     assert_eq!(std::fs::read_to_string(&note).unwrap(), "seen");

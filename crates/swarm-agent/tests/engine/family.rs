@@ -125,9 +125,7 @@ impl Model for Cast {
         self.requests.lock().push(request.into());
         let (content, stop) = self.content(&line);
         let answer = match &line {
-            Line::TooLong => Err(ModelError::ContextTooLong {
-                message: "too long".into(),
-            }),
+            Line::TooLong => Err(ModelError::ContextTooLong("too long".into())),
             _ => Ok(ModelEvent::Completed(response(content, stop))),
         };
         let (gate, waiting) = (self.gate.clone(), self.waiting.clone());
@@ -185,7 +183,7 @@ impl Family {
     }
 
     pub(crate) fn with_spawner(world: World, spawner: Arc<dyn Teammates>) -> Self {
-        Self::build(world, spawner, AgentConfig::default(), None, Arc::default())
+        Self::with_teammates(world, AgentConfig::default(), spawner)
     }
 
     pub(crate) fn of(world: World, definitions: Vec<AgentDefinition>, limits: AgentLimits) -> Self {
@@ -194,13 +192,7 @@ impl Family {
             limits,
             ..AgentConfig::default()
         };
-        Self::build(
-            world,
-            Arc::new(NoTeammates),
-            agent_config,
-            None,
-            Arc::default(),
-        )
+        Self::configured(world, agent_config)
     }
 
     /// Creates a `bob` with a definition.
@@ -218,13 +210,7 @@ impl Family {
     }
 
     pub(crate) fn configured(world: World, agent_config: AgentConfig) -> Self {
-        Self::build(
-            world,
-            Arc::new(NoTeammates),
-            agent_config,
-            None,
-            Arc::default(),
-        )
+        Self::with_teammates(world, agent_config, Arc::new(NoTeammates))
     }
 
     pub(crate) fn with_teammates(
@@ -241,13 +227,8 @@ impl Family {
             agents: AgentCatalog::new(definitions),
             ..AgentConfig::default()
         };
-        Self::build(
-            self.world,
-            Arc::new(NoTeammates),
-            agent_config,
-            None,
-            self.cast,
-        )
+        let spawner = Arc::new(NoTeammates);
+        Self::build(self.world, spawner, agent_config, None, self.cast)
     }
 
     fn build(
@@ -285,6 +266,11 @@ impl Family {
             agents,
             session,
         }
+    }
+
+    /// Adds responses to the script of an agent: `bob`, `bob/finder`.
+    pub(crate) fn plays(&self, agent: &str, lines: impl IntoIterator<Item = Line>) {
+        self.cast.plays(agent, lines);
     }
 
     pub(crate) fn tool(&self, name: &str) -> Arc<dyn Tool> {

@@ -44,7 +44,7 @@ fn split_last_block(request: &Asked) -> (String, ContentBlock) {
 async fn sibling_forks_differ_only_in_their_last_block() {
     let mut family = family();
     let glob = ("Glob", json!({"pattern": "*.nothing"}));
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([glob.clone()]),
@@ -57,7 +57,7 @@ async fn sibling_forks_differ_only_in_their_last_block() {
             says("done"),
         ],
     );
-    family.cast.plays("bob/fork", [says("part done")]);
+    family.plays("bob/fork", [says("part done")]);
     family.turn("the secret of bob").await;
     let bob = family.cast.asked_by("bob");
     let forks = family.cast.asked_by("bob/fork");
@@ -111,14 +111,10 @@ async fn sibling_forks_differ_only_in_their_last_block() {
 #[tokio::test]
 async fn a_fork_cannot_be_forked() {
     let mut family = family();
-    family
-        .cast
-        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.plays("bob", [calls([fork("all", json!({}))]), says("done")]);
     let nested = [fork("a part", json!({})), agent("finder", &json!({}))];
-    family
-        .cast
-        .plays("bob/fork", [calls(nested), says("I did it myself.")]);
-    family.cast.plays("bob/fork/finder", [says("found")]);
+    family.plays("bob/fork", [calls(nested), says("I did it myself.")]);
+    family.plays("bob/fork/finder", [says("found")]);
     family.turn("go").await;
     let answers = family.cast.asked_by("bob/fork").pop().unwrap();
     let told = format!("{:?}", answers.messages.last().unwrap());
@@ -135,9 +131,7 @@ async fn a_fork_cannot_be_forked() {
 #[tokio::test]
 async fn a_conversation_with_a_fork_directive_is_not_forked() {
     let mut family = family();
-    family
-        .cast
-        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.plays("bob", [calls([fork("all", json!({}))]), says("done")]);
     family.turn("<fork-boilerplate> I was a fork before.").await;
     let (result, is_error) = family.results().remove(0);
     assert!(is_error && result.contains("inside a fork"), "{result}");
@@ -148,7 +142,7 @@ async fn parameters_that_would_change_a_forks_requests_are_rejected() {
     for (name, value) in [("model", "haiku"), ("effort", "low"), ("cwd", "/tmp")] {
         let mut family = family();
         let call = fork("all", json!({name: value}));
-        family.cast.plays("bob", [calls([call]), says("done")]);
+        family.plays("bob", [calls([call]), says("done")]);
         family.turn("go").await;
         let (result, is_error) = family.results().remove(0);
         assert!(
@@ -166,11 +160,11 @@ async fn without_forks_a_call_without_type_starts_a_general_purpose_agent() {
     };
     let mut family = Family::of(World::new(builtin()), vec![], off);
     let named = fork("all", json!({"subagent_type": "fork"}));
-    family.cast.plays(
+    family.plays(
         "bob",
         [calls([fork("all", json!({})), named]), says("done")],
     );
-    family.cast.plays("bob/general-purpose", [says("done")]);
+    family.plays("bob/general-purpose", [says("done")]);
     family.turn("the secret of bob").await;
     let request = family.cast.asked_by("bob/general-purpose").remove(0);
     assert!(!format!("{:?}", request.messages).contains("secret"));
@@ -192,9 +186,7 @@ async fn a_deny_rule_can_forbid_forks() {
         PermissionMode::BypassPermissions,
     ));
     let mut family = Family::of(world, vec![], limits());
-    family
-        .cast
-        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.plays("bob", [calls([fork("all", json!({}))]), says("done")]);
     family.turn("go").await;
     let (result, is_error) = family.results().remove(0);
     assert!(is_error && result.contains("permission rule"), "{result}");
@@ -203,12 +195,8 @@ async fn a_deny_rule_can_forbid_forks() {
 #[tokio::test]
 async fn another_process_resumes_a_fork_from_its_transcript() {
     let mut family = family();
-    family
-        .cast
-        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
-    family
-        .cast
-        .plays("bob/fork", [says("part done"), says("and more")]);
+    family.plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.plays("bob/fork", [says("part done"), says("and more")]);
     family.turn("the secret of bob").await;
     let first = family.cast.asked_by("bob/fork").remove(0);
     let inherited = family
@@ -233,10 +221,8 @@ async fn another_process_resumes_a_fork_from_its_transcript() {
 async fn a_fork_can_run_in_the_background() {
     let mut family = family();
     let call = fork("all", json!({"run_in_background": true}));
-    family
-        .cast
-        .plays("bob", [calls([call]), says("going on"), says("heard")]);
-    family.cast.plays("bob/fork", [Line::Gated("late".into())]);
+    family.plays("bob", [calls([call]), says("going on"), says("heard")]);
+    family.plays("bob/fork", [Line::Gated("late".into())]);
     family.turn("go").await;
     assert!(
         family.results()[0].0.starts_with("Async agent launched"),
@@ -252,11 +238,9 @@ async fn a_fork_cannot_use_team_tools() {
     let names = ["SendMessage", "TaskUpdate", "TeamDelete", "TaskList"];
     let world = World::new(names.map(acting).to_vec());
     let mut family = Family::of(world, vec![], limits());
-    family
-        .cast
-        .plays("bob", [calls([fork("one", json!({}))]), says("done")]);
+    family.plays("bob", [calls([fork("one", json!({}))]), says("done")]);
     let all = names.map(|name| (name, json!({})));
-    family.cast.plays("bob/fork", [calls(all), says("over")]);
+    family.plays("bob/fork", [calls(all), says("over")]);
     family.turn("go").await;
     let asked = family.cast.asked_by("bob/fork");
     assert_eq!(asked[0].tools, family.cast.asked_by("bob")[0].tools);

@@ -6,18 +6,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_agent::{Injected, InstructionSources, Rights, Session, TranscriptFile};
-use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelError;
 use swarm_permissions::{
-    Behavior, Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, Rule,
-    RuleSet, Suggestion,
+    Behavior, Destination, InstructionSettings, PermissionOutcome, ReadFilter, Rule, RuleSet,
+    Suggestion,
 };
 use swarm_protocol::{PermissionMode, Skill, SystemClock};
 use swarm_tools::builtin;
 
 use crate::model::{Reply, call, say};
 use crate::tools::{acting, disclosing, echo, failing, long, stopping};
-use crate::world::{World, on, rights};
+use crate::world::{World, hooks_in, on, rights};
 
 /// A world with hooks, given as event, matcher and command line. Each hook records its input and
 /// then runs its command line.
@@ -33,17 +32,7 @@ fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) 
             None => settings[event] = json!([group]),
         }
     }
-    let (settings, remarks) = HookSettings::read(&settings, "test");
-    assert!(remarks.is_empty(), "{remarks:?}");
-    let hooks = Hooks::new(HooksParts {
-        settings,
-        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        project: world.scratch.path().to_owned(),
-        notice: Arc::new(|_| {}),
-        services: None,
-        sandbox: None,
-    });
-    world.hooks = AgentHooks::new(hooks, HookInput::default);
+    world.hooks = hooks_in(world.scratch.path(), &settings);
     world
 }
 
@@ -278,12 +267,7 @@ async fn stop_failure_hooks_receive_the_kind_of_error() {
             },
             "rate_limit",
         ),
-        (
-            ModelError::Billing {
-                message: "pay".into(),
-            },
-            "billing_error",
-        ),
+        (ModelError::Billing("pay".into()), "billing_error"),
     ] {
         let world = hooked(
             vec![],
@@ -457,10 +441,7 @@ async fn neither_mode_nor_rule_nor_hook_answers_for_the_person() {
     world.rights = Arc::new(Rights::new(widest, rules, widest));
     let calls = [("a", "Disclose", json!({})), ("b", "Disclose", json!({}))];
     world.model.play([call(calls), say("done")]);
-    let yes = PermissionOutcome::Allow {
-        updated_input: None,
-        grants: Vec::new(),
-    };
+    let yes = PermissionOutcome::allow(None);
     let no = PermissionOutcome::deny("not that");
     world.gate.answers.lock().extend([yes, no]);
     world.prompted().run_turn(on()).await;

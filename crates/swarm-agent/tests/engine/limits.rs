@@ -125,7 +125,7 @@ async fn a_refusal_or_a_full_context_fails_the_turn_and_its_calls_get_results() 
         };
         assert!(matches!(
             error,
-            AgentError::Refused { .. } | AgentError::ContextFull
+            AgentError::Refused(_) | AgentError::ContextFull
         ));
         assert!(error.to_string().contains(words), "{error}");
         session.deliver(vec![Injected::prompt("else")]).unwrap();

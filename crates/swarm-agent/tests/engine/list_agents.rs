@@ -69,11 +69,9 @@ async fn family(crew: &Arc<Crew>) -> Family {
     let world = World::new(builtin());
     let mut family = Family::with_teammates(world, agent_config, crew.clone());
     let background = agent("slow", &json!({"run_in_background": true}));
-    family
-        .cast
-        .plays("bob", [calls([background]), says("done")]);
+    family.plays("bob", [calls([background]), says("done")]);
     let script = [Line::Gated("late news".into()), says("more")];
-    family.cast.plays("bob/slow", script);
+    family.plays("bob/slow", script);
     family.turn("go").await;
     family.cast.at_gate(1).await;
     family
@@ -151,11 +149,9 @@ async fn a_fork_cannot_stop_a_teammate() {
         "Agent",
         json!({"description": "part", "prompt": "stop alice"}),
     );
-    family.cast.plays("bob", [calls([fork]), says("done")]);
+    family.plays("bob", [calls([fork]), says("done")]);
     let stop = ("TaskStop", json!({"task_id": "alice"}));
-    family
-        .cast
-        .plays("bob/fork", [calls([stop]), says("tried")]);
+    family.plays("bob/fork", [calls([stop]), says("tried")]);
     family.turn("go").await;
     assert!(crew.stopped.lock().is_empty());
     let answers = family.cast.asked_by("bob/fork").pop().unwrap();

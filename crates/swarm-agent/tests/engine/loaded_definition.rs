@@ -30,7 +30,7 @@ fn family(definition: AgentDefinition) -> Family {
     };
     let family = Family::configured(world, agent_config);
     let script = [calls([agent("keeper", &json!({}))]), says("done")];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     family
 }
 
@@ -48,7 +48,7 @@ async fn c2_a_sub_agent_gets_the_skills_and_memory_of_its_definition() {
     replace_alone(&memory.join("MEMORY.md"), b"The build takes long.\n").unwrap();
     let note = json!({"file_path": memory.join("more.md"), "content": "x"});
     let write = calls([("Write", note)]);
-    family.cast.plays("bob/keeper", [write, says("noted")]);
+    family.plays("bob/keeper", [write, says("noted")]);
     family.turn("go").await;
     let request = family.cast.asked_by("bob/keeper").remove(0);
     let system: Vec<_> = request

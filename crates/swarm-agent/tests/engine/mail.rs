@@ -1,19 +1,14 @@
 //! Messages: delivered once, durable before they are acknowledged, urgent ones between calls.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use serde_json::json;
 use swarm_agent::{Injected, Session};
-use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
-use swarm_permissions::HookSettings;
 use swarm_protocol::MessageId;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::{call, say};
 use crate::tools::{Log, change, echo};
 use crate::valid::{assert_alternating, assert_valid, results, texts};
-use crate::world::{World, on};
+use crate::world::{World, hooks_in, on};
 
 fn id(text: &str) -> MessageId {
     MessageId::new(text)
@@ -160,17 +155,8 @@ fn a_message_that_cannot_be_written_is_not_delivered() {
 /// Returns a session with a `UserPromptSubmit` hook that runs this command line in `directory`.
 fn with_prompt_hook(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
     let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
-    let (settings, _) = HookSettings::read(&json!({"UserPromptSubmit": hook}), "a test");
-    let hooks = Hooks::new(HooksParts {
-        settings,
-        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        project: directory.path().to_owned(),
-        notice: Arc::new(|_| {}),
-        services: None,
-        sandbox: None,
-    });
     let mut parts = world.parts();
-    parts.hooks = AgentHooks::new(hooks, HookInput::default);
+    parts.hooks = hooks_in(directory.path(), &json!({"UserPromptSubmit": hook}));
     Session::open(world.transcript(), parts).unwrap()
 }
 

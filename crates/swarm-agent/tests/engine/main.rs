@@ -11,6 +11,7 @@ mod background;
 mod call_host;
 mod cancel;
 mod compaction;
+mod compaction_limits;
 mod coordinator;
 mod crash;
 mod dispatch;

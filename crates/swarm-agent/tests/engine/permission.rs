@@ -23,10 +23,7 @@ fn asking(log: &Log) -> World {
 }
 
 fn allow() -> PermissionOutcome {
-    PermissionOutcome::Allow {
-        updated_input: None,
-        grants: Vec::new(),
-    }
+    PermissionOutcome::allow(None)
 }
 
 fn grant(tool: &str) -> Suggestion {
@@ -207,10 +204,7 @@ async fn a_deny_rule_applies_without_a_request() {
 async fn an_approval_may_change_the_input() {
     let log = Log::default();
     let world = asking(&log);
-    let answer = |input| PermissionOutcome::Allow {
-        updated_input: Some(input),
-        grants: Vec::new(),
-    };
+    let answer = |input| PermissionOutcome::allow(Some(input));
     world
         .gate
         .answers
@@ -245,10 +239,7 @@ async fn deny_rules_apply_to_a_changed_input() {
         call([("a", "Bash", json!({"command": "make"}))]),
         say("done"),
     ]);
-    let changed = PermissionOutcome::Allow {
-        updated_input: Some(json!({"command": "rm -r build"})),
-        grants: Vec::new(),
-    };
+    let changed = PermissionOutcome::allow(Some(json!({"command": "rm -r build"})));
     world.gate.answers.lock().push_back(changed);
     world.prompted().run_turn(on()).await;
     assert_eq!(world.gate.asked.lock().len(), 1);

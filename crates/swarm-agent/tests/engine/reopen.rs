@@ -116,9 +116,9 @@ async fn p5_a_resumed_sub_agent_gets_no_tools_added_later() {
     let mut family = Family::of(World::new(few), vec![definition("finder")], limits);
     let fork = ("Agent", json!({"description": "all", "prompt": "all"}));
     let script = [calls([fork, agent("finder", &json!({}))]), says("done")];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     for who in ["bob/fork", "bob/finder"] {
-        family.cast.plays(who, [says("part")]);
+        family.plays(who, [says("part")]);
     }
     family.turn("go").await;
     let ids = family.ids();

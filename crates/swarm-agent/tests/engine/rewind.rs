@@ -113,7 +113,7 @@ async fn prompts_are_listed_with_the_calls_that_stay_in_effect() {
             .is_empty()
     );
     let error = session.rewind(&first, RewindScope::All).unwrap_err();
-    assert!(matches!(error, AgentError::NotRewound { .. }), "{error}");
+    assert!(matches!(error, AgentError::NotRewound(_)), "{error}");
 }
 
 #[tokio::test]

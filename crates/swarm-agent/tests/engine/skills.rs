@@ -174,10 +174,8 @@ async fn a_forking_skill_is_followed_by_an_agent_of_its_type() {
     world.tools.push(Arc::new(SkillTool::new(&[audit])));
     let mut family = Family::configured(world, agent_config);
     let input = json!({"skill": "audit", "args": "the parser"});
-    family
-        .cast
-        .plays("bob", [calls([("Skill", input)]), says("done")]);
-    family.cast.plays("bob/auditor", [says("it is sound")]);
+    family.plays("bob", [calls([("Skill", input)]), says("done")]);
+    family.plays("bob/auditor", [says("it is sound")]);
     family.turn("go").await;
     assert!(
         family.results()[0].0.starts_with("it is sound"),
@@ -217,9 +215,9 @@ async fn rules_of_a_forking_skill_apply_only_to_its_agent() {
         calls([make("mine")]),
         says("done"),
     ];
-    family.cast.plays("bob", script);
+    family.plays("bob", script);
     let script = [calls([make("its")]), says("released")];
-    family.cast.plays("bob/releaser", script);
+    family.plays("bob/releaser", script);
     family.turn("go").await;
     assert_eq!(*log.lock(), ["make its"], "{:?}", family.results());
     assert_eq!(family.world.gate.asked.lock().len(), 1);

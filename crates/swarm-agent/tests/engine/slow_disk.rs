@@ -1,7 +1,7 @@
 //! Messages in the transcript that are not on disk yet.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -28,11 +28,11 @@ fn failing(times: usize) -> impl Fn(PendingSync) -> Result<(), OsError> + Send +
     let asked = AtomicUsize::new(0);
     move |pending| {
         if asked.fetch_add(1, Ordering::SeqCst) < times {
-            return Err(OsError::Io {
-                path: PathBuf::from("/transcript"),
-                op: "sync",
-                source: io::Error::from_raw_os_error(5),
-            });
+            return Err(OsError::io(
+                Path::new("/transcript"),
+                "sync",
+                io::Error::from_raw_os_error(5),
+            ));
         }
         pending.sync()
     }

@@ -1,18 +1,15 @@
 //! Sub-agent starts that are cancelled.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
-use swarm_permissions::{AgentLimits, HookSettings};
+use swarm_permissions::AgentLimits;
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::family::{Family, definition, says};
 use crate::sub_agents::agent;
-use crate::world::World;
+use crate::world::{World, hooks_in};
 
 /// A family with room for one sub-agent. The start hook of the type `slow` writes a file and never
 /// returns.
@@ -23,15 +20,7 @@ fn family() -> (Family, std::path::PathBuf) {
     let settings = json!({"SubagentStart": [
         {"matcher": "slow", "hooks": [{"type": "command", "command": command}]}
     ]});
-    let hooks = Hooks::new(HooksParts {
-        settings: HookSettings::read(&settings, "test").0,
-        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        project: world.scratch.path().to_owned(),
-        notice: Arc::new(|_| {}),
-        services: None,
-        sandbox: None,
-    });
-    world.hooks = AgentHooks::new(hooks, HookInput::default);
+    world.hooks = hooks_in(world.scratch.path(), &settings);
     let limits = AgentLimits {
         max_concurrent: 1,
         ..AgentLimits::default()
@@ -39,7 +28,7 @@ fn family() -> (Family, std::path::PathBuf) {
     let definitions = vec![definition("slow"), definition("quick")];
     let family = Family::of(world, definitions, limits);
     for who in ["bob/slow", "bob/quick"] {
-        family.cast.plays(who, [says("done")]);
+        family.plays(who, [says("done")]);
     }
     (family, begun)
 }

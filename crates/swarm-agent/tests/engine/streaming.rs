@@ -75,9 +75,7 @@ async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
 #[tokio::test]
 async fn a_broken_stream_fails_the_turn_and_is_discarded() {
     let world = World::new(vec![]);
-    let error = ModelError::ContextTooLong {
-        message: "210000 tokens".into(),
-    };
+    let error = ModelError::ContextTooLong("210000 tokens".into());
     world.model.play([
         Reply::Events(vec![Ok(delta("half")), Err(error.clone())]),
         Reply::Events(vec![Ok(delta("half"))]),

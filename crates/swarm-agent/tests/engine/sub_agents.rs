@@ -30,10 +30,8 @@ fn family(definitions: Vec<AgentDefinition>) -> Family {
 #[tokio::test]
 async fn a_sub_agent_has_a_separate_context_and_returns_its_last_text() {
     let mut family = family(vec![definition("finder")]);
-    family
-        .cast
-        .plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
-    family.cast.plays("bob/finder", [says("It is in a.rs.")]);
+    family.plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
+    family.plays("bob/finder", [says("It is in a.rs.")]);
     let outcome = family.turn("secret of bob").await;
     assert!(outcome.is_finished());
     let (result, is_error) = family.results().remove(0);
@@ -62,8 +60,8 @@ async fn a_sub_agent_uses_the_output_limit_of_its_model() {
     let other = agent("finder", &json!({"model": "other-1"}));
     let same = agent("finder", &json!({}));
     let lines = [calls([other]), calls([same]), says("done")];
-    family.cast.plays("bob", lines);
-    family.cast.plays("bob/finder", [says("found")]);
+    family.plays("bob", lines);
+    family.plays("bob/finder", [says("found")]);
     family.turn("go").await;
     let own = family.cast.asked_by("bob")[0].max_tokens;
     let requests = family.cast.asked_by("bob/finder");
@@ -74,10 +72,8 @@ async fn a_sub_agent_uses_the_output_limit_of_its_model() {
 #[tokio::test]
 async fn transcripts_are_next_to_the_parents_and_name_the_sub_agent() {
     let mut family = family(vec![definition("finder")]);
-    family
-        .cast
-        .plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
-    family.cast.plays("bob/finder", [says("found")]);
+    family.plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
+    family.plays("bob/finder", [says("found")]);
     family.turn("go").await;
     let id = family.ids().remove(0);
     for line in family.file(".jsonl").lines() {
@@ -100,37 +96,34 @@ async fn transcripts_are_next_to_the_parents_and_name_the_sub_agent() {
 async fn one_shot_types_omit_the_id_and_empty_output_has_a_text() {
     let explore = AgentDefinition::new("Explore", "looks", "");
     let mut family = family(vec![explore, definition("mute")]);
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([agent("explore", &json!({})), agent("mute", &json!({}))]),
             says("done"),
         ],
     );
-    family.cast.plays("bob/Explore", [says("seen")]);
-    family.cast.plays("bob/mute", [says(" ")]);
+    family.plays("bob/Explore", [says("seen")]);
+    family.plays("bob/mute", [says(" ")]);
     family.turn("go").await;
     let results = family.results();
     assert_eq!(results[0], ("seen".to_owned(), false));
-    assert!(
-        results[1]
-            .0
-            .starts_with("(Subagent completed but returned no output.)\n\nagentId: ")
-    );
+    let empty = "(Subagent completed but returned no output.)\n\nagentId: ";
+    assert!(results[1].0.starts_with(empty));
 }
 
 #[tokio::test]
 async fn calls_of_one_message_run_in_parallel() {
     let mut family = family(vec![definition("a"), definition("b")]);
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([agent("a", &json!({})), agent("b", &json!({}))]),
             says("done"),
         ],
     );
-    family.cast.plays("bob/a", [Line::Gated("from a".into())]);
-    family.cast.plays("bob/b", [Line::Gated("from b".into())]);
+    family.plays("bob/a", [Line::Gated("from a".into())]);
+    family.plays("bob/b", [Line::Gated("from b".into())]);
     let cast = family.cast.clone();
     let (outcome, ()) = tokio::join!(family.turn("go"), async {
         // Both run before either may end.
@@ -147,10 +140,8 @@ async fn calls_of_one_message_run_in_parallel() {
 async fn the_tool_accepts_its_former_name() {
     let mut family = family(vec![]);
     let input = json!({"description": "look", "prompt": "Look."});
-    family
-        .cast
-        .plays("bob", [calls([("Task", input)]), says("done")]);
-    family.cast.plays("bob/general-purpose", [says("found")]);
+    family.plays("bob", [calls([("Task", input)]), says("done")]);
+    family.plays("bob/general-purpose", [says("found")]);
     family.turn("go").await;
     assert!(family.results()[0].0.starts_with("found"));
 }
@@ -158,11 +149,11 @@ async fn the_tool_accepts_its_former_name() {
 #[tokio::test]
 async fn a_failure_is_a_result_and_the_parent_continues() {
     let mut family = family(vec![definition("weak")]);
-    family.cast.plays(
+    family.plays(
         "bob",
         [calls([agent("weak", &json!({}))]), says("I do it myself")],
     );
-    family.cast.plays("bob/weak", [Line::Fail]);
+    family.plays("bob/weak", [Line::Fail]);
     let outcome = family.turn("go").await;
     assert_eq!(outcome.text, "I do it myself");
     let (result, is_error) = family.results().remove(0);
@@ -177,13 +168,9 @@ async fn a_sub_agent_runs_only_calls_that_its_definition_allows() {
     let mut narrow = definition("narrow");
     narrow.tools = ToolAllowance::Only(vec!["Bash(echo:*)".into()]);
     let mut family = family(vec![narrow]);
-    family
-        .cast
-        .plays("bob", [calls([agent("narrow", &json!({}))]), says("done")]);
+    family.plays("bob", [calls([agent("narrow", &json!({}))]), says("done")]);
     let call = ("Bash", json!({"command": "touch made"}));
-    family
-        .cast
-        .plays("bob/narrow", [calls([call]), says("refused")]);
+    family.plays("bob/narrow", [calls([call]), says("refused")]);
     family.turn("go").await;
     let last = family.cast.asked_by("bob/narrow").pop().unwrap();
     let said = format!("{:?}", last.messages);
@@ -199,25 +186,16 @@ async fn errors_of_invalid_starts_name_the_alternatives() {
     needy.required_mcp_servers = vec!["github".into()];
     let mut world = World::new(vec![]);
     let mut rules = RuleSet::default();
-    rules.add(
-        Behavior::Deny,
-        Rule::parse("Agent(forbidden)").unwrap(),
-        "test",
-    );
-    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(
-        PermissionMode::BypassPermissions,
-        rules,
-        PermissionMode::BypassPermissions,
-    ));
-    let mut family = Family::of(
-        world,
-        vec![definition("finder"), definition("forbidden"), needy],
-        AgentLimits::default(),
-    );
+    let forbidden = Rule::parse("Agent(forbidden)").unwrap();
+    rules.add(Behavior::Deny, forbidden, "test");
+    let bypass = PermissionMode::BypassPermissions;
+    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(bypass, rules, bypass));
+    let definitions = vec![definition("finder"), definition("forbidden"), needy];
+    let mut family = Family::of(world, definitions, AgentLimits::default());
     let described = family.tool("Agent").description();
     assert!(described.contains("- finder: does finder"));
     assert!(!described.contains("forbidden") && !described.contains("needy"));
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([
@@ -252,10 +230,8 @@ async fn errors_of_invalid_starts_name_the_alternatives() {
 #[tokio::test]
 async fn an_interrupt_stops_the_sub_agent_but_not_vice_versa() {
     let mut family = family(vec![definition("slow")]);
-    family
-        .cast
-        .plays("bob", [calls([agent("slow", &json!({}))]), says("done")]);
-    family.cast.plays("bob/slow", [Line::Gated("never".into())]);
+    family.plays("bob", [calls([agent("slow", &json!({}))]), says("done")]);
+    family.plays("bob/slow", [Line::Gated("never".into())]);
     let cast = family.cast.clone();
     let cancel = CancellationToken::new();
     family
@@ -267,15 +243,11 @@ async fn an_interrupt_stops_the_sub_agent_but_not_vice_versa() {
         cancel.cancel();
     });
     assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
-    let ended = family
-        .world
-        .watcher
-        .events()
-        .into_iter()
-        .find_map(|event| match event {
-            AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
-            _ => None,
-        });
+    let mut events = family.world.watcher.events().into_iter();
+    let ended = events.find_map(|event| match event {
+        AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
+        _ => None,
+    });
     assert_eq!(ended.as_deref(), Some("interrupted"));
     assert!(!family.agents.is_busy());
 }
@@ -290,10 +262,8 @@ async fn a_sub_agent_has_separate_request_and_output_limits() {
     let mut family = Family::of(World::new(builtin()), vec![definition("busy")], limits);
     let scratch = family.world.scratch.path().join("long.txt");
     swarm_os::replace_alone(&scratch, "x".repeat(100).as_bytes()).unwrap();
-    family
-        .cast
-        .plays("bob", [calls([agent("busy", &json!({}))]), says("done")]);
-    family.cast.plays(
+    family.plays("bob", [calls([agent("busy", &json!({}))]), says("done")]);
+    family.plays(
         "bob/busy",
         [calls([("Read", json!({"file_path": scratch}))])],
     );
@@ -311,18 +281,11 @@ async fn a_sub_agent_has_separate_request_and_output_limits() {
 /// A parent without write permission cannot delegate writing, and a stricter child stays strict.
 #[tokio::test]
 async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
+    use PermissionMode::{BypassPermissions, Plan};
     for (parent, own, runs) in [
-        (
-            PermissionMode::Plan,
-            Some(PermissionMode::BypassPermissions),
-            false,
-        ),
-        (
-            PermissionMode::BypassPermissions,
-            Some(PermissionMode::Plan),
-            false,
-        ),
-        (PermissionMode::BypassPermissions, None, true),
+        (Plan, Some(BypassPermissions), false),
+        (BypassPermissions, Some(Plan), false),
+        (BypassPermissions, None, true),
     ] {
         let mut world = World::new(builtin());
         world.rights = crate::world::rights(parent);
@@ -332,7 +295,7 @@ async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
         };
         let file = world.scratch.path().join("out.txt");
         let mut family = Family::of(world, vec![writer], AgentLimits::default());
-        family.cast.plays(
+        family.plays(
             "bob",
             [
                 calls([agent("writer", &json!({"mode": "bypassPermissions"}))]),
@@ -340,9 +303,7 @@ async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
             ],
         );
         let write = json!({"file_path": file, "content": "x"});
-        family
-            .cast
-            .plays("bob/writer", [calls([("Write", write)]), says("tried")]);
+        family.plays("bob/writer", [calls([("Write", write)]), says("tried")]);
         family.turn("go").await;
         assert_eq!(file.exists(), runs, "{parent} {own:?}");
     }
@@ -361,30 +322,22 @@ async fn p5_a_sub_agent_loses_its_parents_permissions_and_its_grants_do_not_exte
     );
     assert_eq!(child.mode(), PermissionMode::AcceptEdits);
     assert!(!child.set_mode(PermissionMode::BypassPermissions));
-    let grant = Suggestion::AddRules {
+    let bash = |content: Option<&str>, behavior| Suggestion::AddRules {
         rules: vec![RuleValue {
             tool_name: "Bash".into(),
-            rule_content: Some("make".into()),
+            rule_content: content.map(str::to_owned),
         }],
-        behavior: Behavior::Allow,
+        behavior,
         destination: Destination::Session,
     };
-    assert!(child.grant(&grant));
+    assert!(child.grant(&bash(Some("make"), Behavior::Allow)));
     assert_eq!(
         (child.rules().allow.len(), parent.rules().allow.len()),
         (1, 0)
     );
     parent.set_mode(PermissionMode::Plan);
     assert_eq!(child.mode(), PermissionMode::Plan);
-    let deny = Suggestion::AddRules {
-        rules: vec![RuleValue {
-            tool_name: "Bash".into(),
-            rule_content: None,
-        }],
-        behavior: Behavior::Deny,
-        destination: Destination::Session,
-    };
-    parent.grant(&deny);
+    parent.grant(&bash(None, Behavior::Deny));
     assert_eq!(child.rules().deny.len(), 1);
 }
 
@@ -399,18 +352,11 @@ async fn o1_recursive_agents_never_exceed_a_limit_and_the_error_names_it() {
         ..AgentLimits::default()
     };
     let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
-    let three = || {
-        calls([
-            agent("r", &json!({})),
-            agent("r", &json!({})),
-            agent("r", &json!({})),
-        ])
-    };
+    let one = || agent("r", &json!({}));
+    let three = || calls([one(), one(), one()]);
     let mut name = "bob".to_owned();
     for _ in 0..=3 {
-        family
-            .cast
-            .plays(&name, [three(), three(), three(), three(), says("enough")]);
+        family.plays(&name, [three(), three(), three(), three(), says("enough")]);
         name.push_str("/r");
     }
     family.turn("go").await;
@@ -436,25 +382,20 @@ async fn o1_the_limit_of_concurrent_sub_agents_refuses_the_next_one() {
     };
     let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
     let background = || agent("r", &json!({"run_in_background": true}));
-    family.cast.plays(
+    family.plays(
         "bob",
         [
             calls([background(), background(), background()]),
             says("done"),
         ],
     );
-    family.cast.plays("bob/r", [Line::Gated("late".into())]);
+    family.plays("bob/r", [Line::Gated("late".into())]);
     family.turn("go").await;
     let results = family.results();
     assert!(!results[0].1 && !results[1].1);
-    assert!(
-        results[2].1
-            && results[2]
-                .0
-                .contains("the limit agents.max_concurrent of 2"),
-        "{}",
-        results[2].0
-    );
+    let (refusal, is_error) = &results[2];
+    let limit = "the limit agents.max_concurrent of 2";
+    assert!(*is_error && refusal.contains(limit), "{refusal}");
     assert_eq!(family.most_at_once(), 2);
     family.agents.shut_down(Duration::from_secs(10)).await;
 }
@@ -467,31 +408,24 @@ async fn a_definition_selects_the_tools() {
         ..definition("reader")
     };
     let mut family = family(vec![reader]);
-    family
-        .cast
-        .plays("bob", [calls([agent("reader", &json!({}))]), says("done")]);
-    family.cast.plays("bob/reader", [says("ok")]);
+    family.plays("bob", [calls([agent("reader", &json!({}))]), says("done")]);
+    family.plays("bob/reader", [says("ok")]);
     family.turn("go").await;
     let request = family.cast.asked_by("bob/reader").remove(0);
-    let names: Vec<_> = request
-        .tools
-        .iter()
-        .map(|tool| tool.name.as_str())
-        .collect();
+    let tools = request.tools.iter();
+    let names: Vec<_> = tools.map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["Read", "Grep"]);
 }
 
 #[tokio::test]
 async fn usage_is_reported_once_per_sub_agent() {
     let mut family = family(vec![definition("outer"), definition("inner")]);
-    family
-        .cast
-        .plays("bob", [calls([agent("outer", &json!({}))]), says("done")]);
-    family.cast.plays(
+    family.plays("bob", [calls([agent("outer", &json!({}))]), says("done")]);
+    family.plays(
         "bob/outer",
         [calls([agent("inner", &json!({}))]), says("ok")],
     );
-    family.cast.plays("bob/outer/inner", [says("deep")]);
+    family.plays("bob/outer/inner", [says("deep")]);
     let outcome = family.turn("go").await;
     let mut told = outcome.spent.usage;
     for event in family.world.watcher.events() {
@@ -519,8 +453,8 @@ async fn a_sub_agents_prompt_names_the_knowledge_cutoff() {
     agent_config.models.knowledge = known.into();
     let mut family = Family::configured(World::new(builtin()), agent_config);
     let call = agent("finder", &json!({"model": "other-1"}));
-    family.cast.plays("bob", [calls([call]), says("done")]);
-    family.cast.plays("bob/finder", [says("seen")]);
+    family.plays("bob", [calls([call]), says("done")]);
+    family.plays("bob/finder", [says("seen")]);
     family.turn("go").await;
     let system = format!("{:?}", family.cast.asked_by("bob/finder").remove(0).system);
     assert!(
@@ -538,8 +472,8 @@ async fn a_sub_agent_inherits_the_changed_model_of_its_parent() {
         calls([agent("finder", &json!({}))]),
         says("done"),
     ];
-    family.cast.plays("bob", script);
-    family.cast.plays("bob/finder", [says("seen")]);
+    family.plays("bob", script);
+    family.plays("bob/finder", [says("seen")]);
     family.turn("go").await;
     family.agents.use_model(&ReadyModel {
         client: family.cast.clone(),

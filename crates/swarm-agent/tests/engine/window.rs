@@ -118,11 +118,11 @@ impl Model for Server {
         let most_bytes = self.most_bytes.load(Ordering::SeqCst);
         if most_bytes > 0 && bytes(&request.messages) > most_bytes {
             let message = "Request exceeds the maximum size".to_owned();
-            return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
+            return stream::iter([Err(ModelError::ContextTooLong(message))]).boxed();
         }
         if most_bytes == 0 && tokens > WINDOW {
             let message = format!("prompt is too long: {tokens} tokens > {WINDOW} maximum");
-            return stream::iter([Err(ModelError::ContextTooLong { message })]).boxed();
+            return stream::iter([Err(ModelError::ContextTooLong(message))]).boxed();
         }
         let content = self.answer(&request);
         let is_call = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
@@ -256,6 +256,16 @@ pub(crate) fn message(turn: usize) -> Injected {
 pub(crate) async fn take_turn(session: &mut Session, turn: usize) -> TurnOutcome {
     session.deliver(vec![message(turn)]).unwrap();
     session.run_turn(on()).await
+}
+
+/// Takes turns until the conversation was compacted; returns the number of the next turn.
+pub(crate) async fn compact(talk: &Talk, session: &mut Session) -> usize {
+    let mut turn = 0;
+    while talk.boundaries() == 0 {
+        assert_finished(&take_turn(session, turn).await);
+        turn += 1;
+    }
+    turn
 }
 
 #[track_caller]

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use serde_json::Value;
 use swarm_agent::{
     AgentParts, EventSink, ForkPoint, Injected, Interjections, PermissionGate, Rights, Session,
     SessionLimits, TranscriptAuthor, TranscriptFile, transcript_path,
 };
-use swarm_permissions::{PermissionOutcome, PermissionRequest, RuleSet};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
+use swarm_permissions::{HookSettings, PermissionOutcome, PermissionRequest, RuleSet};
 use swarm_protocol::{
     AgentEvent, MemberName, MessageId, PermissionMode, SessionId, SystemClock, TeamName,
 };
@@ -84,10 +86,7 @@ impl PermissionGate for Gate {
         }
         self.waiting.notify_one();
         cancel.cancelled().await;
-        PermissionOutcome::Allow {
-            updated_input: None,
-            grants: Vec::new(),
-        }
+        PermissionOutcome::allow(None)
     }
 }
 
@@ -113,6 +112,21 @@ impl Interjections for Mail {
     }
 }
 
+/// Returns the hooks of these settings, which run in `directory`.
+pub(crate) fn hooks_in(directory: &Path, settings: &Value) -> AgentHooks {
+    let (settings, remarks) = HookSettings::read(settings, "a test");
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let hooks = Hooks::new(HooksParts {
+        settings,
+        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        project: directory.to_owned(),
+        notice: Arc::new(|_| {}),
+        services: None,
+        sandbox: None,
+    });
+    AgentHooks::new(hooks, HookInput::default)
+}
+
 /// The components of a session. Fields may be changed before `open`.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -125,7 +139,7 @@ pub(crate) struct World {
     pub(crate) rights: Arc<Rights>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: SessionLimits,
-    pub(crate) hooks: swarm_hooks::AgentHooks,
+    pub(crate) hooks: AgentHooks,
 }
 
 impl World {
@@ -143,7 +157,7 @@ impl World {
                 cancel_grace: Duration::from_millis(50),
                 ..SessionLimits::default()
             },
-            hooks: swarm_hooks::AgentHooks::default(),
+            hooks: AgentHooks::default(),
         };
         *world.mail.transcript.lock() = world.path();
         world

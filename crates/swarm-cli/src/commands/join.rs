@@ -45,7 +45,7 @@ pub(super) fn run(app: &App, args: &JoinArgs) -> Result<(), Failure> {
     let swarm = own_command(app)?;
     let lead = seen.members.iter().find(|view| view.member.name.is_lead());
     let ways = match LeadStanding::of(&seen) {
-        LeadStanding::Foreign { pid: None } | LeadStanding::Lost { .. } => {
+        LeadStanding::Foreign(None) | LeadStanding::Lost(_) => {
             let message = format!("the lead of team {team} has exited");
             return Err(Failure::conflict(message)
                 .with_hint(format!("`swarm resume {team}` takes the team over")));

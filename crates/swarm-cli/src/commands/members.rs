@@ -15,11 +15,7 @@ use crate::failure::Failure;
 
 /// Returns the member with this name, or an error that lists the members.
 pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a Member, Failure> {
-    let missing = || StoreError::MemberNotFound {
-        team: config.name.clone(),
-        name: name.clone(),
-        known: config.names(),
-    };
+    let missing = || StoreError::member_not_found(&config.name, config, name);
     Ok(config.member(name).ok_or_else(missing)?)
 }
 

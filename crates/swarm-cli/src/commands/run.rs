@@ -166,12 +166,10 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
         config => config?,
     };
     let (is_taken, state) = match lead_standing(&*app.store, &config)? {
-        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => {
-            (true, "a lead is running in it")
-        }
-        LeadStanding::Lost { .. } => (false, "its lead was lost"),
+        LeadStanding::Led(_) | LeadStanding::Unknown(_) => (true, "a lead is running in it"),
+        LeadStanding::Lost(_) => (false, "its lead was lost"),
         LeadStanding::ByHand => (false, "it has no lead"),
-        LeadStanding::Foreign { .. } => (true, "another program created it"),
+        LeadStanding::Foreign(_) => (true, "another program created it"),
     };
     let hint = if is_taken {
         "choose another name".to_owned()

@@ -125,7 +125,6 @@ pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
     use std::sync::Arc;
 
     use swarm_protocol::{LifeKind, LifeRecord, SpawnId, SystemClock};
@@ -138,27 +137,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let clock = Arc::new(SystemClock);
         let store = MemoryStore::new(directory.path().to_owned(), clock);
-        let new = NewTeam {
-            name: TeamName::parse("crew").unwrap(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: PathBuf::from("/work"),
-            lead_model: None,
-            created_by: "a test".to_owned(),
-        };
+        let new = NewTeam::new(TeamName::parse("crew").unwrap(), "/work", "a test");
         let team = store.team(&new.name);
         store.create_team(new).block_on().unwrap();
-        let record = LifeRecord {
-            kind: LifeKind::Task,
-            pid: 1,
-            proc_start: String::new(),
-            spawn_id: SpawnId::random(),
-            host: String::new(),
-            pid_space: String::new(),
-            confined: false,
-            off_loopback: false,
-        };
+        let record = LifeRecord::new(LifeKind::Task, 1, "", SpawnId::random());
         let lead = MemberName::lead();
         let lease = team.take_life(&lead, &record).block_on().unwrap();
         let mut watch = Watch::new().unwrap();

@@ -111,9 +111,7 @@ fn clear(own: &Path) {
         .any(|directory| own.join(directory).exists());
     // A rebase in progress keeps its refs.
     for name in &UNDER_WAY[..if rebases { 3 } else { 4 }] {
-        if let Err(error) = std::fs::remove_file(own.join(name))
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
+        if let Err(error) = swarm_os::remove_if_present(&own.join(name)) {
             say(&format!("git: {name} cannot be removed: {error}"));
         }
     }

@@ -1,4 +1,4 @@
-//! Collection of agent definitions from files and flags.
+//! Collection of agent definitions from files and flags, and the built-in ones.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use swarm_permissions::{
     read_definitions_json,
 };
 
-use super::EnabledPlugins;
-use super::places::AgentDirectory;
-use super::{built_in, directory, places};
 use crate::error::ConfigError;
 use crate::models::resolve_model;
 use crate::trust::project_paths;
+
+use super::places::{self, AgentDirectory};
+use super::{EnabledPlugins, directory};
 
 /// The agent definitions of all sources.
 #[derive(Debug, Default)]
@@ -149,7 +149,7 @@ pub(super) fn find_agents_in(
             }
         }
     }
-    all.extend(built_in::definitions());
+    all.extend(built_in_definitions());
     let catalog = AgentCatalog::new(all);
     // A definition hidden by a stronger one needs no warning.
     awaiting_trust.retain(|(name, path)| catalog.find(name).is_some_and(|one| one.path == *path));
@@ -245,4 +245,50 @@ fn restrict(
         }
     }
     (definition, restriction)
+}
+
+macro_rules! file {
+    ($name:literal) => {
+        (
+            concat!("config/agents/", $name),
+            include_str!(concat!("../../../../config/agents/", $name)),
+        )
+    };
+}
+
+const FILES: [(&str, &str); 6] = [
+    file!("general-purpose.md"),
+    file!("Explore.md"),
+    file!("Plan.md"),
+    file!("verification.md"),
+    file!("statusline-setup.md"),
+    file!("claude-code-guide.md"),
+];
+
+fn built_in_definitions() -> impl Iterator<Item = AgentDefinition> {
+    // A test verifies that each is read without problems.
+    FILES.iter().filter_map(|(name, text)| {
+        let definition = read_definition_file(text, name).definition?;
+        Some(AgentDefinition {
+            source: AgentSource::BuiltIn,
+            ..definition
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_definition_is_valid() {
+        for (name, text) in FILES {
+            let read = read_definition_file(text, name);
+            assert_eq!(read.problems, [], "{name}");
+            let definition = read.definition.expect(name);
+            assert_eq!(format!("config/agents/{}.md", definition.name), name);
+            assert!(definition.prompt.len() > 200, "{name}");
+        }
+        assert_eq!(built_in_definitions().count(), FILES.len());
+    }
 }

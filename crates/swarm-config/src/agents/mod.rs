@@ -1,6 +1,5 @@
 //! Agent definitions: sources and loading.
 
-mod built_in;
 mod directory;
 mod gather;
 mod places;

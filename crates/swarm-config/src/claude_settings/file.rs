@@ -152,7 +152,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, ConfigError> {
     let path = path.to_owned();
     match serde_json::from_slice(&bytes) {
         Ok(document @ Value::Object(_)) => Ok(Some(document)),
-        Ok(_) => Err(ConfigError::NotAnObject { path }),
+        Ok(_) => Err(ConfigError::NotAnObject(path)),
         Err(source) => Err(ConfigError::NotJson { path, source }),
     }
 }

@@ -1,6 +1,5 @@
 //! Claude Code's `settings.json` files: permission rules, the default mode, variables and hooks.
 
-mod by_source;
 mod file;
 mod hooks;
 mod load;

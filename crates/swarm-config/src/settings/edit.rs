@@ -7,8 +7,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::file::{parse, text_of};
 use super::given::{Layer, SettingValue, ValueLocation};
-use super::keys::{KEYS, Key, key};
-use super::nearest::nearest_key;
+use super::keys::{KEYS, Key, key, nearest_key};
 use super::places::SettingsFiles;
 use crate::error::ConfigError;
 

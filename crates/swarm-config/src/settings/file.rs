@@ -9,8 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::given::{Layer, SettingValue, ValueLocation};
-use super::keys::{KEYS, Key, SettableBy, key};
-use super::nearest::{nearest_key, nearest_table};
+use super::keys::{KEYS, Key, SettableBy, key, nearest_key, nearest_table};
 use crate::error::ConfigError;
 
 /// Reads a file if it exists.
@@ -29,9 +28,7 @@ pub(super) fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
-        Err(error) if error.kind() == InvalidData => Err(ConfigError::NotUtf8 {
-            path: path.to_owned(),
-        }),
+        Err(error) if error.kind() == InvalidData => Err(ConfigError::NotUtf8(path.to_owned())),
         Err(source) => Err(ConfigError::Unreadable {
             path: path.to_owned(),
             source,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
-use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
+use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings, nearest};
 use swarm_protocol::{
     AnswerInPlace, Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PeerInbound,
     PermissionMode, Price, SandboxNetwork, SandboxUse, Thinking,
@@ -15,10 +15,10 @@ use swarm_protocol::{
 use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
-use super::given::{Layer, SettingValue};
-use super::kind::{EFFORTS, FromSetting, Kind, MODES};
-use super::sources::Sources;
 use crate::error::ConfigError;
+
+use super::given::{Layer, SettingValue, Sources};
+use super::kind::{EFFORTS, FromSetting, Kind, MODES};
 
 /// Who may change a setting besides the user. Managed policy is an upper limit for `Restrict`,
 /// otherwise it overrides.
@@ -313,4 +313,19 @@ fn overrides(key: &Key, weaker: &Value, given: &SettingValue) -> bool {
         return key.kind.compare(&given.value, weaker) == Some(Ordering::Less);
     }
     true
+}
+
+pub(super) fn nearest_key(name: &str) -> Option<&'static str> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let wrong = last(name);
+    // The correct key in a wrong or missing table is preferred over similar names.
+    let same_key = KEYS.iter().find(|key| last(key.name) == wrong);
+    same_key
+        .map(|key| key.name)
+        .or_else(|| nearest(name, KEYS.iter().map(|key| key.name)))
+}
+
+pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
+    let tables = KEYS.iter().filter_map(|key| key.name.split('.').next());
+    nearest(name, tables)
 }

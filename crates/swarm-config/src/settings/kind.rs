@@ -10,19 +10,14 @@ use swarm_model::Provider;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AnswerInPlace, Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price,
-    SandboxNetwork, SandboxUse, Thinking,
+    SandboxNetwork, SandboxUse, Thinking, word_list,
 };
 use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most permissive.
-pub(super) const MODES: &[&str] = &[
-    "plan",
-    "dontAsk",
-    "default",
-    "acceptEdits",
-    "bypassPermissions",
-];
+pub(super) const MODES: &[&str] =
+    &word_list::<5>("plan dontAsk default acceptEdits bypassPermissions");
 
 /// The effort levels and the word for the model's default.
 pub(super) const EFFORTS: &[&str] = &["auto", "low", "medium", "high", "xhigh", "max"];

@@ -3,10 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::given::{Layer, SettingValue, ValueLocation};
-use super::keys::{KEYS, Settings};
-use super::nearest::nearest_key;
-use super::sources::Sources;
+use super::given::{Layer, SettingValue, Sources, ValueLocation};
+use super::keys::{KEYS, Settings, nearest_key};
 
 /// A setting with its effective value. Each entry of a table is a separate setting here.
 #[derive(Debug, Clone, Serialize)]

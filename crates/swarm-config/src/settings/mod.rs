@@ -6,11 +6,8 @@ mod given;
 mod keys;
 mod kind;
 mod listing;
-mod load;
-mod nearest;
 mod places;
 mod policy;
-mod sources;
 mod variables;
 
 pub use edit::NewSetting;

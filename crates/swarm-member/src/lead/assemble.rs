@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_agent::{
     AgentError, EventSink, Rights, WorktreeIsolator, coordinated, scratchpad_rules,
-    share_scratchpad, transcript_path, worktree_tools,
+    scratchpad_section, share_scratchpad, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
 use swarm_os::ensure_private_dir;
@@ -15,21 +15,23 @@ use swarm_protocol::{AgentEvent, MemberName};
 use swarm_store::TeamStore;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
-use swarm_tools::{Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext};
+use swarm_tools::{
+    Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext, prompt,
+};
 use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 
-use super::LeadParts;
-use super::listen::peer_link;
-use super::mail::LeadMail;
-use super::prompt::system_prompt;
-use super::role::LeadRole;
-use super::team_tools::{LeadTeammates, TeamCreate, TeamDelete};
 use crate::assemble::{MemberSetup, session_limits};
 use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
 use crate::role::MemberLoop;
 use crate::servers::start_servers;
+
+use super::LeadParts;
+use super::listen::peer_link;
+use super::mail::LeadMail;
+use super::role::LeadRole;
+use super::team_tools::{LeadTeammates, TeamCreate, TeamDelete};
 
 /// Starts the MCP servers. Members get the list of tools and start a server at the first call of
 /// one.
@@ -237,4 +239,28 @@ fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let mut env = dep.shell_env.clone();
     env.extend(lead_marks(&dep.root, dep.spawn_id, &dep.process));
     env
+}
+
+/// Returns the blocks of the system prompt, except the environment. They are constant for the
+/// conversation.
+pub(super) fn system_prompt(parts: &LeadParts) -> Vec<String> {
+    let scratchpad = parts.spawn_context.agent_config.scratchpad.iter();
+    let mut blocks = if parts.is_coordinator {
+        let mut blocks = vec![prompt!("coordinator").to_owned()];
+        blocks.extend(scratchpad.map(|path| scratchpad_section(path)));
+        blocks
+    } else {
+        vec![lead_prompt(parts)]
+    };
+    blocks.extend(parts.instructions.iter().cloned());
+    blocks
+}
+
+fn lead_prompt(parts: &LeadParts) -> String {
+    let situation = if parts.is_interactive {
+        prompt!("lead-interactive")
+    } else {
+        prompt!("lead-headless")
+    };
+    [situation, prompt!("lead"), prompt!("software-work")].join("\n\n")
 }

@@ -113,7 +113,7 @@ impl LeadMail {
             Ok(record) => Ok(
                 Some(record).filter(|record| record.from.as_str() == incoming.entry.from.trim())
             ),
-            Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
+            Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId(_)) => {
                 let now = self.spawn_context.clock.now();
                 adopt_request(team, incoming, self.granted.rights.mode(), now).await
             }

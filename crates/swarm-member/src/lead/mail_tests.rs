@@ -60,8 +60,7 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
 
 fn send(world: &World, draft: Draft) {
     world
-        .store
-        .team(&team())
+        .crew()
         .send(&MemberName::lead(), draft)
         .block_on()
         .unwrap();
@@ -150,7 +149,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
         "{waits:?}"
     );
     assert!(notes().is_empty(), "told twice");
-    let files = world.store.team(&team());
+    let files = world.crew();
     swarm_team::deny(
         &*files,
         &record,
@@ -191,12 +190,7 @@ fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
         deadline: None,
         state: RequestState::Open,
     };
-    world
-        .store
-        .team(&team())
-        .open_request(record, None)
-        .block_on()
-        .unwrap()
+    world.crew().open_request(record, None).block_on().unwrap()
 }
 
 #[tokio::test]
@@ -211,7 +205,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     world.write_raw("mallory", &plan("mallory"));
     let read = mail.handler.take().await.unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
-    let files = world.store.team(&team());
+    let files = world.crew();
     files
         .add_external(&name("eve"), Path::new("/"))
         .await
@@ -222,7 +216,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
         1,
         "the stranger's text alone"
     );
-    let requests = world.store.team(&team()).requests().await.unwrap().requests;
+    let requests = world.crew().requests().await.unwrap().requests;
     let RequestKind::Plan { mode, .. } = &requests[0].request else {
         panic!("{requests:?}");
     };
@@ -275,7 +269,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         send(&world, Draft::control("bob", &frame).urgent());
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);
-        let before = world.store.team(&team()).config().await.unwrap();
+        let before = world.crew().config().await.unwrap();
         let messages = mail.handler.take().await.unwrap();
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
@@ -288,7 +282,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         }
         mail.lead.wait_for_departures().await;
         assert!(events.notices().is_empty(), "{:?}", events.notices());
-        assert_eq!(world.store.team(&team()).config().await.unwrap(), before);
+        assert_eq!(world.crew().config().await.unwrap(), before);
     }
 }
 
@@ -300,11 +294,11 @@ async fn d18_a_frame_from_the_lead_to_itself_is_not_shown_to_its_model() {
     for text in &ABOUT_THE_LEAD[..3] {
         world.write_raw("team-lead", text);
     }
-    let before = world.store.team(&team()).config().await.unwrap();
+    let before = world.crew().config().await.unwrap();
     let messages = mail.handler.take().await.unwrap();
     assert!(messages.is_empty(), "{messages:?}");
     assert_eq!(world.unread("team-lead"), 0);
-    assert_eq!(world.store.team(&team()).config().await.unwrap(), before);
+    assert_eq!(world.crew().config().await.unwrap(), before);
 }
 
 #[tokio::test]
@@ -379,12 +373,7 @@ async fn a_running_lead_gets_a_notice_of_a_shutdown_with_the_released_tasks() {
         let world = World::new();
         let dep = &world.spawn_context;
         let process = dep.process.lead_process(&*dep.clock);
-        world
-            .store
-            .team(&team())
-            .set_lead_process(Some(process))
-            .await
-            .unwrap();
+        world.crew().set_lead_process(Some(process)).await.unwrap();
         world.report("team-lead", dep.spawn_id, state);
         let (mail, _) = mail(&world);
         let (spawn, life) = leaving(&world, MemberState::Stopped);
@@ -415,7 +404,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
-    swarm_team::reconcile(&world.store.team(&team())).unwrap();
+    swarm_team::reconcile(&world.crew()).unwrap();
     assert_eq!((deaths(&world), world.stops().len()), (1, 0));
     assert!(world.has("bob"), "its conversation can be carried on");
 }
@@ -427,8 +416,7 @@ async fn an_approval_of_an_earlier_spawn_does_not_apply_to_a_later_one() {
     let (_, life) = leaving(&world, MemberState::Stopped);
     drop(life);
     world
-        .store
-        .team(&team())
+        .crew()
         .remove_member(&name("bob"), None)
         .await
         .unwrap();

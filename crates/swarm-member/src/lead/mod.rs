@@ -3,13 +3,10 @@
 mod assemble;
 mod collisions;
 mod end_deadline;
-mod forced_end;
 mod listen;
 mod mail;
 mod open_questions;
-mod own_thread;
 mod parts;
-mod prompt;
 mod report;
 mod result_text;
 mod role;

@@ -20,8 +20,8 @@ use super::settle::{
     Situation, any_failed, is_work_finished, paused_alone, report_request, situation, stalled_text,
 };
 use super::supervise::Supervisor;
+use crate::reporter::{failure, show_unanswered};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
-use crate::turn_end::{failure, show_unanswered};
 
 /// The message to the lead of a run that lacks its structured output, in the words of Claude Code.
 const OUTPUT_REQUEST: &str =

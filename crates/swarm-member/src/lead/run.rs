@@ -1,5 +1,8 @@
 //! Running a lead from start to end.
 
+use std::future::Future;
+use std::io;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,17 +15,19 @@ use swarm_supervisor::{
     implicit_team_name, reconcile_outcome,
 };
 use swarm_team::{TeamCreator, team_rules};
+use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
-use super::assemble::{assemble, start_mcp};
-use super::forced_end::{EarlyEnd, limit_lock_waits, outlived};
-use super::own_thread::on_own_thread;
-use super::report::{Outcome, RunReport};
-use super::role::LeadRole;
-use super::run_end::{end_members, left_worktrees, take_stock};
-use super::{Beginning, LeadParts};
 use crate::member_loop::END_HOOKS;
 use crate::role::MemberLoop;
+
+use super::assemble::{assemble, start_mcp};
+use super::report::{Outcome, RunReport};
+use super::role::LeadRole;
+use super::run_end::{
+    EarlyEnd, end_members, left_worktrees, limit_lock_waits, outlived, take_stock,
+};
+use super::{Beginning, LeadParts};
 
 /// How long sub-agents, background commands and MCP servers may take to stop.
 const ENDING: Duration = Duration::from_secs(2);
@@ -307,4 +312,25 @@ fn worst_failure(ended: Result<TeamStopReport, LeadError>) -> Result<(), LeadErr
         .chain(unrecorded)
         .next()
         .map_or(Ok(()), Err)
+}
+
+/// Runs work and the tasks that it starts on one thread. Each chunk of a response passes between two
+/// tasks; on several threads each chunk would wake another thread.
+///
+/// # Errors
+/// If the thread's event loop cannot be created.
+pub(super) async fn on_own_thread<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> io::Result<T> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let thread = tokio::task::spawn_blocking(move || {
+        let done = runtime.block_on(work);
+        // Threads that wait for a member to stop end with the process.
+        runtime.shutdown_background();
+        done
+    });
+    match thread.await {
+        Ok(done) => Ok(done),
+        Err(failed) => resume_unwind(failed.into_panic()),
+    }
 }

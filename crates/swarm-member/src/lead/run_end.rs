@@ -1,18 +1,26 @@
-//! The end of a run: members are stopped, and the report lists tasks, members and worktrees.
+//! The end of a run, also an early one with one deadline: members are stopped, and the report lists
+//! tasks, members and worktrees.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use swarm_os::Liveness;
+use swarm_os::{Liveness, LockInterrupt};
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
-use swarm_store::{BlockOn as _, Team};
+use swarm_store::{BlockOn as _, Team, TeamStore};
 use swarm_supervisor::{
     LeadError, LeftWorktree, SpawnContext, StopOptions, TeamStopReport, blocking, end_team,
     kill_team,
 };
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::role::MemberLoop;
+
+use super::LeadParts;
+use super::end_deadline::LONGEST;
 use super::report::{MemberLine, RunReport, TaskLine};
+use super::role::LeadRole;
 
 /// Time after which the person is informed what the end of a run waits for.
 const SILENT: Duration = Duration::from_secs(1);
@@ -158,4 +166,67 @@ fn line<'a>(members: &'a mut Vec<MemberLine>, name: &MemberName) -> &'a mut Memb
             members.len() - 1
         });
     &mut members[at]
+}
+
+/// Members that stop in parallel with the lead's turn; `None` if there were none.
+pub(super) type EarlyEnd = AbortOnDropHandle<Option<Result<TeamStopReport, LeadError>>>;
+
+impl MemberLoop<LeadRole> {
+    /// Starts the deadline when the run is stopped, and then stops the members unless they outlive
+    /// the lead.
+    pub(super) fn follow_stop(&self) -> EarlyEnd {
+        let parts = &self.role.parts;
+        let is_left = outlived(parts);
+        let (spawn_context, kill) = (parts.spawn_context.clone(), parts.kill.clone());
+        let (deadline, stop) = (Arc::clone(&self.role.deadline), self.stop.clone());
+        let (context, reporter) = (Arc::clone(self.context()), Arc::clone(&self.reporter));
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            stop.cancelled().await;
+            deadline.begin();
+            if is_left() {
+                return None;
+            }
+            let team = context.team()?;
+            let tell = |line| reporter.notice(line);
+            Some(end_members(&spawn_context, team.name(), &kill, tell).await)
+        }))
+    }
+}
+
+/// How long a lead that is killed still waits for locks: enough for those in normal use.
+const KILLED: Duration = Duration::from_millis(100);
+
+/// Limits the lead's waits for locks once it is stopped, because another program may hold one: the
+/// loop, whose store is returned, no longer waits, and the end of the run waits until the deadline,
+/// or shortly if it is killed. The team's next program records what could not be written.
+pub(super) fn limit_lock_waits(
+    parts: &mut LeadParts,
+    stop: CancellationToken,
+) -> Arc<dyn TeamStore> {
+    let (of_loop, of_end) = (LockInterrupt::default(), LockInterrupt::default());
+    let store = &mut parts.spawn_context.store;
+    let loop_store = store.with_lock_interrupt(&of_loop);
+    *store = store.with_lock_interrupt(&of_end);
+    let kill = parts.kill.clone();
+    // On the caller's threads, because the thread of the loop may be waiting for a lock.
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        of_loop.interrupt();
+        of_end.interrupt_at(Instant::now() + LONGEST);
+        kill.cancelled().await;
+        of_end.interrupt_at(Instant::now() + KILLED);
+    });
+    loop_store
+}
+
+/// Returns whether members outlive a stopped lead: its terminal was closed or it reached its time
+/// limit, and stopping them was not requested.
+pub(super) fn outlived(parts: &LeadParts) -> impl Fn() -> bool + Send + 'static {
+    let (stop, hangup, kill) = (parts.stop.clone(), parts.hangup.clone(), parts.kill.clone());
+    let remove_team = parts.remove_team;
+    move || {
+        // A terminal that closes cancels `stop` as well.
+        let is_timed_out = !stop.is_cancelled() && !remove_team;
+        !kill.is_cancelled() && (hangup.is_cancelled() || is_timed_out)
+    }
 }

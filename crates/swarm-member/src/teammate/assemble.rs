@@ -14,7 +14,7 @@ use swarm_permissions::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, T
 use swarm_protocol::{Clock, DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
 use swarm_store::{BlockOn as _, Lease, TeamStore, Topic};
 use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper, WorkMerger};
-use swarm_tools::Confinement;
+use swarm_tools::{Confinement, prompt};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::assemble::{MemberSetup, session_limits};
@@ -25,7 +25,6 @@ use crate::role::MemberLoop;
 use crate::servers::require;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;
-use crate::teammate::prompt::system_prompt;
 use crate::teammate::role::TeammateRole;
 use crate::teammate::suspension::PauseWatch;
 use crate::teammate::task_follow_up::TaskFollowUp;
@@ -340,4 +339,25 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
         keeper,
         view: Arc::new(PaneSink::new(view).with_status(parts.status.take())),
     })
+}
+
+/// Returns the blocks of the system prompt, except the environment, with the text of its
+/// definition. They are constant for the conversation, so that a provider can cache them.
+pub(crate) fn system_prompt(order: &SpawnOrder, of_definition: &[String]) -> Vec<String> {
+    let mut blocks = vec![format!(
+        "{}\n\n{}",
+        identity(order),
+        prompt!("software-work")
+    )];
+    blocks.extend(of_definition.iter().cloned());
+    blocks.extend(order.instructions.iter().cloned());
+    blocks
+}
+
+fn identity(order: &SpawnOrder) -> String {
+    let agent = &order.agent;
+    prompt!("teammate")
+        .replace("{name}", agent.name.as_str())
+        .replace("{team}", agent.team.as_str())
+        .replace("{agent}", &agent.to_string())
 }

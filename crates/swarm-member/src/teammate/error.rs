@@ -1,4 +1,4 @@
-//! Errors of a teammate.
+//! How a teammate ends, and its errors.
 
 use swarm_agent::{AgentError, SkillError};
 use swarm_store::StoreError;
@@ -38,4 +38,31 @@ pub enum TeammateError {
     /// A blocking operation was aborted.
     #[error("a blocking operation was aborted: {0}")]
     Join(#[from] tokio::task::JoinError),
+}
+
+/// How a teammate stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It agreed to a shutdown request.
+    ShutDown,
+    /// The process was asked to stop.
+    Terminated,
+    /// Its spawn was cancelled before it began.
+    NotWanted,
+    /// The process that led its team is gone, and the member was configured to stop then.
+    LeadLost,
+    /// Its team or its roster entry is gone.
+    Removed,
+}
+
+impl Ending {
+    /// Returns the reason for `SessionEnd` hooks.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::ShutDown => "shutdown",
+            Self::Terminated => "terminated",
+            Self::LeadLost => "lead_lost",
+            Self::Removed | Self::NotWanted => "removed",
+        }
+    }
 }

@@ -1,13 +1,11 @@
 //! The teammate: a member that reports to a lead.
 
 mod assemble;
-mod ending;
 mod error;
 mod lead_watch;
 mod lost_lease;
 mod mail;
 mod parts;
-mod prompt;
 mod role;
 mod run;
 mod suspension;
@@ -17,7 +15,6 @@ mod turn_reporter;
 #[cfg(test)]
 mod tests;
 
-pub use ending::Ending;
-pub use error::TeammateError;
+pub use error::{Ending, TeammateError};
 pub use parts::{ProcessFacts, TeammateParts, Termination};
 pub use run::run;

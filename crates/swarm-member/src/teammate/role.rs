@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::mail::MailHandler;
 use crate::role::{MemberLoop, Recovery, Role, Turn};
-use crate::teammate::ending::Ending;
+use crate::teammate::error::Ending;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;
 use crate::teammate::suspension::{PauseWatch, Suspension, loss};

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::member_loop::END_HOOKS;
 use crate::servers::start_servers;
 use crate::teammate::assemble::{Teammate, assemble};
-use crate::teammate::ending::Ending;
+use crate::teammate::error::Ending;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// How much longer than its spawner a child waits for the commit, so that the spawner decides

@@ -12,9 +12,8 @@ use swarm_protocol::{
 use swarm_store::{Changes, StoreError};
 use swarm_team::MemberContext;
 
-use crate::reporter::{Reporter, TurnMail};
+use crate::reporter::{Reporter, TurnMail, failure, show_unanswered, unanswered_detail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
-use crate::turn_end::{failure, show_unanswered, unanswered_detail};
 
 /// Maximum bytes of a result in an idle notice; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;

@@ -7,9 +7,8 @@ use swarm_protocol::Usage;
 use super::calls::Calls;
 use super::piece::{Delta, Piece};
 use crate::message::ContentBlock;
-use crate::model::{ModelEvent, ModelResponse};
+use crate::model::{ModelEvent, ModelResponse, StopReason};
 use crate::remote::{Assembly, Refusal, Step};
-use crate::stop::StopReason;
 
 /// Data of the event that ends a stream.
 const DONE: &str = "[DONE]";

@@ -14,8 +14,7 @@ use serde_json::value::RawValue;
 
 use super::capabilities::{ServerCapabilities, TokenLimit};
 use super::deferred::{offered, referred, shown};
-use super::images::{Images, UserContent};
-use super::text::{Text, append, inside, is_empty, joined, quoted, written};
+use super::images::{Images, Text, UserContent, append, inside, is_empty, joined, quoted, written};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::Body;
@@ -47,9 +46,9 @@ pub(super) fn request_body(
     };
     match serde_json::to_vec(&body) {
         Ok(bytes) => Ok(bytes.into()),
-        Err(error) => Err(ModelError::InvalidRequest {
-            message: format!("it cannot be written as JSON ({error})"),
-        }),
+        Err(error) => Err(ModelError::InvalidRequest(format!(
+            "it cannot be written as JSON ({error})"
+        ))),
     }
 }
 

@@ -4,15 +4,16 @@ use parking_lot::Mutex;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
+use crate::error::ModelError;
+use crate::name::Provider;
+use crate::remote::{
+    Address, Body, Connection, Dialect, Failure, Refusal, Secret, base_address, classify,
+};
+use crate::request::ModelRequest;
+
 use super::answer::Answer;
 use super::body::request_body;
 use super::capabilities::{EffortLimit, ServerCapabilities, TokenLimit, mentions_context_limit};
-use super::config::ChatCompletionsConfig;
-use crate::error::ModelError;
-use crate::name::Provider;
-use crate::remote::{Address, Body, Connection, Dialect, Failure, Refusal, base_address, classify};
-use crate::request::ModelRequest;
-use crate::secret::Secret;
 
 /// Host of OpenAI's own API.
 const OPENAI_HOST: &str = "api.openai.com";
@@ -37,7 +38,7 @@ impl OpenAiCompatible {
         let url = completions_url(config.base_url.as_deref().unwrap_or(&openai))?;
         let is_openai = url.host_str() == Some(OPENAI_HOST);
         if is_openai && config.api_key.is_none() {
-            return Err(ModelError::NoKey { provider: PROVIDER });
+            return Err(ModelError::NoKey(PROVIDER));
         }
         let capabilities = Mutex::new(ServerCapabilities {
             limit: if is_openai {
@@ -107,19 +108,17 @@ impl Dialect for OpenAiCompatible {
 
     fn failure(&self, refusal: &Refusal, message: String, model: &str) -> Failure {
         match refusal.status {
-            400..=599 if mentions_context_limit(refusal) => ModelError::ContextTooLong { message }.into(),
+            400..=599 if mentions_context_limit(refusal) => ModelError::ContextTooLong(message).into(),
             400 | 404 | 422 if names_model(refusal) => {
                 self.unknown_model(refusal, message, model).into()
             }
             400..=599 if refusal.says(&["does not support tools", "tool choice requires"]) => {
-                ModelError::InvalidRequest {
-                    message: format!(
+                ModelError::InvalidRequest(format!(
                         "{message}. Agents need tools: use a model that supports tool calls, and start the server with tool calls enabled (vLLM: --enable-auto-tool-choice --tool-call-parser NAME; llama.cpp: --jinja)"
-                    ),
-                }
+                    ))
                 .into()
             }
-            402 | 403 | 429 if is_unpaid(refusal) => ModelError::Billing { message }.into(),
+            402 | 403 | 429 if is_unpaid(refusal) => ModelError::Billing(message).into(),
             _ => classify(PROVIDER, refusal, message),
         }
     }
@@ -165,6 +164,31 @@ fn completions_url(base: &str) -> Result<Url, ModelError> {
     };
     url.set_path(&path);
     Ok(url)
+}
+
+/// Settings of a client of the chat completions API.
+#[derive(Debug, Clone)]
+pub struct ChatCompletionsConfig {
+    /// Address of the server, with or without a trailing `/v1`. `None` means OpenAI.
+    pub base_url: Option<String>,
+    /// Sent as `Authorization: Bearer`. Required by OpenAI; other servers refuse the request if
+    /// they require one.
+    pub api_key: Option<Secret>,
+    /// Whether the model accepts images. Once a server refuses an image, no more are sent.
+    pub vision: bool,
+    /// Proxy, timeouts and retries.
+    pub connection: Connection,
+}
+
+impl Default for ChatCompletionsConfig {
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            api_key: None,
+            vision: false,
+            connection: Connection::to_own_server(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,11 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::{ChatCompletionsConfig, OpenAiCompatible};
 use crate::error::ModelError;
 use crate::message::ContentBlock;
-use crate::model::{Model, ModelEvent};
+use crate::model::{Model, ModelEvent, StopReason};
 use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
-use crate::remote::{Connection, Remote, RetryPolicy};
-use crate::secret::Secret;
-use crate::stop::StopReason;
+use crate::remote::{Connection, Remote, RetryPolicy, Secret};
 
 const KEY: &str = "sk-secret-key";
 
@@ -170,7 +168,7 @@ async fn a_conversation_that_is_too_long_is_reported_after_one_retry() {
     );
     let server = FakeServer::start(vec![long]).await;
     let items = ask_once(&server).await;
-    assert!(matches!(failed(&items), ModelError::ContextTooLong { .. }));
+    assert!(matches!(failed(&items), ModelError::ContextTooLong(_)));
     assert_eq!(server.requests().len(), 2);
 }
 
@@ -194,7 +192,7 @@ async fn a_stream_error_is_final_or_retried_depending_on_its_message() {
     let bare = FakeServer::start(vec![full]).await;
     let items = ask_once(&bare).await;
     assert!(
-        matches!(failed(&items), ModelError::ContextTooLong { .. }),
+        matches!(failed(&items), ModelError::ContextTooLong(_)),
         "{items:?}"
     );
 }

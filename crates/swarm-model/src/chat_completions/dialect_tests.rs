@@ -57,7 +57,7 @@ fn only_openai_requires_a_key() {
     };
     for base in [None, Some("https://api.openai.com/v1")] {
         let error = OpenAiCompatible::new(config(base, None)).unwrap_err();
-        assert!(matches!(error, ModelError::NoKey { .. }), "{error}");
+        assert!(matches!(error, ModelError::NoKey(_)), "{error}");
         let error = error.to_string();
         assert!(
             error.contains("OPENAI_API_KEY") && error.contains("OPENAI_BASE_URL"),

@@ -1,11 +1,12 @@
-//! Images in requests. A tool result of this API cannot hold images, so they follow in a user
-//! message.
+//! Images in requests: a tool result of this API cannot hold images, so they follow in a user
+//! message. Texts in requests: JSON strings, joined and measured without being parsed.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-
-use super::text::{Text, is_empty};
 
 /// Placeholder in a result whose image follows.
 const BELOW: &str = "[The image is in the next user message.]";
@@ -85,4 +86,48 @@ fn address(source: &Value) -> Option<String> {
     }
     let (media_type, data) = (source["media_type"].as_str()?, source["data"].as_str()?);
     Some(format!("data:{media_type};base64,{data}"))
+}
+
+/// Separator between joined texts: two line breaks, escaped as in JSON.
+const SEPARATOR: &str = r"\n\n";
+
+/// A text in its JSON encoding, with quotes. The conversation is stored as JSON, so most texts are
+/// reused without decoding.
+pub(super) type Text<'a> = Cow<'a, RawValue>;
+
+pub(super) fn is_empty(text: &RawValue) -> bool {
+    inside(text).is_empty()
+}
+
+/// Returns the text between the quotes, still escaped.
+pub(super) fn inside(text: &RawValue) -> &str {
+    let text = text.get();
+    text.get(1..text.len().saturating_sub(1))
+        .unwrap_or_default()
+}
+
+pub(super) fn written<'a>(text: &str) -> Text<'a> {
+    // Serializing a string cannot fail.
+    Cow::Owned(to_raw_value(text).unwrap_or_default())
+}
+
+/// Wraps a string composed of valid JSON string fragments.
+pub(super) fn quoted<'a>(json: String) -> Text<'a> {
+    Cow::Owned(RawValue::from_string(json).unwrap_or_default())
+}
+
+pub(super) fn joined<'a>(texts: impl Iterator<Item = Text<'a>>) -> Text<'a> {
+    let mut all = written("");
+    for text in texts {
+        append(&mut all, text);
+    }
+    all
+}
+
+pub(super) fn append<'a>(text: &mut Text<'a>, more: Text<'a>) {
+    if is_empty(text) {
+        *text = more;
+    } else if !is_empty(&more) {
+        *text = quoted(format!("\"{}{SEPARATOR}{}\"", inside(text), inside(&more)));
+    }
 }

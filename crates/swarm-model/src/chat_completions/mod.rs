@@ -9,14 +9,12 @@ mod body;
 mod calls;
 mod capabilities;
 mod client;
-mod config;
 mod deferred;
 mod images;
 mod piece;
-mod text;
 
 #[cfg(test)]
 mod client_tests;
 
+pub use client::ChatCompletionsConfig;
 pub(crate) use client::OpenAiCompatible;
-pub use config::ChatCompletionsConfig;

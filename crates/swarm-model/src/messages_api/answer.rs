@@ -7,9 +7,8 @@ use swarm_protocol::Usage;
 
 use super::event::{Delta, StartedMessage, StreamEvent};
 use crate::message::{ContentBlock, call_input};
-use crate::model::{ModelEvent, ModelResponse};
+use crate::model::{ModelEvent, ModelResponse, StopReason};
 use crate::remote::{Assembly, Refusal, Step};
-use crate::stop::StopReason;
 
 #[derive(Debug)]
 pub(crate) struct Answer {

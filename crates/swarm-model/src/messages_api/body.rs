@@ -11,9 +11,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use swarm_protocol::{CacheLifetime, Effort};
 
-use super::effort;
 use super::marks::Marks;
-use super::thinking::{self, WireThinking};
+use super::thinking::{WireThinking, sendable_effort, sendable_thinking};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::{Body, Parts};
@@ -30,16 +29,16 @@ pub(super) fn request_body(
         model: &request.model,
         max_tokens: request.max_tokens,
         stream: true,
-        thinking: thinking::sendable(&request.model, request.thinking, request.max_tokens),
+        thinking: sendable_thinking(&request.model, request.thinking, request.max_tokens),
         output_config: request
             .effort
-            .and_then(|wanted| effort::sendable(&request.model, wanted))
+            .and_then(|wanted| sendable_effort(&request.model, wanted))
             .map(|effort| OutputConfig { effort }),
         tools: wire_tools(&request.tools, &marks, cache),
         system: wire_system(&request.system, &marks, cache),
     };
-    let mut head = serde_json::to_string(&head).map_err(|error| ModelError::InvalidRequest {
-        message: format!("it cannot be written as JSON ({error})"),
+    let mut head = serde_json::to_string(&head).map_err(|error| {
+        ModelError::InvalidRequest(format!("it cannot be written as JSON ({error})"))
     })?;
     // The messages are the last field.
     head.pop();

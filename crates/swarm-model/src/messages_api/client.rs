@@ -2,15 +2,17 @@
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use swarm_protocol::CacheLifetime;
+
+use crate::error::ModelError;
+use crate::name::Provider;
+use crate::remote::{
+    Address, Body, Connection, Dialect, Failure, Refusal, Secret, base_address, classify,
+};
+use crate::request::ModelRequest;
 
 use super::answer::Answer;
 use super::body::request_body;
-use super::config::MessagesApiConfig;
-use crate::error::ModelError;
-use crate::name::Provider;
-use crate::remote::{Address, Body, Connection, Dialect, Failure, Refusal, base_address, classify};
-use crate::request::ModelRequest;
-use crate::secret::Secret;
 
 /// API version of this client (<https://docs.claude.com/en/api/versioning>).
 const API_VERSION: &str = "2023-06-01";
@@ -30,14 +32,6 @@ impl Dialect for MessagesApiConfig {
             HeaderName::from_static("anthropic-version"),
             HeaderValue::from_static(API_VERSION),
         );
-        if !self.betas.is_empty() {
-            let value =
-                HeaderValue::from_str(&self.betas.join(",")).map_err(|_| ModelError::Setup {
-                    message: "a beta name contains characters that are not valid in a header"
-                        .to_owned(),
-                })?;
-            address.header(HeaderName::from_static("anthropic-beta"), value);
-        }
         match (&self.auth_token, &self.api_key) {
             (Some(token), _) => address.credential(PROVIDER, AUTHORIZATION, "Bearer ", token)?,
             (None, Some(key)) => {
@@ -47,7 +41,7 @@ impl Dialect for MessagesApiConfig {
                     address.credential(PROVIDER, AUTHORIZATION, "Bearer ", key)?;
                 }
             }
-            (None, None) => return Err(ModelError::NoKey { provider: PROVIDER }),
+            (None, None) => return Err(ModelError::NoKey(PROVIDER)),
         }
         Ok(address)
     }
@@ -79,11 +73,9 @@ impl Dialect for MessagesApiConfig {
                 message,
             }
             .into(),
-            400 | 422 if names_context_limit(refusal) => {
-                ModelError::ContextTooLong { message }.into()
-            }
+            400 | 422 if names_context_limit(refusal) => ModelError::ContextTooLong(message).into(),
             400 | 422 if refusal.says(&["credit balance is too low"]) => {
-                ModelError::Billing { message }.into()
+                ModelError::Billing(message).into()
             }
             _ => classify(PROVIDER, refusal, message),
         }
@@ -105,6 +97,37 @@ fn messages_url(base: &str) -> Result<Url, ModelError> {
     let path = format!("{}/v1/messages", url.path().trim_end_matches('/'));
     url.set_path(&path);
     Ok(url)
+}
+
+/// Settings of a client of the Messages API.
+#[derive(Debug, Clone)]
+pub struct MessagesApiConfig {
+    /// Address of the server, without `/v1/messages`.
+    pub base_url: String,
+    /// Sent as `x-api-key`, unless there is an `auth_token`.
+    pub api_key: Option<Secret>,
+    /// Whether `api_key` is also sent as `Authorization: Bearer`, as Claude Code does with the keys of
+    /// `apiKeyHelper`, which may be for another server.
+    pub sends_key_as_token: bool,
+    /// Sent as `Authorization: Bearer`; takes precedence over `api_key`, as in Claude Code.
+    pub auth_token: Option<Secret>,
+    /// Lifetime of prompt cache entries.
+    pub cache: CacheLifetime,
+    /// Proxy, timeouts and retries.
+    pub connection: Connection,
+}
+
+impl Default for MessagesApiConfig {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.anthropic.com".to_owned(),
+            api_key: None,
+            sends_key_as_token: false,
+            auth_token: None,
+            cache: CacheLifetime::default(),
+            connection: Connection::to_service(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -131,12 +154,10 @@ mod tests {
             base_url: "http://127.0.0.1:1".into(),
             api_key: Some(Secret::new("sk-test")),
             auth_token: Some(Secret::new("token-1")),
-            betas: vec!["a".into(), "b".into()],
             ..MessagesApiConfig::default()
         };
         let address = both.address().unwrap();
         assert_eq!(address.headers()["authorization"], "Bearer token-1");
-        assert_eq!(address.headers()["anthropic-beta"], "a,b");
         assert!(!address.headers().contains_key("x-api-key"));
         let key = MessagesApiConfig {
             auth_token: None,

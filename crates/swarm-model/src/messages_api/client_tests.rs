@@ -1,10 +1,8 @@
 //! The client against a server on the loopback interface.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use parking_lot::Mutex;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -12,13 +10,11 @@ use super::MessagesApiConfig;
 use super::played::{collect_response, event, prose_answer, refusal};
 use crate::error::ModelError;
 use crate::message::ContentBlock;
-use crate::model::{Model, ModelEvent};
+use crate::model::{Model, ModelEvent, ModelEvents, StopReason};
 use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
-use crate::remote::{Connection, Remote, RetryPolicy, Throttle};
-use crate::secret::Secret;
-use crate::stop::StopReason;
+use crate::remote::{Connection, Remote, RetryPolicy, Secret};
 
-type MessagesApi = Remote<MessagesApiConfig>;
+pub(super) type MessagesApi = Remote<MessagesApiConfig>;
 
 const KEY: &str = "sk-ant-secret-key";
 
@@ -33,7 +29,7 @@ fn quick(attempts: u32) -> RetryPolicy {
     }
 }
 
-fn config(server: &FakeServer) -> MessagesApiConfig {
+pub(super) fn config(server: &FakeServer) -> MessagesApiConfig {
     MessagesApiConfig {
         base_url: format!("http://{}", server.address),
         api_key: Some(Secret::new(KEY)),
@@ -50,10 +46,7 @@ fn client(server: &FakeServer) -> MessagesApi {
 }
 
 async fn ask(client: &MessagesApi) -> Vec<Item> {
-    client
-        .stream(short_request("claude-x"), CancellationToken::new())
-        .collect()
-        .await
+    stream(client).collect().await
 }
 
 fn retries(items: &[Item]) -> Vec<(u32, Duration)> {
@@ -66,7 +59,29 @@ fn retries(items: &[Item]) -> Vec<(u32, Duration)> {
         .collect()
 }
 
-fn answer(text: &str) -> Reply {
+pub(super) fn stream(client: &MessagesApi) -> ModelEvents {
+    client.stream(short_request("claude-x"), CancellationToken::new())
+}
+
+fn with_header(reply: Reply, name: &'static str, value: &str) -> Reply {
+    let Reply::Whole(status, mut headers, body) = reply else {
+        unreachable!("a refusal is a whole reply")
+    };
+    headers.push((name, value.to_owned()));
+    Reply::Whole(status, headers, body)
+}
+
+/// A rate limit with a header.
+pub(super) fn limited(header: &'static str, value: &str) -> Reply {
+    with_header(refusal(429, "rate_limit_error", "slow"), header, value)
+}
+
+/// What the server says if it is overloaded during an answer.
+fn overload() -> String {
+    event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}))
+}
+
+pub(super) fn answer(text: &str) -> Reply {
     Reply::Events(vec![prose_answer(text).into_bytes()])
 }
 
@@ -128,11 +143,9 @@ async fn an_answer_truncated_after_any_byte_is_retried() {
         assert_eq!(completed(&items).text(), "whole", "cut after {at} bytes");
         assert_eq!(retries(&items).len(), 1, "cut after {at} bytes");
         // Text emitted before the interruption is void: `Retrying` follows it.
-        let retrying = items
-            .iter()
-            .position(|item| matches!(item, Ok(ModelEvent::Retrying { .. })))
-            .unwrap();
-        let after: Vec<&Item> = items[retrying + 1..].iter().collect();
+        let is_retry = |item: &Item| matches!(item, Ok(ModelEvent::Retrying { .. }));
+        let retrying = items.iter().position(is_retry).unwrap();
+        let after = &items[retrying + 1..];
         assert_eq!(after.len(), 2, "{after:?}");
     }
 }
@@ -153,11 +166,7 @@ async fn a_stream_that_never_completes_is_one_clear_error() {
 
 #[tokio::test]
 async fn a_rate_limit_waits_as_long_as_the_server_asks() {
-    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
-        unreachable!()
-    };
-    headers.push(("retry-after", "0.05".to_owned()));
-    let limited = Reply::Whole(status, headers, body);
+    let limited = limited("retry-after", "0.05");
     let server = FakeServer::start(vec![limited.clone(), limited, answer("hi")]).await;
     let begun = Instant::now();
     let items = ask(&client(&server)).await;
@@ -169,11 +178,7 @@ async fn a_rate_limit_waits_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn a_persistent_rate_limit_reports_the_requested_wait() {
-    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
-        unreachable!()
-    };
-    headers.push(("retry-after", "3600".to_owned()));
-    let server = FakeServer::start(vec![Reply::Whole(status, headers, body)]).await;
+    let server = FakeServer::start(vec![limited("retry-after", "3600")]).await;
     let mut config = config(&server);
     config.connection.retry.longest_retry_after = Duration::from_millis(1);
     let items = ask(&MessagesApi::new(config).unwrap()).await;
@@ -209,8 +214,7 @@ async fn every_transient_refusal_is_retried() {
 #[tokio::test]
 async fn an_overload_inside_the_stream_is_retried_before_and_after_content() {
     let whole = prose_answer("partial");
-    let overload =
-        event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}));
+    let overload = overload();
     let (before_stop, _) = whole.split_once("event: content_block_stop").unwrap();
     for begun in ["", before_stop] {
         let broken = Reply::Events(vec![format!("{begun}{overload}").into_bytes()]);
@@ -235,9 +239,9 @@ async fn a_permanent_refusal_inside_the_stream_is_final() {
     let server = FakeServer::start(vec![Reply::Events(vec![refused.into_bytes()])]).await;
     assert_eq!(
         ask(&client(&server)).await,
-        [Err(ModelError::InvalidRequest {
-            message: "bad tool (request req_1)".into()
-        })]
+        [Err(ModelError::InvalidRequest(
+            "bad tool (request req_1)".into()
+        ))]
     );
 }
 
@@ -272,12 +276,8 @@ async fn a_key_at_the_end_of_a_truncated_message_is_not_shown_in_part() {
 
 #[tokio::test]
 async fn the_request_id_is_kept_for_the_providers_support() {
-    let Reply::Whole(status, mut headers, body) = refusal(400, "invalid_request_error", "bad")
-    else {
-        unreachable!()
-    };
-    headers.push(("request-id", "req_011".to_owned()));
-    let server = FakeServer::start(vec![Reply::Whole(status, headers, body)]).await;
+    let refused = refusal(400, "invalid_request_error", "bad");
+    let server = FakeServer::start(vec![with_header(refused, "request-id", "req_011")]).await;
     let error = failed(&ask(&client(&server)).await).to_string();
     assert!(error.contains("req_011"), "{error}");
 }
@@ -308,10 +308,8 @@ async fn cancelling_ends_the_stream_and_closes_the_connection() {
     let server = FakeServer::start(vec![Reply::Stall(head.as_bytes().to_vec())]).await;
     let cancel = CancellationToken::new();
     let mut events = client(&server).stream(short_request("claude-x"), cancel.clone());
-    assert_eq!(
-        events.next().await,
-        Some(Ok(ModelEvent::TextDelta("hi".into())))
-    );
+    let first = events.next().await;
+    assert_eq!(first, Some(Ok(ModelEvent::TextDelta("hi".into()))));
     server.stalled.notified().await;
     cancel.cancel();
     let cost = events.next().await;
@@ -346,7 +344,7 @@ async fn dropping_the_stream_closes_the_connection() {
         prose_answer("hi").into_bytes()[..300].to_vec(),
     )])
     .await;
-    let mut events = client(&server).stream(short_request("claude-x"), CancellationToken::new());
+    let mut events = stream(&client(&server));
     let wait_for_stall = server.stalled.notified();
     tokio::select! {
         () = wait_for_stall => {}
@@ -406,55 +404,46 @@ async fn a_server_that_is_not_a_messages_api_is_reported_immediately() {
     }
 }
 
+/// A client of this server with a proxy.
+fn through(proxy: &FakeServer, no_proxy: Option<String>, base_url: &str) -> MessagesApi {
+    let connection = Connection {
+        proxy: Some(Secret::new(format!("http://{}", proxy.address))),
+        no_proxy,
+        retry: quick(1),
+        ..Connection::to_service()
+    };
+    MessagesApi::new(MessagesApiConfig {
+        base_url: base_url.to_owned(),
+        connection,
+        ..config(proxy)
+    })
+    .unwrap()
+}
+
 #[tokio::test]
 async fn a_proxy_is_used_if_one_is_given() {
     let proxy = FakeServer::start(vec![answer("through the proxy")]).await;
-    let client = MessagesApi::new(MessagesApiConfig {
-        base_url: "http://model.invalid".into(),
-        api_key: Some(Secret::new(KEY)),
-        connection: Connection {
-            proxy: Some(Secret::new(format!("http://{}", proxy.address))),
-            retry: quick(1),
-            ..Connection::to_service()
-        },
-        ..MessagesApiConfig::default()
-    })
-    .unwrap();
+    let client = through(&proxy, None, "http://model.invalid");
     assert_eq!(completed(&ask(&client).await).text(), "through the proxy");
-    assert!(
-        proxy.requests()[0]
-            .head
-            .starts_with("POST http://model.invalid/v1/messages")
-    );
+    let asked = proxy.requests().remove(0).head;
+    assert!(asked.starts_with("POST http://model.invalid/v1/messages"));
 }
 
 #[tokio::test]
 async fn exempt_and_local_hosts_are_reached_without_the_proxy() {
     let proxy = FakeServer::start(vec![answer("through the proxy")]).await;
     let server = FakeServer::start(vec![answer("direct")]).await;
-    let through = |base_url: String| {
-        MessagesApi::new(MessagesApiConfig {
-            base_url,
-            connection: Connection {
-                proxy: Some(Secret::new(format!("http://{}", proxy.address))),
-                no_proxy: Some("model.invalid".into()),
-                retry: quick(1),
-                ..Connection::to_service()
-            },
-            ..config(&server)
-        })
-        .unwrap()
-    };
+    let through = |base_url: &str| through(&proxy, Some("model.invalid".into()), base_url);
     for host in ["127.0.0.1", "localhost"] {
-        let local = through(format!("http://{host}:{}", server.address.port()));
+        let local = through(&format!("http://{host}:{}", server.address.port()));
         assert_eq!(completed(&ask(&local).await).text(), "direct", "{host}");
     }
-    let exempt = through("http://model.invalid".into());
+    let exempt = through("http://model.invalid");
     assert!(matches!(
         failed(&ask(&exempt).await),
         ModelError::Network { .. }
     ));
-    let other = through("http://other.invalid".into());
+    let other = through("http://other.invalid");
     assert_eq!(completed(&ask(&other).await).text(), "through the proxy");
 }
 
@@ -462,8 +451,7 @@ async fn exempt_and_local_hosts_are_reached_without_the_proxy() {
 async fn tokens_of_failed_attempts_are_counted_too() {
     let whole = prose_answer("partial");
     let (cut, _) = whole.split_once("event: content_block_stop").unwrap();
-    let overload =
-        event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}));
+    let overload = overload();
     let server = FakeServer::start(vec![
         Reply::Cut(cut.as_bytes().to_vec()),
         Reply::Events(vec![format!("{cut}{overload}").into_bytes()]),
@@ -495,123 +483,11 @@ async fn tokens_of_a_failed_request_are_reported_before_the_error() {
 
 #[tokio::test]
 async fn collecting_returns_the_answer_or_the_error() {
-    let server = FakeServer::start(vec![
-        answer("hi"),
-        refusal(401, "authentication_error", "no"),
-    ])
-    .await;
+    let refused = refusal(401, "authentication_error", "no");
+    let server = FakeServer::start(vec![answer("hi"), refused]).await;
     let client = client(&server);
-    let events = client.stream(short_request("claude-x"), CancellationToken::new());
+    let events = stream(&client);
     assert_eq!(collect_response(events).await.unwrap().text(), "hi");
-    let events = client.stream(short_request("claude-x"), CancellationToken::new());
-    assert!(matches!(
-        collect_response(events).await,
-        Err(ModelError::Auth { .. })
-    ));
-}
-
-/// A throttle that two members of a team share.
-#[derive(Debug, Default)]
-struct SharedWait(Mutex<Option<Instant>>);
-
-impl Throttle for SharedWait {
-    fn remaining(&self) -> Duration {
-        let until = *self.0.lock();
-        until.map_or(Duration::ZERO, |until| {
-            until.saturating_duration_since(Instant::now())
-        })
-    }
-
-    fn hold(&self, wait: Duration) {
-        let mut until = self.0.lock();
-        *until = (*until).max(Some(Instant::now() + wait));
-    }
-}
-
-/// A throttle that admits the second attempt to take a request.
-#[derive(Debug, Default)]
-struct OneEarly(Mutex<u32>);
-
-impl Throttle for OneEarly {
-    fn remaining(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn has_rate(&self) -> bool {
-        true
-    }
-
-    fn take(&self) -> Duration {
-        let mut taken = self.0.lock();
-        *taken += 1;
-        if *taken == 1 {
-            return Duration::from_millis(20);
-        }
-        Duration::ZERO
-    }
-
-    fn hold(&self, _wait: Duration) {}
-}
-
-#[tokio::test]
-async fn a_request_beyond_the_rate_waits() {
-    let server = FakeServer::start(vec![answer("hi")]).await;
-    let throttle = Arc::new(OneEarly::default());
-    let base = config(&server);
-    let connection = Connection {
-        throttle: Some(Arc::clone(&throttle) as Arc<dyn Throttle>),
-        ..base.connection.clone()
-    };
-    let client = MessagesApi::new(MessagesApiConfig { connection, ..base }).unwrap();
-    let mut events = client.stream(short_request("claude-x"), CancellationToken::new());
-    let event = events.next().await.unwrap().unwrap();
-    assert!(matches!(event, ModelEvent::Waiting { .. }), "{event:?}");
-    assert_eq!(server.requests().len(), 0);
-    assert_eq!(collect_response(events).await.unwrap().text(), "hi");
-    assert_eq!(*throttle.0.lock(), 2);
-}
-
-#[tokio::test]
-async fn o7_a_wait_requested_of_one_client_applies_to_all() {
-    const WAIT: Duration = Duration::from_millis(400);
-    let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
-        unreachable!()
-    };
-    headers.push(("retry-after-ms", WAIT.as_millis().to_string()));
-    let limited = Reply::Whole(status, headers, body);
-    let server = FakeServer::start(vec![limited, answer("hi")]).await;
-    let throttle: Arc<dyn Throttle> = Arc::new(SharedWait::default());
-    let member = || {
-        let base = config(&server);
-        let connection = Connection {
-            throttle: Some(Arc::clone(&throttle)),
-            ..base.connection.clone()
-        };
-        MessagesApi::new(MessagesApiConfig { connection, ..base }).unwrap()
-    };
-    let begun = Instant::now();
-    let mut first = member().stream(short_request("claude-x"), CancellationToken::new());
-    let refused = first.next().await.unwrap().unwrap();
-    assert!(
-        matches!(refused, ModelEvent::Retrying { .. }),
-        "{refused:?}"
-    );
-    let mut others: Vec<_> = (0..3)
-        .map(|_| member().stream(short_request("claude-x"), CancellationToken::new()))
-        .collect();
-    for other in &mut others {
-        let event = other.next().await.unwrap().unwrap();
-        assert!(matches!(event, ModelEvent::Waiting { .. }), "{event:?}");
-    }
-    assert_eq!(
-        server.requests().len(),
-        1,
-        "no other request reached the server"
-    );
-    let all = others.into_iter().chain([first]).map(collect_response);
-    for answered in futures::future::join_all(all).await {
-        answered.unwrap();
-    }
-    assert!(begun.elapsed() >= WAIT);
-    assert_eq!(server.requests().len(), 5, "one refusal and four answers");
+    let refused = collect_response(stream(&client)).await;
+    assert!(matches!(refused, Err(ModelError::Auth { .. })));
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::Usage;
 
-use crate::stop::StopReason;
+use crate::model::StopReason;
 
 /// One event. Unknown types become [`StreamEvent::Unknown`] and are ignored.
 #[derive(Debug, Deserialize)]

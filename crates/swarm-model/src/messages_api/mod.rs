@@ -6,8 +6,6 @@
 pub(crate) mod answer;
 mod body;
 mod client;
-mod config;
-mod effort;
 mod event;
 mod marks;
 mod thinking;
@@ -16,5 +14,7 @@ mod thinking;
 mod client_tests;
 #[cfg(test)]
 pub(crate) mod played;
+#[cfg(test)]
+mod throttle_tests;
 
-pub use config::MessagesApiConfig;
+pub use client::MessagesApiConfig;

@@ -11,13 +11,13 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
+use super::connection::staggered;
 use super::dialect::{Assembly as _, Dialect, Step};
 use super::endpoint::{Endpoint, describe};
 use super::failure::{Cause, Failure, Transient};
 use super::refusal::Refusal;
 use super::retry::retry_after;
 use super::stream::{Broken, MAX_ANSWER_BYTES, read_answer};
-use super::throttle::staggered;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
 use crate::model::{Model, ModelEvent, ModelEvents, ModelResponse};

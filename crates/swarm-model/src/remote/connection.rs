@@ -1,12 +1,11 @@
-//! Connection settings that all APIs share. The caller collects them; nothing here reads the
-//! environment.
+//! Connection settings that all APIs share, and the wait that all clients of a server share. The
+//! caller collects the settings; nothing here reads the environment.
 
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::retry::RetryPolicy;
-use super::throttle::Throttle;
-use crate::secret::Secret;
+use super::retry::{RetryPolicy, random_fraction};
 
 /// Proxy, timeouts and retry policy of connections to a model server.
 #[derive(Debug, Clone)]
@@ -45,6 +44,77 @@ impl Connection {
         Self {
             idle_timeout: Duration::from_mins(10),
             ..Self::to_service()
+        }
+    }
+}
+
+/// A wait that all clients of a server share, across processes: a rate limit applies to all clients
+/// that use the same account.
+pub trait Throttle: Debug + Send + Sync {
+    /// Returns the time until the next request may be sent; zero if it may be sent now.
+    fn remaining(&self) -> Duration;
+
+    /// Whether the requests of all clients per minute are limited.
+    fn has_rate(&self) -> bool {
+        false
+    }
+
+    /// Takes one of the requests that may be sent in this minute, and returns zero, or returns the
+    /// time until there is one again. May wait for a lock.
+    fn take(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Blocks requests of all clients for `wait`. Never shortens an existing wait.
+    fn hold(&self, wait: Duration);
+}
+
+/// Maximum jitter as a fraction of the wait.
+const JITTER: f64 = 0.2;
+
+const MAX_JITTER: Duration = Duration::from_secs(5);
+
+/// Adds jitter to a wait, so that not all clients continue at the same moment.
+pub(super) fn staggered(remaining: Duration) -> Duration {
+    let spread = remaining.mul_f64(JITTER * random_fraction());
+    remaining.saturating_add(spread.min(MAX_JITTER))
+}
+
+/// A key or token. Its `Debug` output does not contain it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret. Surrounding white space, such as the line break of a key file, is removed.
+    pub fn new(text: impl AsRef<str>) -> Self {
+        Self(text.as_ref().trim().to_owned())
+    }
+
+    /// Returns the secret. Only for sending and redacting it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_never_shortens_a_shared_wait_and_is_limited() {
+        for seconds in [0, 1, 30, 600] {
+            let remaining = Duration::from_secs(seconds);
+            for _ in 0..50 {
+                let wait = staggered(remaining);
+                assert!(wait >= remaining && wait <= remaining + MAX_JITTER);
+                assert!(wait <= remaining.mul_f64(1.0 + JITTER));
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use swarm_protocol::Usage;
 
 use super::body::Body;
-use super::connection::Connection;
+use super::connection::{Connection, Secret};
 use super::endpoint::Address;
 use super::failure::Failure;
 use super::refusal::Refusal;
@@ -13,7 +13,6 @@ use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelResponse};
 use crate::name::Provider;
 use crate::request::ModelRequest;
-use crate::secret::Secret;
 
 /// Request format, answer format and error codes of one API.
 pub(crate) trait Dialect: Debug + Send + Sync + 'static {

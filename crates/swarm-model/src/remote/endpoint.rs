@@ -13,10 +13,9 @@ use rustls_platform_verifier::Verifier;
 use swarm_protocol::with_causes;
 
 use super::body::Body;
-use super::connection::Connection;
+use super::connection::{Connection, Secret};
 use crate::error::ModelError;
 use crate::name::Provider;
-use crate::secret::Secret;
 
 pub(crate) const USER_AGENT: &str = concat!("swarm/", env!("CARGO_PKG_VERSION"));
 
@@ -140,9 +139,7 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
 }
 
 fn setup(message: impl Into<String>) -> ModelError {
-    ModelError::Setup {
-        message: message.into(),
-    }
+    ModelError::Setup(message.into())
 }
 
 /// Parses the configured address of a provider and removes trailing slashes.

@@ -261,10 +261,10 @@ pub(crate) fn failed(items: &[Item]) -> &ModelError {
 pub(crate) fn failure_word(failure: &Failure) -> &'static str {
     match failure {
         Failure::Final(ModelError::Auth { .. }) => "auth",
-        Failure::Final(ModelError::Billing { .. }) => "billing",
+        Failure::Final(ModelError::Billing(_)) => "billing",
         Failure::Final(ModelError::UnknownModel { .. }) => "model",
-        Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
-        Failure::Final(ModelError::ContextTooLong { .. }) => "long",
+        Failure::Final(ModelError::InvalidRequest(_)) => "invalid",
+        Failure::Final(ModelError::ContextTooLong(_)) => "long",
         Failure::Final(_) => "other",
         Failure::Transient(transient) => match transient.cause {
             Cause::RateLimit => "again: limit",

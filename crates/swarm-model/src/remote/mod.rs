@@ -13,18 +13,16 @@ mod refusal;
 mod replay;
 mod retry;
 mod stream;
-mod throttle;
 
 #[cfg(test)]
 pub(crate) mod fake_server;
 
 pub(crate) use attempts::Remote;
 pub(crate) use body::{Body, Parts};
-pub use connection::Connection;
+pub use connection::{Connection, Secret, Throttle};
 pub(crate) use dialect::{Assembly, Dialect, Step};
 pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
 pub(crate) use failure::{Cause, Failure, Transient};
 pub(crate) use refusal::{Refusal, classify};
 pub use replay::{ReplayedApi, replay_answer};
 pub use retry::RetryPolicy;
-pub use throttle::Throttle;

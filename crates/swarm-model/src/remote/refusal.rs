@@ -152,15 +152,13 @@ pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -
     let address = provider.address_variable();
     match status {
         401 | 403 => ModelError::Auth { provider, message }.into(),
-        402 => ModelError::Billing { message }.into(),
-        404 | 405 => ModelError::InvalidRequest {
-            message: format!(
+        402 => ModelError::Billing(message).into(),
+        404 | 405 => ModelError::InvalidRequest(format!(
                 "there is no {} at this address ({message}); check {address}",
                 provider.api()
-            ),
-        }
+            ))
         .into(),
-        413 => ModelError::ContextTooLong { message }.into(),
+        413 => ModelError::ContextTooLong(message).into(),
         429 => Failure::transient(Cause::RateLimit, message),
         529 => Failure::transient(Cause::Overload, message),
         // Some gateways report an overload with a different status.
@@ -168,16 +166,12 @@ pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -
             Failure::transient(Cause::Overload, message)
         }
         408 | 409 | 500.. => Failure::transient(Cause::Server, with_status(status, &message)),
-        300..400 => ModelError::InvalidRequest {
-            message: format!(
+        300..400 => ModelError::InvalidRequest(format!(
                 "the server redirects to another address (status {status}); redirects are not followed, to protect the key; set {address} to the final address"
-            ),
-        }
+            ))
         .into(),
-        400 => ModelError::InvalidRequest { message }.into(),
-        _ => ModelError::InvalidRequest {
-            message: with_status(status, &message),
-        }
+        400 => ModelError::InvalidRequest(message).into(),
+        _ => ModelError::InvalidRequest(with_status(status, &message))
         .into(),
     }
 }

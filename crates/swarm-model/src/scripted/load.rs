@@ -9,12 +9,10 @@ use regex::Regex;
 use serde_json::Value;
 use toml::Spanned;
 
-use super::conditions::Conditions;
-use super::error::ScenarioError;
 use super::file::{CallFile, FailFile, InterruptFile, ScenarioFile, StepFile, StopKind, TurnFile};
-use super::scenario::{Call, Fail, Interrupt, Scenario, Step, Turn};
+use super::scenario::{Call, Conditions, Fail, Interrupt, Scenario, ScenarioError, Step, Turn};
 use super::template::{BUILT_IN, Template, TemplateValue};
-use crate::stop::StopReason;
+use crate::model::StopReason;
 
 /// Default delay after each streamed word in milliseconds: about reading speed.
 const CHUNK_MS: u64 = 25;

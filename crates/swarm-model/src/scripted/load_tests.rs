@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::error::ScenarioError;
 use super::load::load;
+use super::scenario::ScenarioError;
 
 fn refused(text: &str) -> (usize, String) {
     match load(text, Path::new("/s/demo.toml")) {

@@ -5,8 +5,6 @@
 //! restarts in the middle of a conversation gets the same answer. The format is described in
 //! `docs/scenarios.md`.
 
-mod conditions;
-mod error;
 mod file;
 mod load;
 mod pace;
@@ -17,10 +15,12 @@ mod situation;
 mod template;
 
 #[cfg(test)]
+mod failure_tests;
+#[cfg(test)]
 mod load_tests;
 #[cfg(test)]
 mod play_tests;
 
-pub use error::ScenarioError;
 pub use pace::Pace;
 pub use play::ScriptedModel;
+pub use scenario::ScenarioError;

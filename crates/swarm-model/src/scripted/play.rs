@@ -9,13 +9,11 @@ use swarm_protocol::Usage;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::conditions::Captured;
-use super::error::ScenarioError;
 use super::file::FailKind;
 use super::load::load;
 use super::pace::Pace;
 use super::position::{Position, locate};
-use super::scenario::{Fail, Scenario, Step, Turn};
+use super::scenario::{Captured, Fail, Scenario, ScenarioError, Step, Turn};
 use super::situation::{Situation, beginning};
 use super::template::Values;
 use crate::drive::{Emitter, drive};
@@ -77,20 +75,20 @@ impl ScriptedAnswer {
         let messages: Vec<Message> = request.messages.iter().map(|one| one.message()).collect();
         let path = scenario.path.display();
         let agent = request.agent.as_str();
-        let scenario_error = |message: String| ModelError::Scenario { message };
         let situation = Situation::read(&messages).ok_or_else(|| {
-            scenario_error(format!(
+            ModelError::Scenario(format!(
                 "the scenario {path} cannot answer {agent}: the conversation has no prompt"
             ))
         })?;
         let (turn, captured) = find(scenario, request, &situation).ok_or_else(|| {
-            scenario_error(format!(
+            ModelError::Scenario(format!(
                 "the scenario {path} has no turn for agent {agent} at prompt {}: {:?}. Add a [[turn]] that matches",
                 situation.nth,
                 beginning(&situation.prompt)
             ))
         })?;
-        let turn_error = |why| scenario_error(format!("the scenario {path}, agent {agent}: {why}"));
+        let turn_error =
+            |why| ModelError::Scenario(format!("the scenario {path}, agent {agent}: {why}"));
         let position = locate(turn, captured, situation.after).map_err(turn_error)?;
         Self::write(position, &situation, request).map_err(turn_error)
     }
@@ -286,13 +284,13 @@ impl Fail {
         let (provider, attempts) = (Provider::Scripted, 1);
         let cause = match self.kind {
             FailKind::Auth => return ModelError::Auth { provider, message },
-            FailKind::Billing => return ModelError::Billing { message },
+            FailKind::Billing => return ModelError::Billing(message),
             FailKind::UnknownModel => {
                 let model = model.to_owned();
                 return ModelError::UnknownModel { model, message };
             }
-            FailKind::InvalidRequest => return ModelError::InvalidRequest { message },
-            FailKind::ContextTooLong => return ModelError::ContextTooLong { message },
+            FailKind::InvalidRequest => return ModelError::InvalidRequest(message),
+            FailKind::ContextTooLong => return ModelError::ContextTooLong(message),
             FailKind::BadStream => return ModelError::BadStream { message, attempts },
             FailKind::RateLimited => Cause::RateLimit,
             FailKind::Overloaded => Cause::Overload,

@@ -1,35 +1,29 @@
 //! Scenarios played request by request.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::StreamExt;
 use serde_json::{Value, json};
 use swarm_protocol::Thinking;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Pace, ScriptedModel};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Message, Role};
 use crate::messages_api::played::collect_response;
-use crate::model::{Model, ModelEvent, ModelResponse};
+use crate::model::{Model, ModelResponse, StopReason};
 use crate::request::{ModelRequest, SystemBlock};
-use crate::stop::StopReason;
 use crate::stored::stored;
 
-fn model_at(text: &str, pace: Pace) -> ScriptedModel {
+pub(super) fn model_at(text: &str, pace: Pace) -> ScriptedModel {
     ScriptedModel::from_text(text, Path::new("/s/demo.toml"), pace).unwrap()
 }
 
-fn model(text: &str) -> ScriptedModel {
+pub(super) fn model(text: &str) -> ScriptedModel {
     model_at(text, Pace::INSTANT)
 }
 
-fn request(agent: &str, messages: &[Message]) -> ModelRequest {
+pub(super) fn request(agent: &str, messages: &[Message]) -> ModelRequest {
     ModelRequest {
         model: "/s/demo.toml".into(),
         system: Arc::new([SystemBlock {
@@ -45,7 +39,7 @@ fn request(agent: &str, messages: &[Message]) -> ModelRequest {
     }
 }
 
-async fn ask(
+pub(super) async fn ask(
     model: &ScriptedModel,
     agent: &str,
     messages: &[Message],
@@ -53,8 +47,14 @@ async fn ask(
     collect_response(model.stream(request(agent, messages), CancellationToken::new())).await
 }
 
-async fn said(model: &ScriptedModel, agent: &str, messages: &[Message]) -> String {
+pub(super) async fn said(model: &ScriptedModel, agent: &str, messages: &[Message]) -> String {
     ask(model, agent, messages).await.unwrap().text()
+}
+
+/// Returns the error of a request to a newly loaded model.
+async fn refused(scenario: &str, agent: &str, messages: &[Message]) -> String {
+    let refused = ask(&model(scenario), agent, messages).await;
+    refused.unwrap_err().to_string()
 }
 
 fn calls(response: &ModelResponse) -> Vec<(&str, &Value)> {
@@ -107,17 +107,12 @@ impl Talk {
     }
 
     async fn answer(&mut self) -> ModelResponse {
-        let response = ask(&model(self.scenario), self.agent, &self.messages)
-            .await
-            .unwrap();
+        let response = ask(&model(self.scenario), self.agent, &self.messages).await;
         let again = ask(&model(self.scenario), self.agent, &self.messages).await;
-        assert_eq!(
-            Ok(&response),
-            again.as_ref(),
-            "the answer to the same request is stable"
-        );
-        self.messages
-            .push(Message::assistant(response.content.clone()));
+        assert_eq!(response, again, "the answer to the same request is stable");
+        let response = response.unwrap();
+        let answer = Message::assistant(response.content.clone());
+        self.messages.push(answer);
         response
     }
 
@@ -180,21 +175,15 @@ contains = "thanks"
 async fn a_turn_is_played_step_by_step_with_a_restart_before_every_step() {
     let mut talk = Talk::new(WORK, "explorer", "please do task 7 now");
     let first = talk.answer().await;
-    assert_eq!(
-        first.content[0],
-        ContentBlock::Thinking {
-            thinking: "Task 7, hm.".into(),
-            signature: "scripted".into()
-        }
-    );
+    let thinking = ContentBlock::Thinking {
+        thinking: "Task 7, hm.".into(),
+        signature: "scripted".into(),
+    };
+    assert_eq!(first.content[0], thinking);
     assert_eq!(first.text(), "I look at task 7.");
-    assert_eq!(
-        calls(&first),
-        [
-            ("Read", &json!({"file_path":"/repo/src/lib.rs","limit":5})),
-            ("Bash", &json!({"command":"echo $HOME"}))
-        ]
-    );
+    let read = json!({"file_path":"/repo/src/lib.rs","limit":5});
+    let bash = json!({"command":"echo $HOME"});
+    assert_eq!(calls(&first), [("Read", &read), ("Bash", &bash)]);
     assert_eq!(first.stop_reason, StopReason::ToolUse);
     talk.results(&first, &["bug in line 12", "/root"], None);
     let second = talk.answer().await;
@@ -254,10 +243,8 @@ async fn an_interrupt_that_resumes_continues_the_turn_at_the_same_step() {
         "the step answers its own results, and an interrupt is played once"
     );
     talk.results(&second, &["updated"], None);
-    assert_eq!(
-        talk.answer().await.text(),
-        "Task 7 is done: line 3. updated"
-    );
+    let last = talk.answer().await.text();
+    assert_eq!(last, "Task 7 is done: line 3. updated");
 }
 
 #[tokio::test]
@@ -274,10 +261,8 @@ async fn an_interrupt_that_does_not_resume_ends_the_turn() {
     assert_eq!(last.text(), "Stopped because of lunch.");
     assert_eq!(last.stop_reason, StopReason::EndTurn);
     talk.results(&first, &["surplus"], None);
-    let error = ask(&model(WORK), "explorer", &talk.messages)
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("only 2 steps"), "{error}");
+    let error = refused(WORK, "explorer", &talk.messages).await;
+    assert!(error.contains("only 2 steps"), "{error}");
 }
 
 #[tokio::test]
@@ -338,10 +323,8 @@ async fn the_first_matching_turn_is_played() {
     assert_eq!(lead(&["x", "blue green red"]).await, "colours");
     assert_eq!(lead(&["x", "abc"]).await, "[b] for lead: abc");
     assert_eq!(lead(&["x", "ac"]).await, "[] for lead: ac");
-    assert_eq!(
-        lead(&["x", "explorer done", "tester done"]).await,
-        "all done"
-    );
+    let done = lead(&["x", "explorer done", "tester done"]).await;
+    assert_eq!(done, "all done");
     assert_eq!(lead(&["explorer done, tester done"]).await, "all done");
     let anybody = [Message::user_text("anybody?")];
     assert_eq!(said(&model, "tester", &anybody).await, "me, tester");
@@ -350,16 +333,13 @@ async fn the_first_matching_turn_is_played() {
 #[tokio::test]
 async fn the_error_for_a_missing_turn_names_agent_and_text() {
     let long = format!("red {}", "é".repeat(300));
-    let error = ask(&model(CHOICE), "tester", &[Message::user_text(&long)])
-        .await
-        .unwrap_err()
-        .to_string();
+    let error = refused(CHOICE, "tester", &[Message::user_text(&long)]).await;
     for part in ["/s/demo.toml", "agent tester", "prompt 1", "red é"] {
         assert!(error.contains(part), "{error}");
     }
     assert_eq!(error.matches('é').count(), 116, "{error}");
     let without_prompt = ask(&model(CHOICE), "tester", &[]).await.unwrap_err();
-    assert!(matches!(without_prompt, ModelError::Scenario { .. }));
+    assert!(matches!(without_prompt, ModelError::Scenario(_)));
 }
 
 #[tokio::test]
@@ -367,10 +347,7 @@ async fn results_that_do_not_match_a_capture_are_an_error() {
     let mut talk = Talk::new(WORK, "explorer", "task 7");
     let first = talk.answer().await;
     talk.results(&first, &["permission denied", "b"], None);
-    let error = ask(&model(WORK), "explorer", &talk.messages)
-        .await
-        .unwrap_err()
-        .to_string();
+    let error = refused(WORK, "explorer", &talk.messages).await;
     for part in ["line (?<line>", "at line 17", "permission denied"] {
         assert!(error.contains(part), "{error}");
     }
@@ -387,94 +364,9 @@ async fn a_conversation_longer_than_its_turn_is_an_error_with_the_turns_line() {
         is_error: false,
     });
     talk.messages.push(surplus);
-    let error = ask(&model(CHOICE), "lead", &talk.messages)
-        .await
-        .unwrap_err()
-        .to_string();
+    let error = refused(CHOICE, "lead", &talk.messages).await;
     assert!(error.contains("only 1 steps"), "{error}");
     assert!(error.contains("line 7"), "{error}");
-}
-
-const FAILURES: &str = r#"
-[[turn]]
-contains = "twice"
-  [[turn.step]]
-  say = "at last"
-  fail = { kind = "overloaded", times = 2, message = "busy", wait_ms = 40, after_text = true }
-
-[[turn]]
-contains = "always"
-step = [{ fail = { kind = "context_too_long", message = "full" } }]
-
-[[turn]]
-contains = "cut"
-step = [{ say = "half a", stop = "max_tokens" }, { say = "whole" }]
-
-[[turn]]
-contains = "broken"
-step = [{ call = [{ tool = "Read", broken_input = '{"file' }] }, { say = "sorry" }]
-
-[[turn]]
-contains = "empty"
-step = [{ stop = "end_turn" }]
-"#;
-
-#[tokio::test]
-async fn failures_are_simulated_within_one_request() {
-    let twice = [Message::user_text("twice")];
-    for _ in 0..2 {
-        let items: Vec<_> = model(FAILURES)
-            .stream(request("a", &twice), CancellationToken::new())
-            .collect()
-            .await;
-        let retrying = |attempt| {
-            Ok(ModelEvent::Retrying {
-                attempt,
-                wait: Duration::ZERO,
-                reason: "busy".into(),
-                is_overload: false,
-            })
-        };
-        let words = || {
-            ["at ", "last"]
-                .map(|word| Ok(ModelEvent::TextDelta(word.into())))
-                .to_vec()
-        };
-        let expected = [
-            words(),
-            vec![retrying(2)],
-            words(),
-            vec![retrying(3)],
-            words(),
-        ]
-        .concat();
-        assert_eq!(items[..items.len() - 1], expected);
-        assert!(matches!(items.last(), Some(Ok(ModelEvent::Completed(_)))));
-    }
-    let error = ask(&model(FAILURES), "a", &[Message::user_text("always")]).await;
-    assert_eq!(
-        error,
-        Err(ModelError::ContextTooLong {
-            message: "full".into()
-        })
-    );
-}
-
-#[tokio::test]
-async fn unusual_stop_reasons_and_broken_calls_can_be_simulated() {
-    let model = model(FAILURES);
-    let cut = [Message::user_text("cut")];
-    let response = ask(&model, "a", &cut).await.unwrap();
-    assert_eq!(response.stop_reason, StopReason::MaxTokens);
-    let broken = [Message::user_text("broken")];
-    let response = ask(&model, "a", &broken).await.unwrap();
-    assert_eq!(response.content[0].broken_input(), Some("{\"file"));
-    let empty = [Message::user_text("empty")];
-    let response = ask(&model, "a", &empty).await.unwrap();
-    assert_eq!(
-        (response.content.len(), response.stop_reason),
-        (0, StopReason::EndTurn)
-    );
 }
 
 #[tokio::test]
@@ -489,81 +381,4 @@ async fn usage_grows_with_the_conversation() {
     assert_eq!(long.usage.input_tokens, short.usage.input_tokens + 100);
     assert_eq!(short.usage.output_tokens, long.usage.output_tokens);
     assert!(short.usage.output_tokens > 0);
-}
-
-const SLOW: &str = r#"
-chunk_ms = 100
-
-[[turn]]
-step = [{ wait_ms = 1000, think = "a b", say = "one two three" }]
-"#;
-
-#[tokio::test(start_paused = true)]
-async fn the_pace_scales_waits_and_words() {
-    for (pace, milliseconds) in [
-        (Pace::HUMAN, 1500),
-        (Pace::times(2.0), 3000),
-        (Pace::INSTANT, 0),
-    ] {
-        let begun = Instant::now();
-        let model = model_at(SLOW, pace);
-        said(&model, "a", &[Message::user_text("x")]).await;
-        assert_eq!(begun.elapsed().as_millis(), milliseconds, "{pace:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn text_is_streamed_word_by_word() {
-    let model = model_at(SLOW, Pace::HUMAN);
-    let begun = Instant::now();
-    let mut events = model.stream(
-        request("a", &[Message::user_text("x")]),
-        CancellationToken::new(),
-    );
-    let mut arrivals = Vec::new();
-    while let Some(item) = events.next().await {
-        match item.unwrap() {
-            ModelEvent::TextDelta(word) | ModelEvent::ThinkingDelta(word) => {
-                arrivals.push((word, begun.elapsed().as_millis()));
-            }
-            _ => {}
-        }
-    }
-    let expected = [
-        ("a ", 1000),
-        ("b", 1100),
-        ("one ", 1200),
-        ("two ", 1300),
-        ("three", 1400),
-    ];
-    assert_eq!(arrivals, expected.map(|(word, at)| (word.to_owned(), at)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn cancelling_ends_a_wait_immediately() {
-    let cancel = CancellationToken::new();
-    let begun = Instant::now();
-    let mut events = model_at(SLOW, Pace::times(1e6))
-        .stream(request("a", &[Message::user_text("x")]), cancel.clone());
-    tokio::select! {
-        biased;
-        item = events.next() => panic!("{item:?}"),
-        () = std::future::ready(()) => {}
-    }
-    cancel.cancel();
-    assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
-    assert_eq!(begun.elapsed(), Duration::ZERO);
-}
-
-#[test]
-fn a_scenario_is_read_from_its_file() {
-    let path = std::env::temp_dir().join(format!("swarm-scenario-{}.toml", std::process::id()));
-    let mut file = File::create(&path).unwrap();
-    file.write_all(SLOW.as_bytes()).unwrap();
-    let read = ScriptedModel::from_file(&path, Pace::INSTANT);
-    std::fs::remove_file(&path).unwrap();
-    read.unwrap();
-    let missing = ScriptedModel::from_file(&path, Pace::INSTANT).unwrap_err();
-    let shown = missing.to_string();
-    assert!(shown.contains(path.to_str().unwrap()), "{shown}");
 }

@@ -1,7 +1,6 @@
 //! Finds the position of a conversation within a turn: the next step and its values.
 
-use super::conditions::{Captured, capture};
-use super::scenario::{Interrupt, Step, Turn};
+use super::scenario::{Captured, Interrupt, Step, Turn, capture};
 use super::situation::{beginning, results, texts};
 use crate::message::{Message, Role};
 

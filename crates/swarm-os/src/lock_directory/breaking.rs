@@ -54,7 +54,7 @@ impl<'a> Breaking<'a> {
         let began = Instant::now();
         let created = retrying(|| rustix::fs::mkdir(&self.turn, Mode::RWXU));
         match created.or_gone(&self.turn, "create the directory") {
-            Err(OsError::Exists { .. }) => {
+            Err(OsError::Exists(_)) => {
                 self.remove_stale_turn(protocol)?;
                 return Ok(None);
             }

@@ -14,8 +14,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::breaking::Breaking;
-use super::entry::{JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, refresh, remove, state_of};
-use super::refresher::Refresher;
+use super::entry::{
+    JUST_REFRESHED, Protocol, Refresher, TOO_YOUNG_TO_BE_BROKEN, refresh, remove, state_of,
+};
 use super::stale::StaleWatch;
 use crate::OsError;
 use crate::contained::{hold, identity, metadata_at, own_user, retrying};
@@ -96,7 +97,7 @@ impl LockDir {
         let began = Instant::now();
         let created = retrying(|| rustix::fs::mkdir(path, permissions));
         match created.or_gone(path, "create the lock directory") {
-            Err(OsError::Exists { .. }) => return Ok(None),
+            Err(OsError::Exists(_)) => return Ok(None),
             created => created?,
         }
         let looked = match metadata_at(path) {
@@ -174,9 +175,7 @@ impl LockDir {
     }
 
     fn lost(&self) -> OsError {
-        OsError::LockLost {
-            path: self.path.clone(),
-        }
+        OsError::LockLost(self.path.clone())
     }
 
     /// Returns whether the previous holder of swarm was killed while it held the lock.

@@ -3,7 +3,6 @@
 mod breaking;
 mod entry;
 mod held;
-mod refresher;
 mod stale;
 
 pub(crate) use entry::{JUST_REFRESHED, Protocol};

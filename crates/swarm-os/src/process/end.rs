@@ -12,12 +12,11 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_send_signal};
 use tokio::process::Child;
 
-use super::lookup::arguments;
+use super::lookup::{Surroundings, arguments, is_in_inner_namespace};
 use super::orphans::Orphans;
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
-use super::surroundings::{Surroundings, is_in_inner_namespace};
 use super::table;
 use crate::contained::identity;
 

@@ -1,8 +1,8 @@
-//! Further files of a process in `/proc`, see `proc(5)`.
+//! Further files of a process in `/proc`, see `proc(5)`: its arguments, user and namespaces, to
+//! recognize processes of other users and containers.
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::{fs, io};
 
 /// Returns the pids of all visible processes in no particular order. Empty without `/proc`.
 pub fn pids() -> Vec<u32> {
@@ -33,6 +33,66 @@ pub fn working_directory(pid: u32) -> io::Result<PathBuf> {
 /// `NotFound` if the process has exited.
 pub fn arguments(pid: u32) -> io::Result<Vec<u8>> {
     fs::read(format!("/proc/{pid}/cmdline"))
+}
+
+/// Returns host and pid namespace of this process as `host#pid:[inode]`. A pid is unique within
+/// them. The namespace is empty if it cannot be read. Uses system calls directly, so that a
+/// preloaded library (`LD_PRELOAD`) cannot change the result.
+pub fn pid_space() -> String {
+    let host = rustix::system::uname();
+    let namespace = rustix::fs::readlink("/proc/self/ns/pid", Vec::new()).unwrap_or_default();
+    format!(
+        "{}#{}",
+        host.nodename().to_string_lossy(),
+        namespace.to_string_lossy()
+    )
+}
+
+/// User and namespaces of a process (`namespaces(7)`). A field is `None` if it cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Surroundings {
+    user: Option<String>,
+    mounts: Option<PathBuf>,
+    pids: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Returns those of this process.
+    pub(super) fn own() -> Self {
+        Self::of("self")
+    }
+
+    /// Returns whether a process has the same user and namespaces. `false` if one of them cannot be
+    /// read.
+    pub(super) fn hold(&self, pid: i32) -> bool {
+        *self == Self::of(&pid.to_string())
+    }
+
+    fn of(process: &str) -> Self {
+        let directory = PathBuf::from("/proc").join(process);
+        let namespace = |name: &str| fs::read_link(directory.join("ns").join(name)).ok();
+        Self {
+            user: fs::read_to_string(directory.join("status"))
+                .ok()
+                .and_then(|status| effective_user(&status)),
+            mounts: namespace("mnt"),
+            pids: namespace("pid"),
+        }
+    }
+}
+
+/// Whether a process is in a pid namespace below that of this process, where it has one more number
+/// (`NSpid` in `proc_pid_status(5)`).
+pub(super) fn is_in_inner_namespace(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)
+}
+
+/// Returns the effective user id: the second number of the line `Uid:` (`proc_pid_status(5)`).
+fn effective_user(status: &str) -> Option<String> {
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    ids.split_whitespace().nth(1).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ mod orphans;
 mod scan;
 mod scanner;
 mod stat;
-mod surroundings;
 mod table;
 
 pub use ancestry::Ancestry;
@@ -26,9 +25,8 @@ pub use end::{
     exited_within, kill_now,
 };
 pub use inspection::forbid_inspection;
-pub use lookup::{arguments, pids, program_name, working_directory};
+pub use lookup::{arguments, pid_space, pids, program_name, working_directory};
 pub use orphans::reap_group;
 pub use scan::{Marked, all_marked, command_line};
 pub use stat::{Process, ProcessStat};
-pub use surroundings::pid_space;
 pub use table::find_by_env;

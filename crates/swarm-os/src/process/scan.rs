@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::lookup::arguments;
+use super::lookup::{Surroundings, arguments};
 use super::scanner::snapshot;
 use super::stat::Process;
-use super::surroundings::Surroundings;
 use super::table::ancestors;
 
 /// A process with a mark in its environment.

@@ -4,7 +4,6 @@ mod backend;
 mod inotify;
 mod limits;
 mod registry;
-mod signal;
 mod subscribers;
 mod watcher;
 

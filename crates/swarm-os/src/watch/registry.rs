@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::backend::{Executor, Listener};
 #[cfg(test)]
 use super::inotify::FileEvent;
-use super::signal::Signal;
+use super::subscribers::Signal;
 use super::subscribers::{NameFilter, Subscribers};
 
 /// Lock order: `kernel` before `subscribers`. The reader of events only takes `subscribers`.

@@ -13,8 +13,7 @@ use tokio::runtime::Handle;
 
 use super::backend::Executor;
 use super::registry::Watched;
-use super::signal::Signal;
-use super::subscribers::NameFilter;
+use super::subscribers::{NameFilter, Signal};
 
 /// Interval between sweeps, randomized so that processes do not sweep at the same time.
 const SWEEP_GAP: Range<Duration> = Duration::from_secs(2)..Duration::from_secs(5);

@@ -226,7 +226,7 @@ fn no_operation_writes_after_the_lock_directory_was_replaced() {
                 held.remove(&fixture.data),
                 held.append(&journal, b"x\n"),
             ] {
-                assert!(matches!(refused, Err(OsError::LockLost { .. })));
+                assert!(matches!(refused, Err(OsError::LockLost(_))));
             }
             Ok(())
         })

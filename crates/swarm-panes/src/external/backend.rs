@@ -52,9 +52,8 @@ impl ExternalBackend {
     }
 
     fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
-        self.record(pane)?.ok_or_else(|| PaneError::Gone {
-            pane: pane.id.clone(),
-        })
+        self.record(pane)?
+            .ok_or_else(|| PaneError::Gone(pane.id.clone()))
     }
 
     fn runner(&self, record: &Record) -> Runner {
@@ -75,11 +74,7 @@ impl ExternalBackend {
     }
 
     fn pane_of(&self, record: &Record) -> Pane {
-        Pane {
-            id: self.id_of(record),
-            socket: None,
-            position: None,
-        }
+        Pane::new(self.id_of(record), None)
     }
 
     /// Returns the most recently started pane of a team whose shells still run.
@@ -119,7 +114,7 @@ impl ExternalBackend {
         record.opened = Some(opened.clone());
         self.records.write(record)?;
         let Some(progress) = runner.started().await? else {
-            return Err(PaneError::NotStarted { pane: opened });
+            return Err(PaneError::NotStarted(opened));
         };
         let running = |pid: &u32| Process::running(*pid);
         record.shells = progress.shells.iter().filter_map(running).collect();

@@ -96,10 +96,6 @@ impl BackendKind for ITerm2 {
         ))
     }
 
-    fn is_automatic(&self) -> bool {
-        false
-    }
-
     fn backend_for_pane(
         &self,
         _socket: Option<&Path>,
@@ -150,10 +146,6 @@ impl BackendKind for Command {
         let driver = Self::driver(facts)?;
         let why = format!("{} opens the teammates' panes", driver.program.display());
         Ok((open(facts, driver), why))
-    }
-
-    fn is_automatic(&self) -> bool {
-        false
     }
 
     fn backend_for_pane(

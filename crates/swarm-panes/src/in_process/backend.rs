@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use swarm_os::process::Process;
@@ -12,7 +13,8 @@ use super::host::InProcessHost;
 use super::start::InProcessStart;
 use crate::record::{End, Records};
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log,
+    BackendKind, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneSpec, PaneStatus,
+    Started, TaggedPane, TerminalFacts, log,
 };
 
 /// Members that are tasks of their lead's process and end with it. Each has a thread and writes its
@@ -39,7 +41,7 @@ impl InProcessBackend {
         }
     }
 
-    pub(super) fn host(&self) -> Result<&InProcessHost, PaneError> {
+    fn host(&self) -> Result<&InProcessHost, PaneError> {
         self.host.as_ref().ok_or_else(|| PaneError::Unavailable {
             backend: BackendType::InProcess,
             why: "only the lead itself (`swarm run`, `swarm lead`) starts teammates in its process"
@@ -61,11 +63,7 @@ impl PaneBackend for InProcessBackend {
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
         self.host()?;
         self.records.create(spec)?;
-        Ok(Pane {
-            id: self.records.pane_id(spec.spawn_id),
-            socket: None,
-            position: None,
-        })
+        Ok(Pane::new(self.records.pane_id(spec.spawn_id), None))
     }
 
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
@@ -112,9 +110,7 @@ impl PaneBackend for InProcessBackend {
         record.check_owner(pane, owner)?;
         if let Some(host) = &self.host {
             if !host.stop(record.spawn_id).await {
-                return Err(PaneError::Stuck {
-                    pane: pane.id.clone(),
-                });
+                return Err(PaneError::Stuck(pane.id.clone()));
             }
             host.forget(record.spawn_id);
         }
@@ -137,5 +133,46 @@ impl PaneBackend for InProcessBackend {
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
         self.records.tagged()
+    }
+}
+
+/// The kind of members that are tasks of their lead's process.
+#[derive(Debug)]
+pub(crate) struct InProcess;
+
+impl InProcess {
+    fn open(facts: &TerminalFacts) -> InProcessBackend {
+        InProcessBackend::new(&facts.own_socket_dir, facts.in_process.clone())
+    }
+}
+
+#[async_trait]
+impl BackendKind for InProcess {
+    fn backend(&self) -> BackendType {
+        BackendType::InProcess
+    }
+
+    async fn select(
+        &self,
+        _reason: &str,
+        _place: PanePlacement,
+        facts: &TerminalFacts,
+    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+        let backend = Self::open(facts);
+        backend.host()?;
+        let why = "teammates run in the lead's process and end with it";
+        Ok((Arc::new(backend), why.to_owned()))
+    }
+
+    fn backend_for_pane(
+        &self,
+        _socket: Option<&Path>,
+        facts: &TerminalFacts,
+    ) -> Result<Arc<dyn PaneBackend>, PaneError> {
+        Ok(Arc::new(Self::open(facts)))
+    }
+
+    fn has_panes(&self) -> bool {
+        false
     }
 }

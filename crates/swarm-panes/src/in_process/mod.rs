@@ -2,10 +2,9 @@
 
 mod backend;
 mod host;
-mod kind;
 mod start;
 
+pub(crate) use backend::InProcess;
 pub use backend::InProcessBackend;
 pub use host::InProcessHost;
-pub(crate) use kind::InProcess;
 pub use start::{InProcessStart, InProcessStop};

@@ -182,13 +182,11 @@ impl TmuxBackend {
                     pane: lead.pane.to_string(),
                     socket: self.server.socket().to_owned(),
                 })? {
-                    (_, Some(why)) if lead.requires_split() => Err(PaneError::NoSplit { why }),
+                    (_, Some(why)) if lead.requires_split() => Err(PaneError::NoSplit(why)),
                     found => Ok(found),
                 }
             }
-            Role::AnyServer => Err(PaneError::NoLeadPane {
-                socket: self.server.socket().to_owned(),
-            }),
+            Role::AnyServer => Err(PaneError::NoLeadPane(self.server.socket().to_owned())),
         }
     }
 
@@ -217,15 +215,11 @@ impl TmuxBackend {
             .run(batch)
             .await
             .map_err(|error| match &error {
-                PaneError::ServerGone { .. } => PaneError::Gone {
-                    pane: pane.id.clone(),
-                },
+                PaneError::ServerGone(_) => PaneError::Gone(pane.id.clone()),
                 PaneError::Refused { message, .. }
                     if message.contains("can't find pane") || message.contains("no such pane") =>
                 {
-                    PaneError::Gone {
-                        pane: pane.id.clone(),
-                    }
+                    PaneError::Gone(pane.id.clone())
                 }
                 _ => error,
             })
@@ -242,7 +236,7 @@ impl TmuxBackend {
         match server.run(&kill).await {
             Ok(answer) if answer.trim() == KILLED => Ok(()),
             // The server exits with its last pane, sometimes before it answers.
-            Err(PaneError::ServerGone { .. }) => Ok(()),
+            Err(PaneError::ServerGone(_)) => Ok(()),
             Ok(_) => match Snapshot::take(server).await?.pane(id) {
                 None => Ok(()),
                 Some(_) => Err(foreign(id, &tag.spawn_id, "another spawn uses it")),

@@ -80,7 +80,7 @@ async fn create_with_retries(
             Ok(made) => return Ok(NewPane { no_split, ..made }),
             // Another process created the session first or took the room, or the server was
             // exiting.
-            Err(error @ (PaneError::Refused { .. } | PaneError::ServerGone { .. }))
+            Err(error @ (PaneError::Refused { .. } | PaneError::ServerGone(_)))
                 if attempt < ATTEMPTS =>
             {
                 tracing::debug!(member = %spec.member, %error, attempt, "pane not created");
@@ -88,7 +88,7 @@ async fn create_with_retries(
                     && let Some(session) = session_of(&snapshot, &placement)
                 {
                     if backend.requires_split() {
-                        return Err(PaneError::NoSplit { why: NO_ROOM });
+                        return Err(PaneError::NoSplit(NO_ROOM));
                     }
                     let further = Placement::Window { session, number: 2 };
                     let made = create_at(backend, spec, &further, &snapshot).await?;
@@ -234,7 +234,7 @@ async fn finish_pane(
     let mut dressing = Batch::new().then_all(configure(&id, spec));
     if placement::exceeds_room(&around, row, backend.lead_pane(), backend.unwatched()) {
         if backend.requires_split() {
-            return Err(PaneError::NoSplit { why: NO_ROOM });
+            return Err(PaneError::NoSplit(NO_ROOM));
         }
         let left = row.window.clone();
         around = move_to_new_window(backend, spec, row, dressing).await?;
@@ -355,7 +355,5 @@ async fn arrange_window(
 }
 
 fn find_row<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {
-    snapshot
-        .pane(id)
-        .ok_or_else(|| PaneError::Gone { pane: id.clone() })
+    snapshot.pane(id).ok_or_else(|| PaneError::Gone(id.clone()))
 }

@@ -10,7 +10,6 @@ mod features;
 mod grid;
 mod kind;
 mod layout_lock;
-mod own_pane;
 mod own_server;
 mod placement;
 mod probe;
@@ -27,12 +26,12 @@ mod watch;
 pub use backend::TmuxBackend;
 pub use features::{FEATURES, Feature, NEWEST_TESTED, OLDEST, TmuxVersion};
 pub(crate) use kind::Tmux;
-pub use own_pane::take_over_log;
 pub(crate) use own_server::own_sockets;
 pub use own_server::{
     OWN_SESSION, OWN_WINDOW, dead_sockets, is_own_socket, own_socket, server_number,
 };
 pub(crate) use probe::lead_pane_answers;
 pub use probe::{check_tmux, tmux_version};
+pub use program::take_over_log;
 pub use replay::replay_panes;
 pub(crate) use server::socket_of;

@@ -127,9 +127,7 @@ impl Server {
             "no current target",
         ];
         if gone.iter().any(|start| message.starts_with(start)) {
-            return Err(PaneError::ServerGone {
-                socket: self.socket.clone(),
-            });
+            return Err(PaneError::ServerGone(self.socket.clone()));
         }
         Err(PaneError::Refused {
             socket: self.socket.clone(),

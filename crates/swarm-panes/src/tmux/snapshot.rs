@@ -298,7 +298,7 @@ impl Snapshot {
         }
         match server.run(&Batch::new().then(&Self::command())).await {
             Ok(output) => Self::parse(&output),
-            Err(PaneError::ServerGone { .. }) => Ok(Self::default()),
+            Err(PaneError::ServerGone(_)) => Ok(Self::default()),
             Err(error) => Err(error),
         }
     }
@@ -419,10 +419,7 @@ mod tests {
             ("pane_dead_status", "7"),
             ("pane_dead_signal", ""),
         ]));
-        let expected = PaneStatus::Dead {
-            code: Some(7),
-            signal: None,
-        };
+        let expected = PaneStatus::exited(7);
         assert_eq!(snapshot.unwrap().rows[0].status, expected);
     }
 

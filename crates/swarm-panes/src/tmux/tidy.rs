@@ -72,7 +72,7 @@ impl TmuxBackend {
                 tracing::debug!(%message, "window is gone, no cleanup needed");
                 Ok(())
             }
-            Err(PaneError::ServerGone { .. }) => {
+            Err(PaneError::ServerGone(_)) => {
                 self.clear_socket(server).await;
                 Ok(())
             }

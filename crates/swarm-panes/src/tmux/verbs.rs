@@ -43,8 +43,8 @@ impl PaneBackend for TmuxBackend {
         let server = self.server_of(pane);
         match Snapshot::take(&server).await?.pane(id) {
             Some(row) if row.tag.is_some() => {}
-            Some(_) => return Err(PaneError::Unowned { pane: id.clone() }),
-            None => return Err(PaneError::Gone { pane: id.clone() }),
+            Some(_) => return Err(PaneError::Unowned(id.clone())),
+            None => return Err(PaneError::Gone(id.clone())),
         }
         program::prepare(command)?;
         let batch = program::starting(id, command)?;
@@ -154,11 +154,7 @@ pub(super) fn tagged(snapshot: &Snapshot, socket: Option<&Path>) -> Vec<TaggedPa
             continue;
         }
         found.push(TaggedPane {
-            pane: Pane {
-                id: row.id.clone(),
-                socket: socket.map(Path::to_owned),
-                position: None,
-            },
+            pane: Pane::new(row.id.clone(), socket.map(Path::to_owned)),
             team: tag.team.clone(),
             member: tag.member.clone(),
             spawn_id: tag.spawn_id,

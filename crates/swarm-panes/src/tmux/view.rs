@@ -75,7 +75,7 @@ async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<CapturedPane,
         match backend.server().run(&capture).await {
             Ok(content) => content,
             // It closed after the list was taken.
-            Err(PaneError::Refused { .. } | PaneError::ServerGone { .. }) => String::new(),
+            Err(PaneError::Refused { .. } | PaneError::ServerGone(_)) => String::new(),
             Err(error) => return Err(error),
         }
     } else {

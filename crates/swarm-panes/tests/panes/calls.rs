@@ -124,10 +124,7 @@ async fn waiting_for_a_running_program_needs_no_tmux_calls() {
         exit_sender(pipe).await;
     };
     let (ended, ()) = tokio::join!(within("its end", backend.exited(&pane)), exit_receiver);
-    let failed = PaneStatus::Dead {
-        code: Some(7),
-        signal: None,
-    };
+    let failed = PaneStatus::exited(7);
     assert_eq!(ended.unwrap(), failed);
 }
 

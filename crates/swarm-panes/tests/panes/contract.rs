@@ -232,10 +232,7 @@ async fn a_failure_stays_readable_with_its_status(stage: &impl Fixture) {
         within("the end is seen", backend.exited(&pane)),
         stage.trigger(&pane, 7, trigger)
     );
-    let failed = PaneStatus::Dead {
-        code: Some(7),
-        signal: None,
-    };
+    let failed = PaneStatus::exited(7);
     assert_eq!(status.unwrap(), failed);
     assert_eq!(backend.status(&pane).await.unwrap(), failed);
     let text = backend.capture(&pane, Some(50), false).await.unwrap();
@@ -249,10 +246,7 @@ async fn a_successful_exit_is_not_a_failure(stage: &impl Fixture) {
         within("the end is seen", backend.exited(&pane)),
         stage.trigger(&pane, 0, trigger)
     );
-    let kept = PaneStatus::Dead {
-        code: Some(0),
-        signal: None,
-    };
+    let kept = PaneStatus::exited(0);
     let status = status.unwrap();
     assert!(status == PaneStatus::Gone || status == kept, "{status:?}");
 }
@@ -270,7 +264,7 @@ async fn closing_terminates_the_process_and_wakes_waiters(stage: &impl Fixture) 
     // Closing a closed pane succeeds.
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     let missing = backend.capture(&pane, None, false).await.unwrap_err();
-    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
+    assert!(matches!(missing, PaneError::Gone(_)), "{missing}");
 }
 
 async fn a_pane_of_another_spawn_is_not_closed(stage: &impl Fixture) {
@@ -307,16 +301,12 @@ async fn a_pane_that_never_existed_is_gone(stage: &impl Fixture) {
         "tmux" => "%4711".to_owned(),
         backend => format!("{backend}:{}", SpawnId::random()),
     };
-    let pane = Pane {
-        id: PaneId::new(id),
-        socket: None,
-        position: None,
-    };
+    let pane = Pane::new(PaneId::new(id), None);
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
     assert_eq!(backend.exited(&pane).await.unwrap(), PaneStatus::Gone);
     backend.close(&pane, &SpawnId::random()).await.unwrap();
     let missing = backend.start(&pane, &sh("true", &[])).await.unwrap_err();
-    assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
+    assert!(matches!(missing, PaneError::Gone(_)), "{missing}");
 }
 
 async fn a_failed_pane_can_be_closed(stage: &impl Fixture) {

@@ -122,13 +122,7 @@ async fn a_headless_process_has_no_terminal_no_input_its_own_group_and_exactly_i
     let status = within("the end is seen", backend.exited(&pane))
         .await
         .unwrap();
-    assert_eq!(
-        status,
-        PaneStatus::Dead {
-            code: Some(4),
-            signal: None
-        }
-    );
+    assert_eq!(status, PaneStatus::exited(4));
     let text = std::fs::read_to_string(&log).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(

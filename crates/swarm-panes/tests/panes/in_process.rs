@@ -104,10 +104,7 @@ async fn a_panic_ends_the_task_and_not_the_process() {
     let backend = InProcessBackend::new(&directory.path("members"), Some(host));
     let (spec, pane) = open(&backend).await;
     let status = within("the end is seen", backend.exited(&pane)).await;
-    let panicked = PaneStatus::Dead {
-        code: Some(101),
-        signal: None,
-    };
+    let panicked = PaneStatus::exited(101);
     assert_eq!(status.unwrap(), panicked);
     let text = backend.capture(&pane, None, false).await.unwrap();
     assert_eq!(text.trim(), "panicked: boom");
@@ -128,10 +125,7 @@ async fn a_task_that_does_not_stop_is_abandoned() {
         backend.close(&pane, &spec.spawn_id)
     );
     closed.unwrap();
-    let abandoned = PaneStatus::Dead {
-        code: Some(7),
-        signal: None,
-    };
+    let abandoned = PaneStatus::exited(7);
     assert_eq!(status.unwrap(), abandoned);
     let (_, pane) = open(&backend).await;
     within("all tasks stop", host.stop_all()).await;

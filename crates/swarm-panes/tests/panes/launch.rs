@@ -261,13 +261,6 @@ async fn end_of(backend: &dyn PaneBackend, pane: &Pane) -> PaneStatus {
     exited.unwrap()
 }
 
-fn exited_with(code: i32) -> PaneStatus {
-    PaneStatus::Dead {
-        code: Some(code),
-        signal: None,
-    }
-}
-
 #[tokio::test]
 async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let server = UserServer::start(200, 50);
@@ -278,7 +271,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let mut command = sh("echo first; echo last; exit 7", &[]);
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
-    assert_eq!(end_of(&backend, &pane).await, exited_with(7));
+    assert_eq!(end_of(&backend, &pane).await, PaneStatus::exited(7));
     let text = backend.capture(&pane, Some(10), false).await.unwrap();
     assert!(
         text.contains("first\nlast") && text.contains("status 7"),
@@ -301,7 +294,7 @@ async fn twenty_programs_that_exit_immediately_leave_their_status() {
         let spec = spec(&format!("mate-{n}"));
         let pane = backend.open(&spec).await.unwrap();
         backend.start(&pane, &sh("exit 7", &[])).await.unwrap();
-        assert_eq!(end_of(&backend, &pane).await, exited_with(7), "{n}");
+        assert_eq!(end_of(&backend, &pane).await, PaneStatus::exited(7), "{n}");
         backend.close(&pane, &spec.spawn_id).await.unwrap();
     }
 }
@@ -334,7 +327,7 @@ async fn an_exit_is_noticed_while_a_grandchild_holds_the_terminal() {
     let script = "trap '' HUP; cat \"$0\" & exit 5";
     let command = sh(script, &[pipe.to_str().unwrap()]);
     backend.start(&pane, &command).await.unwrap();
-    assert_eq!(end_of(&backend, &pane).await, exited_with(5));
+    assert_eq!(end_of(&backend, &pane).await, PaneStatus::exited(5));
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     let opened = tokio::task::spawn_blocking(move || {
         std::fs::OpenOptions::new().write(true).open(pipe).unwrap()
@@ -379,13 +372,9 @@ async fn a_foreign_pane_is_neither_started_nor_closed() {
         ],
     );
     let backend = server.backend(PanePlacement::Auto);
-    let pane = swarm_panes::Pane {
-        id: swarm_protocol::PaneId::new(id.clone()),
-        socket: None,
-        position: None,
-    };
+    let pane = swarm_panes::Pane::new(swarm_protocol::PaneId::new(id.clone()), None);
     let refused = backend.start(&pane, &sh("true", &[])).await.unwrap_err();
-    assert!(matches!(refused, PaneError::Unowned { .. }), "{refused}");
+    assert!(matches!(refused, PaneError::Unowned(_)), "{refused}");
     let refused = backend
         .close(&pane, &swarm_protocol::SpawnId::random())
         .await

@@ -21,5 +21,6 @@ mod own_server;
 mod people;
 mod programs;
 mod refit;
+mod restored;
 mod rig;
 mod terminals;

@@ -119,6 +119,11 @@ impl UserServer {
         tmux(&self.socket, words)
     }
 
+    /// Like [`Self::run`], with the words of a line.
+    pub(crate) fn run_line(&self, line: &str) -> String {
+        self.run(&line.split(' ').collect::<Vec<_>>())
+    }
+
     /// Returns the backend of a lead in that pane.
     pub(crate) fn backend(&self, place: PanePlacement) -> TmuxBackend {
         let env = format!("{},1,0", self.socket.display());

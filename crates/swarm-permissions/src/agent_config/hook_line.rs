@@ -2,91 +2,22 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use swarm_protocol::word_list;
+
 use crate::shell::SHELLS;
 
 /// Programs besides [`SHELLS`] that run the script which is their first argument.
-const INTERPRETERS: [&str; 17] = [
-    ".",
-    "source",
-    "csh",
-    "tcsh",
-    "pwsh",
-    "python",
-    "pypy",
-    "node",
-    "nodejs",
-    "ts-node",
-    "tsx",
-    "ruby",
-    "perl",
-    "php",
-    "lua",
-    "awk",
-    "osascript",
-];
+const INTERPRETERS: [&str; 17] = word_list(
+    ". source csh tcsh pwsh python pypy node nodejs ts-node tsx ruby perl php lua awk osascript",
+);
 
 /// Programs that run what the files in the working directory say.
-const RUNNERS: [&str; 59] = [
-    "npm",
-    "npx",
-    "pnpm",
-    "pnpx",
-    "yarn",
-    "bun",
-    "bunx",
-    "deno",
-    "make",
-    "gmake",
-    "cmake",
-    "ninja",
-    "bazel",
-    "just",
-    "task",
-    "rake",
-    "bundle",
-    "rspec",
-    "rubocop",
-    "composer",
-    "phpunit",
-    "gradle",
-    "mvn",
-    "ant",
-    "sbt",
-    "dotnet",
-    "mix",
-    "cargo",
-    "go",
-    "swift",
-    "zig",
-    "tox",
-    "nox",
-    "pytest",
-    "py.test",
-    "mypy",
-    "pylint",
-    "flake8",
-    "pip",
-    "poetry",
-    "pdm",
-    "hatch",
-    "pipenv",
-    "uv",
-    "uvx",
-    "direnv",
-    "nix",
-    "nix-shell",
-    "pre-commit",
-    "lefthook",
-    "lint-staged",
-    "eslint",
-    "prettier",
-    "stylelint",
-    "jest",
-    "vitest",
-    "mocha",
-    "gulp",
-    "grunt",
-];
+const RUNNERS: [&str; 59] = word_list(
+    "npm npx pnpm pnpx yarn bun bunx deno make gmake cmake ninja bazel just task rake bundle rspec
+    rubocop composer phpunit gradle mvn ant sbt dotnet mix cargo go swift zig tox nox pytest
+    py.test mypy pylint flake8 pip poetry pdm hatch pipenv uv uvx direnv nix nix-shell pre-commit
+    lefthook lint-staged eslint prettier stylelint jest vitest mocha gulp grunt",
+);
 
 /// What a line can use to name a file of the project without its path.
 const EXPANSIONS: [&str; 4] = ["$(", "`", "PWD", "CLAUDE_PROJECT_DIR"];

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use swarm_protocol::word_list;
 
 use super::hook_matcher::matcher_error;
 use super::{HookAction, HookCommand, HookEvent, HookGroup, HookSettings};
@@ -49,18 +50,9 @@ impl HookSettings {
 }
 
 /// The fields of a hook.
-const FIELDS: [&str; 10] = [
-    "type",
-    "command",
-    "timeout",
-    "onFailure",
-    "url",
-    "headers",
-    "allowedEnvVars",
-    "prompt",
-    "model",
-    "continueOnBlock",
-];
+const FIELDS: [&str; 10] = word_list(
+    "type command timeout onFailure url headers allowedEnvVars prompt model continueOnBlock",
+);
 
 /// Claude Code fields that would change when or how a hook runs.
 const UNSUPPORTED: [&str; 5] = ["if", "args", "async", "asyncRewake", "once"];

@@ -3,17 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+use swarm_protocol::word_list;
 
 use super::McpServerConfig;
 
 /// Keys written by other programs that have no effect here.
-const IGNORED_KEYS: [&str; 5] = [
-    "autoApprove",
-    "alwaysAllow",
-    "description",
-    "disabled",
-    "timeout",
-];
+const IGNORED_KEYS: [&str; 5] = word_list("autoApprove alwaysAllow description disabled timeout");
 
 impl McpServerConfig {
     /// Parses `{command, args?, env?}` or `{type: "http", url, headers?}`, the format of Claude

@@ -1,46 +1,26 @@
 //! Conversion of fields to a definition: valid parts are applied, invalid ones reported.
 
 use serde_json::{Map, Value};
-use swarm_protocol::{Color, Effort, PermissionMode};
+use swarm_protocol::{Color, Effort, PermissionMode, word_list};
 
-use super::problem::{Effect, Notes, ValueError};
-use super::servers::servers;
-use super::values::{choice, count, disallowed_tools, is_true, shown, text, tools, words};
-use crate::nearest;
 use crate::{
-    AgentDefinition, HookSettings, Isolation, MemoryScope, ToolAllowance, ToolSelector, known_tools,
+    AgentDefinition, HookSettings, Isolation, McpServerConfig, McpUse, MemoryScope, ToolAllowance,
+    ToolSelector, known_tools, nearest,
 };
 
+use super::problem::{Effect, Notes, ValueError};
+use super::values::{choice, count, disallowed_tools, is_true, shown, text, tools, words};
+
 /// The supported fields.
-pub(super) const FIELDS: [&str; 19] = [
-    "name",
-    "description",
-    "tools",
-    "disallowedTools",
-    "allowed-tools",
-    "model",
-    "effort",
-    "permissionMode",
-    "maxTurns",
-    "skills",
-    "mcpServers",
-    "hooks",
-    "memory",
-    "background",
-    "isolation",
-    "color",
-    "initialPrompt",
-    "requiredMcpServers",
-    "omitClaudeMd",
-];
+pub(super) const FIELDS: [&str; 19] = word_list(
+    "name description tools disallowedTools allowed-tools model effort permissionMode maxTurns
+    skills mcpServers hooks memory background isolation color initialPrompt requiredMcpServers
+    omitClaudeMd",
+);
 
 /// Claude Code fields that are not supported.
-const UNSUPPORTED: [&str; 4] = [
-    "criticalSystemReminder_EXPERIMENTAL",
-    "autoCompactWindow",
-    "observer",
-    "observerMessage",
-];
+const UNSUPPORTED: [&str; 4] =
+    word_list("criticalSystemReminder_EXPERIMENTAL autoCompactWindow observer observerMessage");
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FieldProblem {
@@ -246,4 +226,44 @@ fn hooks(value: &Value, origin: &str, notes: &mut Notes) -> HookSettings {
         notes.instead(what, "the other hooks run");
     }
     hooks
+}
+
+/// Parses names of the parent's servers and private servers. Invalid entries are ignored.
+pub(super) fn servers(value: &Value, notes: &mut Notes) -> Vec<McpUse> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(line) => crate::pool::split(line).map(McpUse::Shared).collect(),
+        Value::Object(own) => all(own, notes),
+        Value::Array(items) => {
+            let mut uses = Vec::new();
+            for item in items {
+                match item {
+                    Value::Object(own) => uses.extend(all(own, notes)),
+                    name => match text(name) {
+                        Ok(name) => uses.push(McpUse::Shared(name)),
+                        Err(wrong) => notes.instead(wrong, "the entry is ignored"),
+                    },
+                }
+            }
+            uses
+        }
+        _ => {
+            let what = "must be a list of names, or of `name: {command: …}`";
+            notes.instead(what, "it is ignored");
+            Vec::new()
+        }
+    }
+}
+
+fn all(own: &Map<String, Value>, notes: &mut Notes) -> Vec<McpUse> {
+    let understood = |(name, config): (&String, &Value)| match McpServerConfig::from_json(config) {
+        Ok(config) => Some(McpUse::Own(name.clone(), config)),
+        Err(what) => {
+            let name = name.escape_debug();
+            let what = format!("has an invalid server `{name}`: {what}");
+            notes.instead(what, "the server is ignored");
+            None
+        }
+    };
+    own.iter().filter_map(understood).collect()
 }

@@ -5,6 +5,7 @@
 //! a definition.
 
 use serde_json::{Map, Value};
+use swarm_protocol::word_list;
 
 use super::apply::FIELDS;
 use super::yaml::{self, YamlError};
@@ -36,14 +37,7 @@ const IGNORED_KEYS: [&str; 1] = ["version"];
 const PROSE: [&str; 2] = ["description", "initialPrompt"];
 
 /// Words that begin lines of the examples in descriptions.
-const DIALOGUE: [&str; 6] = [
-    "Context",
-    "user",
-    "assistant",
-    "commentary",
-    "example",
-    "examples",
-];
+const DIALOGUE: [&str; 6] = word_list("Context user assistant commentary example examples");
 
 /// Returns whether a value is a string or a list of words, which plain text can express.
 fn is_plain(key: &str) -> bool {

@@ -7,7 +7,6 @@ mod json;
 mod loose;
 mod problem;
 mod read;
-mod servers;
 mod values;
 mod yaml;
 

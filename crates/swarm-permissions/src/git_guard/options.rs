@@ -1,5 +1,7 @@
 //! Parsing of the options of a git command.
 
+use swarm_protocol::word_list;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParsedOption<'a> {
     Short(char, Option<&'a str>),
@@ -38,15 +40,8 @@ impl WithValue {
 const DIFFERENCES: &[&str] = &["pathspec-from-file", "unified", "inter-hunk-context"];
 
 /// Options of commands that list refs.
-const REFS: &[&str] = &[
-    "contains",
-    "no-contains",
-    "merged",
-    "no-merged",
-    "points-at",
-    "sort",
-    "format",
-];
+const REFS: &[&str] =
+    &word_list::<7>("contains no-contains merged no-merged points-at sort format");
 
 fn with_value(command: &str) -> WithValue {
     let of = |letters, attached, long, shared| WithValue {

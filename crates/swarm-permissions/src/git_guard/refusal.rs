@@ -1,33 +1,15 @@
 //! Refused git commands and the messages to the model.
 
-use super::facts::{GitFacts, GitPlace};
-use super::line::GitLine;
-use super::losses::{Loss, loss};
+use swarm_protocol::word_list;
+
+use super::losses::{GitFacts, GitPlace, Loss, loss};
 use super::options::Options;
 
 /// Commands that need no further checks: they are neither refused nor aliases.
-const PLAIN: [&str; 20] = [
-    "add",
-    "blame",
-    "cat-file",
-    "clone",
-    "commit",
-    "config",
-    "describe",
-    "diff",
-    "fetch",
-    "grep",
-    "help",
-    "init",
-    "log",
-    "ls-files",
-    "merge",
-    "pull",
-    "push",
-    "rev-parse",
-    "show",
-    "status",
-];
+const PLAIN: [&str; 20] = word_list(
+    "add blame cat-file clone commit config describe diff fetch grep help init log ls-files merge
+    pull push rev-parse show status",
+);
 
 /// Maximum depth of nested aliases.
 const MAX_ALIAS_DEPTH: usize = 8;
@@ -223,5 +205,43 @@ fn checkout_moves_head(rest: &[String], facts: &dyn GitFacts) -> bool {
         // The name of a remote branch that does not exist locally is neither, and would be created.
         [one] => facts.is_commit(one) || !facts.is_path(one),
         _ => false,
+    }
+}
+
+/// Options of git itself that take a separate value, see git(1).
+const WITH_VALUE: [&str; 9] = word_list(
+    "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source
+    --shallow-file",
+);
+
+/// A parsed git call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GitLine<'a> {
+    /// git's global options, with their values.
+    pub options: &'a [String],
+    /// The subcommand.
+    pub command: &'a str,
+    /// The arguments of the subcommand.
+    pub rest: &'a [String],
+}
+
+impl<'a> GitLine<'a> {
+    /// Parses git's arguments. `None` without a subcommand.
+    pub fn of(words: &'a [String]) -> Option<Self> {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            if WITH_VALUE.contains(&word.as_str()) {
+                at += 2;
+            } else if word.starts_with('-') {
+                at += 1;
+            } else {
+                return Some(Self {
+                    options: &words[..at],
+                    command: word,
+                    rest: &words[at + 1..],
+                });
+            }
+        }
+        None
     }
 }

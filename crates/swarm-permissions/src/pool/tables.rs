@@ -1,43 +1,18 @@
 //! The tables of the filter layers, from Claude Code 2.1.88 (`docs/formats.md` has its newer
 //! lists), except that sub-agents can be nested down to a maximum depth.
 
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, word_list};
 
 use super::AgentKind;
+use Exception::{LevelsLeft, Never, PlanMode, Teammate};
 
 /// The built-in tools, without those of MCP servers.
-const TOOLS: &[&str] = &[
-    "Read",
-    "Write",
-    "Edit",
-    "NotebookEdit",
-    "Glob",
-    "Grep",
-    "Bash",
-    "Agent",
-    "SendMessage",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    "TaskStop",
-    "TaskOutput",
-    "ListAgents",
-    "TeamCreate",
-    "TeamDelete",
-    "AskUserQuestion",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "Skill",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "EnterWorktree",
-    "ExitWorktree",
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-    "ToolSearch",
-];
+const TOOLS: &[&str] = &word_list::<30>(
+    "Read Write Edit NotebookEdit Glob Grep Bash Agent SendMessage TaskCreate TaskGet TaskList
+    TaskUpdate TaskStop TaskOutput ListAgents TeamCreate TeamDelete AskUserQuestion EnterPlanMode
+    ExitPlanMode Skill TodoWrite WebFetch WebSearch EnterWorktree ExitWorktree
+    ListMcpResourcesTool ReadMcpResourceTool ToolSearch",
+);
 
 /// Returns all built-in tools; settings or missing services can disable some of them.
 pub fn known_tools() -> impl Iterator<Item = &'static str> {
@@ -73,66 +48,45 @@ const NO_MEMBER: &str = "a sub-agent is not a member of the team";
 
 /// The tools that act on behalf of a member. A fork is shown its parent's tools but cannot call
 /// these.
-pub const MEMBER_TOOLS: [&str; 5] = [
-    "SendMessage",
-    "TaskCreate",
-    "TaskUpdate",
-    "TeamCreate",
-    "TeamDelete",
-];
+pub const MEMBER_TOOLS: [&str; 5] =
+    word_list("SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete");
 
 /// Tools denied to all agents below a lead, with exceptions and the reason: they control the lead or
 /// ask an absent person.
 pub(super) const ALL_AGENTS: &[(&str, Exception, &str)] = &[
     (
         "Agent",
-        Exception::LevelsLeft,
+        LevelsLeft,
         "the maximum depth of agents is reached",
     ),
     (
         "TaskOutput",
-        Exception::Teammate,
+        Teammate,
         "only the main conversation reads background work",
     ),
     (
         "TaskStop",
-        Exception::Teammate,
+        Teammate,
         "only the main conversation stops background work",
     ),
-    ("ListAgents", Exception::Teammate, NO_MEMBER),
+    ("ListAgents", Teammate, NO_MEMBER),
     (
         "AskUserQuestion",
-        Exception::Teammate,
+        Teammate,
         "no person attends an agent; it asks the agent that started it",
     ),
     (
         "EnterPlanMode",
-        Exception::Teammate,
+        Teammate,
         "an agent's mode is chosen by its caller",
     ),
-    (
-        "ExitPlanMode",
-        Exception::PlanMode,
-        "the agent is not in plan mode",
-    ),
-    (
-        "Workflow",
-        Exception::Never,
-        "only the lead starts workflows",
-    ),
-    ("SendMessage", Exception::Teammate, NO_MEMBER),
-    ("TaskCreate", Exception::Teammate, NO_MEMBER),
-    ("TaskUpdate", Exception::Teammate, NO_MEMBER),
-    (
-        "TeamCreate",
-        Exception::Never,
-        "only the lead creates teams",
-    ),
-    (
-        "TeamDelete",
-        Exception::Never,
-        "only the lead deletes teams",
-    ),
+    ("ExitPlanMode", PlanMode, "the agent is not in plan mode"),
+    ("Workflow", Never, "only the lead starts workflows"),
+    ("SendMessage", Teammate, NO_MEMBER),
+    ("TaskCreate", Teammate, NO_MEMBER),
+    ("TaskUpdate", Teammate, NO_MEMBER),
+    ("TeamCreate", Never, "only the lead creates teams"),
+    ("TeamDelete", Never, "only the lead deletes teams"),
 ];
 
 /// The only tools of a background agent.
@@ -161,16 +115,9 @@ pub(super) const BACKGROUND: &[&str] = &[
 ];
 
 /// Additional tools of a teammate, in any process, besides [`TEAMMATE_REQUIRED`].
-pub(super) const TEAMMATE_EXTRA: &[&str] = &[
-    "TaskStop",
-    "TaskOutput",
-    "ListAgents",
-    "AskUserQuestion",
-    "EnterPlanMode",
-    "CronCreate",
-    "CronDelete",
-    "CronList",
-];
+pub(super) const TEAMMATE_EXTRA: &[&str] = &word_list::<8>(
+    "TaskStop TaskOutput ListAgents AskUserQuestion EnterPlanMode CronCreate CronDelete CronList",
+);
 
 /// Tools that a teammate keeps even if its definition's `tools` does not list them, because
 /// membership requires them.

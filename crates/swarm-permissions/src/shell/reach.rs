@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_protocol::word_list;
+
 use super::script::{Part, Word};
 use crate::FileFacts;
 use crate::question::absolute;
@@ -12,16 +14,9 @@ pub(super) const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
 /// Directories whose files are devices or show the memory or environment of a process.
 const KERNEL_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Harmless files in these directories, with exactly this spelling.
-const HARMLESS: [&str; 8] = [
-    "/dev/full",
-    "/dev/null",
-    "/dev/random",
-    "/dev/stderr",
-    "/dev/stdin",
-    "/dev/stdout",
-    "/dev/urandom",
-    "/dev/zero",
-];
+const HARMLESS: [&str; 8] = word_list(
+    "/dev/full /dev/null /dev/random /dev/stderr /dev/stdin /dev/stdout /dev/urandom /dev/zero",
+);
 /// Ordinary files in a directory of devices.
 const SHARED_MEMORY: &str = "/dev/shm";
 

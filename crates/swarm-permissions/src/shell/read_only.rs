@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use swarm_protocol::word_list;
+
 use super::lexer;
 use super::reach::{MOVES, Reach};
 use super::read_only_git;
@@ -9,63 +11,12 @@ use super::script::{Part, Word, is_option};
 use super::wrappers::unwrap_harmless;
 
 /// Programs that only read with any arguments.
-const ALWAYS: [&str; 55] = [
-    ":",
-    "basename",
-    "cat",
-    "cd",
-    "cksum",
-    "cmp",
-    "column",
-    "comm",
-    "cut",
-    "df",
-    "dirname",
-    "dirs",
-    "echo",
-    "expand",
-    "false",
-    "fmt",
-    "fold",
-    "free",
-    "groups",
-    "head",
-    "hexdump",
-    "id",
-    "join",
-    "ls",
-    "locale",
-    "logname",
-    "md5sum",
-    "nl",
-    "nproc",
-    "od",
-    "paste",
-    "popd",
-    "pushd",
-    "pwd",
-    "readlink",
-    "realpath",
-    "rev",
-    "seq",
-    "sha1sum",
-    "sha224sum",
-    "sha256sum",
-    "sha384sum",
-    "sha512sum",
-    "sleep",
-    "stat",
-    "sum",
-    "tac",
-    "tail",
-    "tr",
-    "true",
-    "tty",
-    "type",
-    "unexpand",
-    "whereis",
-    "which",
-];
+const ALWAYS: [&str; 55] = word_list(
+    ": basename cat cd cksum cmp column comm cut df dirname dirs echo expand false fmt fold free
+    groups head hexdump id join ls locale logname md5sum nl nproc od paste popd pushd pwd readlink
+    realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat sum tac tail tr
+    true tty type unexpand whereis which",
+);
 
 /// Programs that only read, except with one of these options, which make them read files that no
 /// word names: from a list or through links.
@@ -100,43 +51,19 @@ const EXCEPT_WITH: [(&str, &[&str]); 9] = [
     // `-z` and `-Z` run decompression programs, `-S` runs them outside of the sandbox of `file`.
     (
         "file",
-        &[
-            "-C",
-            "--compile",
-            "-f",
-            "--files-from",
-            "-m",
-            "--magic-file",
-            "-S",
-            "--no-sandbox",
-            "-z",
-            "--uncompress",
-            "-Z",
-            "--uncompress-noreport",
-        ],
+        &word_list::<12>(
+            "-C --compile -f --files-from -m --magic-file -S --no-sandbox -z --uncompress -Z
+            --uncompress-noreport",
+        ),
     ),
     ("find", &[]),
     (
         "rg",
-        &[
-            "--pre",
-            "--hostname-bin",
-            "--search-zip",
-            "-z",
-            "-L",
-            "--follow",
-        ],
+        &word_list::<6>("--pre --hostname-bin --search-zip -z -L --follow"),
     ),
     (
         "sort",
-        &[
-            "-o",
-            "--output",
-            "--compress-program",
-            "--files0-from",
-            "-T",
-            "--temporary-directory",
-        ],
+        &word_list::<6>("-o --output --compress-program --files0-from -T --temporary-directory"),
     ),
     // `-R` writes a file `00Tree.html` into each directory.
     ("tree", &["-o", "-R"]),
@@ -145,18 +72,8 @@ const EXCEPT_WITH: [(&str, &[&str]); 9] = [
 ];
 
 /// Actions of `find` that do more than read.
-const FIND_ACTIONS: [&str; 10] = [
-    "-delete",
-    "-exec",
-    "-execdir",
-    "-files0-from",
-    "-fls",
-    "-fprint",
-    "-fprint0",
-    "-fprintf",
-    "-ok",
-    "-okdir",
-];
+const FIND_ACTIONS: [&str; 10] =
+    word_list("-delete -exec -execdir -files0-from -fls -fprint -fprint0 -fprintf -ok -okdir");
 
 /// Returns whether a command only reads, by the table of known programs, without redirections to
 /// files and without substitutions. Only the text is judged; [`crate::decide`] also checks the
@@ -306,15 +223,9 @@ fn mentions(part: &Part, words: &[&str]) -> bool {
 
 /// Returns whether a simple command reads the content of the given directories and of its own.
 fn descends(part: &Part) -> bool {
-    let recursive = [
-        "-r",
-        "-R",
-        "-d",
-        "--recursive",
-        "--dereference-recursive",
-        "--directories",
-    ];
-    let is_recursive = |word: &Word| is_option(&word.text, &recursive);
+    const RECURSIVE: [&str; 6] =
+        word_list("-r -R -d --recursive --dereference-recursive --directories");
+    let is_recursive = |word: &Word| is_option(&word.text, &RECURSIVE);
     mentions(part, &["rg"])
         || (mentions(part, &["grep", "egrep", "fgrep", "diff"])
             && part.words.iter().any(is_recursive))

@@ -1,112 +1,47 @@
 //! Git commands that only read.
 
+use swarm_protocol::word_list;
+
 use super::script::{Word, is_option};
 
 /// Subcommands that only read, except with the options in [`NEVER`], and show content of files.
-const READING_CONTENT: [&str; 12] = [
-    "blame",
-    "cat-file",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "grep",
-    "log",
-    "range-diff",
-    "show",
-    "status",
-    "whatchanged",
-];
+const READING_CONTENT: [&str; 12] = word_list(
+    "blame cat-file diff diff-files diff-index diff-tree grep log range-diff show status
+    whatchanged",
+);
 
 /// The same for subcommands that show no content of files.
-const READING_NAMES: [&str; 14] = [
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
-    "for-each-ref",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show-ref",
-    "version",
-];
+const READING_NAMES: [&str; 14] = word_list(
+    "check-ignore cherry count-objects describe for-each-ref ls-files ls-tree merge-base name-rev
+    rev-list rev-parse shortlog show-ref version",
+);
 
 /// Options that write a file or run a program.
-const NEVER: [&str; 6] = [
-    "--output",
-    "--ext-diff",
-    "--textconv",
-    "--filters",
-    "--open-files-in-pager",
-    "-O",
-];
+const NEVER: [&str; 6] =
+    word_list("--output --ext-diff --textconv --filters --open-files-in-pager -O");
 
 /// Options of `git branch` that only list.
-const BRANCH_LISTS: [&str; 10] = [
-    "-a",
-    "--all",
-    "-r",
-    "--remotes",
-    "-v",
-    "-vv",
-    "--verbose",
-    "--show-current",
-    "--color",
-    "--no-color",
-];
+const BRANCH_LISTS: [&str; 10] =
+    word_list("-a --all -r --remotes -v -vv --verbose --show-current --color --no-color");
 
 /// Options that turn `git branch` and `git tag` into a search with the further words as operands.
-const SEARCHES: [&str; 6] = [
-    "--list",
-    "--contains",
-    "--no-contains",
-    "--merged",
-    "--no-merged",
-    "--points-at",
-];
+const SEARCHES: [&str; 6] =
+    word_list("--list --contains --no-contains --merged --no-merged --points-at");
 
 /// Options that make a log show changes.
-const PATCHES: [&str; 19] = [
-    "-p",
-    "-u",
-    "-U",
-    "-c",
-    "-L",
-    "-W",
-    "-m",
-    "--binary",
-    "--cc",
-    "--color-words",
-    "--dd",
-    "--diff-merges",
-    "--function-context",
-    "--patch",
-    "--patch-with-raw",
-    "--patch-with-stat",
-    "--remerge-diff",
-    "--unified",
-    "--word-diff",
-];
+const PATCHES: [&str; 19] = word_list(
+    "-p -u -U -c -L -W -m --binary --cc --color-words --dd --diff-merges --function-context --patch
+    --patch-with-raw --patch-with-stat --remerge-diff --unified --word-diff",
+);
 
 /// Options that prevent comparisons from running programs.
 const NO_DRIVERS: &[&str] = &["--no-ext-diff", "--no-textconv"];
 
 /// Options that prevent any subcommand from running programs from the configuration, and from using
 /// a repository inside an ordinary directory.
-const WITHOUT_PROGRAMS: [&str; 7] = [
-    "-c",
-    "core.fsmonitor=",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "safe.bareRepository=explicit",
-    "--no-pager",
-];
+const WITHOUT_PROGRAMS: [&str; 7] = word_list(
+    "-c core.fsmonitor= -c core.hooksPath=/dev/null -c safe.bareRepository=explicit --no-pager",
+);
 
 /// How to run a reading git command without starting programs from the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

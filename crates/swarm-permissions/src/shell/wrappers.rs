@@ -1,5 +1,7 @@
 //! Programs that run another program named in their arguments.
 
+use swarm_protocol::word_list;
+
 use super::script::Word;
 
 /// Programs whose arguments contain a command, at a position that depends on their options.
@@ -18,22 +20,10 @@ pub(super) const KEYWORDS: [&str; 11] = [
 ];
 
 /// Variables that affect only a program's output, not what it runs or where.
-const HARMLESS_VARIABLES: [&str; 14] = [
-    "CI",
-    "CLICOLOR",
-    "COLUMNS",
-    "DEBUG",
-    "FORCE_COLOR",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LINES",
-    "NODE_ENV",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TZ",
-];
+const HARMLESS_VARIABLES: [&str; 14] = word_list(
+    "CI CLICOLOR COLUMNS DEBUG FORCE_COLOR LANG LANGUAGE LC_ALL LINES NODE_ENV NO_COLOR
+    RUST_BACKTRACE RUST_LOG TZ",
+);
 
 /// Removes one harmless wrapper from a command: assignments of harmless variables, or a program
 /// that only limits, times or buffers another.

@@ -7,15 +7,14 @@
 mod approval;
 mod control;
 mod notice;
-mod shutdown;
 
 pub use approval::{
     ApprovedRequest, HostPattern, PermissionRequestFrame, PermissionResponse, PermissionResult,
     PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
+    ShutdownApproved, ShutdownRejected, ShutdownRequest,
 };
 pub use control::ControlFrame;
 pub use notice::{
     CompactRequest, IdleNotification, IdleReason, InterruptRequest, ModeSetRequest, TaskAssignment,
     TeamPermissionUpdate,
 };
-pub use shutdown::{ShutdownApproved, ShutdownRejected, ShutdownRequest};

@@ -257,8 +257,6 @@ impl Connection {
     }
 
     fn failure(&self, why: &str) -> AgentError {
-        AgentError::Runtime {
-            why: format!("{}: {why}", self.name),
-        }
+        AgentError::Runtime(format!("{}: {why}", self.name))
     }
 }

@@ -76,7 +76,7 @@ pub(super) async fn run_prompt(
         Some("cancelled") => PromptEnd::Cancelled,
         Some("refusal") => {
             let text = texts.pop().unwrap_or_default();
-            return Err(AgentError::Refused { text }.into());
+            return Err(AgentError::Refused(text).into());
         }
         Some(limit @ ("max_tokens" | "max_turn_requests")) => {
             texts.push(format!(

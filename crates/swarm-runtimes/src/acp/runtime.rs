@@ -59,11 +59,11 @@ impl AcpRuntime {
         let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
         let started = Connection::open(&self.spec, &agent.tool_context, launch);
         let connection = tokio::time::timeout(START_TIMEOUT, started).await;
-        let connection = connection.map_err(|_elapsed| AgentError::Runtime {
-            why: format!(
+        let connection = connection.map_err(|_elapsed| {
+            AgentError::Runtime(format!(
                 "{} did not respond within {START_TIMEOUT:?}",
                 self.spec.name
-            ),
+            ))
         })??;
         Ok(Agent {
             connection,

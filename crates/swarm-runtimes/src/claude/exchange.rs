@@ -202,7 +202,7 @@ impl<'a> Exchange<'a> {
             let kind = result["subtype"].as_str().unwrap_or("an error");
             let why = result["result"].as_str().unwrap_or(kind);
             let why = format!("claude: {why}");
-            return Err(AgentError::Runtime { why }.into());
+            return Err(AgentError::Runtime(why).into());
         }
         Ok(true)
     }

@@ -3,6 +3,5 @@
 
 mod exchange;
 mod runtime;
-mod version;
 
 pub use runtime::ClaudeRuntime;

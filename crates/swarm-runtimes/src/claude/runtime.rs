@@ -1,22 +1,26 @@
 //! The runtime: one `claude` process per member, one session per conversation.
 
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
 use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
 use swarm_os::SecretPipe;
 use swarm_protocol::AgentEvent;
+use swarm_tools::ToolContext;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::exchange::Exchange;
-use super::version;
 use crate::ProgramSpec;
 use crate::cut_turn::CutTurn;
 use crate::program::{Program, quoted};
 use crate::sandbox::Launch;
 use crate::team_tools::TEAM_TOOLS_VARIABLE;
+
+use super::exchange::Exchange;
 
 /// Arguments of every process.
 const ARGUMENTS: [&str; 12] = [
@@ -126,7 +130,7 @@ impl ClaudeRuntime {
 impl AgentRuntime for ClaudeRuntime {
     async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
         let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
-        let untried = version::check(&self.spec, &agent.tool_context, &launch).await?;
+        let untried = check_version(&self.spec, &agent.tool_context, &launch).await?;
         if let Some(line) = untried {
             agent.events.emit(AgentEvent::Notice { line });
         }
@@ -160,4 +164,47 @@ impl AgentRuntime for ClaudeRuntime {
             }
         }
     }
+}
+
+/// Versions whose messages were compared with this client.
+const TRIED_VERSIONS: [&str; 4] = ["2.1.329", "2.1.330", "2.1.331", "2.1.332"];
+
+/// Timeout of `claude --version`.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Runs `claude --version`. Returns a notice if this version was not tried.
+async fn check_version(
+    spec: &ProgramSpec,
+    context: &ToolContext,
+    launch: &Launch,
+) -> Result<Option<String>, AgentError> {
+    let failed = |why: String| spec.failed(&why);
+    let program = spec.argv.first().map_or("claude", String::as_str);
+    let asked = launch
+        .restrictions
+        .command(OsStr::new(program), &context.env)
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .arg("--version")
+        .current_dir(&context.cwd)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(VERSION_TIMEOUT, asked).await;
+    let output = output.map_err(|_elapsed| failed(format!("{program} --version did not end")))?;
+    let output = output.map_err(|error| failed(format!("{program} cannot be run: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_whitespace().next().unwrap_or_default();
+    if !output.status.success() || !text.contains("Claude Code") {
+        let said = text.trim().escape_debug();
+        return Err(failed(format!(
+            "{program} is not Claude Code: it printed `{said}`"
+        )));
+    }
+    if TRIED_VERSIONS.contains(&version) {
+        return Ok(None);
+    }
+    let tried = TRIED_VERSIONS.join(", ");
+    Ok(Some(format!(
+        "Claude Code {version} was not tried with this version of swarm; tried: {tried}"
+    )))
 }

@@ -27,13 +27,13 @@ impl StoreError {
                 "choose another name, or delete it with `swarm team delete {team} --force`"
             ),
             Self::TeamCollides { .. } => "choose a name that differs in other characters".to_owned(),
-            Self::TasksInTheWay { path } => {
+            Self::TasksInTheWay(path) => {
                 format!("choose another name, or move {} away", path.display())
             }
             Self::TeamBusy { team, .. } => format!(
                 "stop them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
             ),
-            Self::ForeignTeam { .. } => {
+            Self::ForeignTeam(_) => {
                 "use the program that created it, or create a new team with `swarm team create NAME`; `swarm send`, `spawn` and `task` work in it while its lead runs"
                     .to_owned()
             }
@@ -51,7 +51,7 @@ impl StoreError {
             Self::InboxFull { name, .. } => format!(
                 "`swarm inbox {name} --unread` shows them; send again after it has read some"
             ),
-            Self::ReadByProgram { .. } => "omit `--ack`, or stop the member first".to_owned(),
+            Self::ReadByProgram(_) => "omit `--ack`, or stop the member first".to_owned(),
             Self::MessageTooLarge { .. } => {
                 "write it to a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
                     .to_owned()
@@ -68,14 +68,14 @@ impl StoreError {
                 )
             }
             Self::Blocked { by, .. } => format!("complete {} first", tasks(by)),
-            Self::Unchecked { .. } | Self::ChecksOfOther { .. } => return self.hint_of_checks(),
+            Self::Unchecked(_) | Self::ChecksOfOther { .. } => return self.hint_of_checks(),
             Self::TaskFailed { id, .. } => {
                 format!("`swarm task release {id}` makes it available again")
             }
-            Self::TaskResolved { id } => {
+            Self::TaskResolved(id) => {
                 format!("`swarm task update {id} --status pending` reopens it")
             }
-            Self::Cycle { .. } => "nothing was written; omit one of these dependencies".to_owned(),
+            Self::Cycle(_) => "nothing was written; omit one of these dependencies".to_owned(),
             Self::NumbersUsedUp { directory, highest } => format!(
                 "write the highest number of the other tasks into {}, and move {} away if it is there",
                 directory.join(".highwatermark").display(),
@@ -86,8 +86,8 @@ impl StoreError {
                 "no requests are open".to_owned()
             }
             Self::RequestNotFound { open, .. } => format!("open requests: {}", list(open)),
-            Self::RequestChanged { .. } => "`swarm requests` shows its current call".to_owned(),
-            Self::BadRequestId { .. } => "use an id that `swarm requests` shows".to_owned(),
+            Self::RequestChanged(_) => "`swarm requests` shows its current call".to_owned(),
+            Self::BadRequestId(_) => "use an id that `swarm requests` shows".to_owned(),
             Self::Damaged { path, .. } => format!(
                 "inspect {}, repair it or move it away, and retry",
                 path.display()
@@ -103,10 +103,10 @@ impl StoreError {
             Self::NodeTaken { .. } => {
                 "choose another name with `--name`; if that process is gone, try again in 12 seconds".to_owned()
             }
-            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent { .. } => "try again".to_owned(),
+            Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent(_) => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
-            Self::RequestExists { .. } | Self::RequestAnswered { .. } => return None,
+            Self::RequestExists(_) | Self::RequestAnswered { .. } => return None,
         })
     }
 
@@ -147,7 +147,7 @@ impl StoreError {
 
     fn hint_of_checks(&self) -> Option<String> {
         Some(match self {
-            Self::Unchecked { id } => format!(
+            Self::Unchecked(id) => format!(
                 "complete it with `swarm task update {id} --status completed`, which runs them"
             ),
             Self::ChecksOfOther { .. } => "a person or the lead can delete it".to_owned(),
@@ -158,7 +158,7 @@ impl StoreError {
 
 fn hint_of_os(error: &OsError) -> Option<&'static str> {
     match error {
-        OsError::LockTimeout { .. } | OsError::LockLost { .. } => Some("try again"),
+        OsError::LockTimeout { .. } | OsError::LockLost(_) => Some("try again"),
         OsError::Io { source, .. }
             if matches!(
                 source.kind(),

@@ -1,10 +1,10 @@
 //! Files that members write about themselves, and the view of a member derived from them.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io, thread};
+use std::thread;
 
 use serde::Serialize;
-use swarm_os::{LifeHolder, Liveness, OsError};
+use swarm_os::{LifeHolder, Liveness, OsError, remove_if_present};
 use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, PauseMark, RightsReport, SpawnId, StateReport,
     TeamConfig,
@@ -145,16 +145,8 @@ impl FileTeam {
 impl FileTeam {
     pub(crate) fn remove_pause(&self, name: &MemberName) -> Result<()> {
         let path = self.at.paused(name);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Fs(OsError::Io {
-                    path,
-                    op: "remove",
-                    source,
-                }))
-            }
-            _ => Ok(()),
-        }
+        remove_if_present(&path)
+            .map_err(|source| StoreError::Fs(OsError::io(&path, "remove", source)))
     }
 
     /// Writes a report of a process without sync: it is obsolete after a reboot.

@@ -193,16 +193,14 @@ impl FileTeam {
 
     /// Replaces a "file not found" error, usually by [`StoreError::TeamNotFound`].
     pub(crate) fn explain(&self, error: StoreError) -> StoreError {
-        if !matches!(error, StoreError::Fs(OsError::Gone { .. })) {
+        if !matches!(error, StoreError::Fs(OsError::Gone(_))) {
             return error;
         }
         if !self.exists() {
             return self.not_found();
         }
         if self.is_foreign() {
-            StoreError::ForeignTeam {
-                location: self.location(),
-            }
+            StoreError::ForeignTeam(self.location())
         } else {
             error
         }
@@ -240,11 +238,7 @@ pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(StoreError::Fs(OsError::Io {
-            path: path.to_owned(),
-            op: "look at",
-            source,
-        })),
+        Err(source) => Err(StoreError::Fs(OsError::io(path, "look at", source))),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn refuse_if_read_by_program(
     let mark = config.member(name).and_then(|member| member.swarm.as_ref());
     let is_starting = mark.is_some_and(|mark| mark.reservation.is_some());
     if is_starting || life()? == Liveness::Alive {
-        return Err(StoreError::ReadByProgram { name: name.clone() });
+        return Err(StoreError::ReadByProgram(name.clone()));
     }
     Ok(())
 }

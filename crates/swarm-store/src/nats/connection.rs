@@ -175,7 +175,7 @@ impl Connection {
             let reason = "the connection is lost".to_owned();
             return StoreError::HubUnreachable { hub, reason };
         }
-        StoreError::HubSilent { hub }
+        StoreError::HubSilent(hub)
     }
 
     /// Returns the client once it is connected.

@@ -83,9 +83,7 @@ impl Requests {
     }
 
     pub(super) fn unanswered(&self) -> NoAnswer {
-        NoAnswer::Unanswered(StoreError::HubSilent {
-            hub: self.hub.settings().url.clone(),
-        })
+        NoAnswer::Unanswered(StoreError::HubSilent(self.hub.settings().url.clone()))
     }
 
     pub(super) fn refused(&self, error: &Error) -> NoAnswer {

@@ -297,7 +297,7 @@ impl RecordsTeam {
         let may_live = match &why {
             StoreError::NotOnHub { .. } => false,
             StoreError::HubUnreachable { .. }
-            | StoreError::HubSilent { .. }
+            | StoreError::HubSilent(_)
             | StoreError::HubRefused { .. }
             | StoreError::HubForbidden { .. } => true,
             _ => return None,

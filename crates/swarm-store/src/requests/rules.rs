@@ -54,7 +54,7 @@ pub(crate) fn repeated(found: RequestRecord, request: &RequestRecord) -> Result<
     if of(&found) == of(request) {
         return Ok(found);
     }
-    Err(StoreError::RequestExists { id: found.id })
+    Err(StoreError::RequestExists(found.id))
 }
 
 /// Returns the ID of the notice of a request.
@@ -73,7 +73,7 @@ pub(crate) fn require_open(request: &RequestRecord, shown: Option<&RequestKind>)
         });
     }
     if shown.is_some_and(|shown| *shown != request.request) {
-        return Err(StoreError::RequestChanged { id: id.clone() });
+        return Err(StoreError::RequestChanged(id.clone()));
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ pub(crate) fn checked(id: &RequestId) -> Result<&RequestId> {
     if id.is_file_name() {
         Ok(id)
     } else {
-        Err(StoreError::BadRequestId { id: id.clone() })
+        Err(StoreError::BadRequestId(id.clone()))
     }
 }
 

@@ -96,13 +96,8 @@ pub(crate) fn member_of<'c>(
     config: &'c TeamConfig,
     name: &MemberName,
 ) -> Result<&'c Member> {
-    config
-        .member(name)
-        .ok_or_else(|| StoreError::MemberNotFound {
-            team: team.clone(),
-            name: name.clone(),
-            known: config.names(),
-        })
+    let member = config.member(name);
+    member.ok_or_else(|| StoreError::member_not_found(team, config, name))
 }
 
 /// Adds a directory in which later members may use a tool.

@@ -65,7 +65,7 @@ impl Edit<'_> {
         }
         let stays_completed = then.unwrap_or(task.status) == TaskStatus::Completed;
         if task.status == TaskStatus::Completed && stays_completed {
-            return Err(StoreError::TaskResolved { id: task.id });
+            return Err(StoreError::TaskResolved(task.id));
         }
         if let Holder::Other(owner) = rules::holder(task, self.by)
             && !self.by.is_in_charge()

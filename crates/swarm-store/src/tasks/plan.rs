@@ -82,7 +82,7 @@ impl Planner<'_> {
         }
         Graph::of(&self.list.tasks)
             .connect_all(&edges.collect::<Vec<_>>())
-            .map_err(|path| StoreError::Cycle { path })?;
+            .map_err(StoreError::Cycle)?;
         for (id, write) in &mut writes {
             if let (Some(task), Some(before)) = (write, self.list.get(*id)) {
                 rules::seal(task, before);
@@ -191,7 +191,7 @@ impl Planner<'_> {
     pub(crate) fn release(&self, id: TaskId) -> Result<Plan<Task>> {
         let before = self.require(id)?;
         if before.status == TaskStatus::Completed {
-            return Err(StoreError::TaskResolved { id });
+            return Err(StoreError::TaskResolved(id));
         }
         rules::require_charge(before, self.actor.by)?;
         let mut task = before.clone();
@@ -266,7 +266,7 @@ impl Planner<'_> {
             let mut blocker = list.require(self.actor.team, blocker)?.clone();
             graph
                 .connect(task.id, blocker.id)
-                .map_err(|path| StoreError::Cycle { path })?;
+                .map_err(StoreError::Cycle)?;
             add_edges(&mut task.blocked_by, [blocker.id]);
             add_edges(&mut blocker.blocks, [task.id]);
             replace(list, task);

@@ -82,7 +82,7 @@ pub(super) fn require_checked(task: &Task, runs: &[CheckRun]) -> Result<()> {
     if checks.is_empty() || (runs.len() == checks.len() && runs.iter().all(CheckRun::has_passed)) {
         return Ok(());
     }
-    Err(StoreError::Unchecked { id: task.id })
+    Err(StoreError::Unchecked(task.id))
 }
 
 /// Rejects work on a blocked or failed task.
@@ -111,7 +111,7 @@ pub(super) fn require_ready(list: &TaskList, task: &Task) -> Result<()> {
 pub(super) fn is_claimable(list: &TaskList, task: &Task, actor: &Actor) -> Result<bool> {
     let id = task.id;
     match (task.status, holder(task, actor)) {
-        (TaskStatus::Completed, _) => Err(StoreError::TaskResolved { id }),
+        (TaskStatus::Completed, _) => Err(StoreError::TaskResolved(id)),
         (_, Holder::Other(owner)) => Err(StoreError::Taken { id, owner }),
         (TaskStatus::InProgress, Holder::Actor) => Ok(false),
         (TaskStatus::InProgress, Holder::Unowned) => Err(StoreError::Taken {

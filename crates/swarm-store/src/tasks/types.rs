@@ -158,6 +158,15 @@ pub struct TaskChange {
     pub check_runs: Vec<CheckRun>,
 }
 
+impl From<TaskStatus> for TaskChange {
+    fn from(status: TaskStatus) -> Self {
+        Self {
+            status: Some(status),
+            ..Self::default()
+        }
+    }
+}
+
 /// A change of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatusChange {

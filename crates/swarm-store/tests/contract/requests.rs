@@ -111,7 +111,7 @@ pub(crate) fn a_request_and_its_notice_are_one_operation_that_can_be_repeated(wo
         ..asked
     };
     let refused = open(other).unwrap_err();
-    assert!(matches!(refused, StoreError::RequestExists { .. }));
+    assert!(matches!(refused, StoreError::RequestExists(_)));
 }
 
 pub(crate) fn a_withdrawn_request_leaves_the_queue_and_an_answered_one_does_not(world: &World) {
@@ -304,7 +304,7 @@ pub(crate) fn the_queue_is_listed_oldest_first_and_a_number_is_given_once(world:
     };
     assert_eq!(ids(), ["perm-1-a", "perm-2-b"]);
     let error = open("perm-1-a", 3).unwrap_err();
-    assert!(matches!(error, StoreError::RequestExists { .. }), "{error}");
+    assert!(matches!(error, StoreError::RequestExists(_)), "{error}");
     for _ in 0..2 {
         let id = RequestId::new("perm-1-a");
         team.close_request(&id).block_on().unwrap();

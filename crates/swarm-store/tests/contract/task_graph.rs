@@ -61,10 +61,7 @@ fn take(world: &World, step: &Step) -> Result<(), StoreError> {
             add_blocked_by: ids(blocked_by),
             ..TaskChange::default()
         },
-        Step::Set(_, status) => TaskChange {
-            status: Some(*status),
-            ..TaskChange::default()
-        },
+        Step::Set(_, status) => TaskChange::from(*status),
     };
     let (Step::Connect(number, ..) | Step::Set(number, _)) = step else {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Values for tests of the store.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,15 +32,7 @@ pub(crate) fn store_at(root: &Path) -> FileStore {
 }
 
 pub(crate) fn new_team(text: &str) -> NewTeam {
-    NewTeam {
-        name: team(text),
-        description: None,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: PathBuf::from("/work"),
-        lead_model: None,
-        created_by: "a test".to_owned(),
-    }
+    NewTeam::new(team(text), "/work", "a test")
 }
 
 /// A member to be spawned by this process.
@@ -63,13 +55,12 @@ pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
 pub(crate) fn life_record(spawn_id: SpawnId) -> LifeRecord {
     let pid = std::process::id();
     LifeRecord {
-        kind: LifeKind::Task,
-        pid,
-        proc_start: process::start_time(pid).unwrap(),
-        spawn_id,
         host: "here".to_owned(),
-        pid_space: String::new(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(
+            LifeKind::Task,
+            pid,
+            process::start_time(pid).unwrap(),
+            spawn_id,
+        )
     }
 }

@@ -141,10 +141,7 @@ impl World {
 }
 
 pub(crate) fn status(status: TaskStatus) -> TaskChange {
-    TaskChange {
-        status: Some(status),
-        ..TaskChange::default()
-    }
+    TaskChange::from(status)
 }
 
 pub(crate) fn owner(member: &str) -> TaskChange {

@@ -1,12 +1,12 @@
-//! Panes whose member has left the roster and whose process has exited.
+//! Panes whose member has left the roster or whose team was removed, and whose process has exited.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, all_backends};
+use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, TerminalFacts, all_backends};
 use swarm_protocol::{Event, Member, SpawnId, TeamName};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
 use crate::process_list::canonical;
 use crate::{LeadError, SpawnContext};
@@ -16,7 +16,7 @@ use crate::{LeadError, SpawnContext};
 pub struct LeftPane {
     /// The pane with its tags.
     pub tagged: TaggedPane,
-    pub(super) backend: Arc<dyn PaneBackend>,
+    backend: Arc<dyn PaneBackend>,
 }
 
 impl LeftPane {
@@ -151,4 +151,43 @@ impl Former {
         }
         self
     }
+}
+
+/// Returns the panes without a running process whose tags name this config directory and a team
+/// without a directory: on swarm's own servers, in the tmux server of this terminal, and of
+/// headless members.
+///
+/// Panes are listed before teams are looked up, so that a pane of a team that is being created is
+/// never included.
+pub async fn orphaned_panes(
+    store: &dyn TeamStore,
+    root: &Path,
+    facts: &TerminalFacts,
+) -> Vec<LeftPane> {
+    let root = canonical(root);
+    let mut orphans = Vec::new();
+    for backend in all_backends(&BTreeSet::new(), facts) {
+        let panes = match backend.all_panes().await {
+            Ok(panes) => panes,
+            Err(error) => {
+                tracing::debug!(%error, "panes not listed");
+                continue;
+            }
+        };
+        let ours = panes.into_iter().filter(|pane| {
+            pane.root.as_deref() == Some(&*root)
+                && !matches!(pane.status, PaneStatus::Running { .. })
+                && is_gone(store, &pane.team)
+        });
+        orphans.extend(ours.map(|tagged| LeftPane {
+            tagged,
+            backend: Arc::clone(&backend),
+        }));
+    }
+    orphans
+}
+
+/// Returns whether nothing is stored of a team.
+fn is_gone(store: &dyn TeamStore, team: &TeamName) -> bool {
+    matches!(store.team(team).is_stored().block_on(), Ok(false))
 }

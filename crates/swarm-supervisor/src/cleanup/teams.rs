@@ -13,16 +13,10 @@ use crate::stop::member_liveness;
 pub enum Verdict {
     /// In use, or led manually.
     InUse,
-    /// Its lead was lost, but it is kept for this reason.
-    Kept {
-        /// Reason, as a sentence without a full stop.
-        why: String,
-    },
-    /// All its members are dead.
-    Dead {
-        /// Evidence, as a sentence without a full stop.
-        why: String,
-    },
+    /// Its lead was lost, but it is kept for this reason, a sentence without a full stop.
+    Kept(String),
+    /// All its members are dead. The evidence is a sentence without a full stop.
+    Dead(String),
 }
 
 /// Checks whether a team is dead. A team without a lead process belongs to a person and never
@@ -37,7 +31,7 @@ pub fn verdict(
     seen: &[SeenProcess],
     unfinished: bool,
 ) -> Result<Verdict, StoreError> {
-    let LeadStanding::Lost { pid } = lead_standing(store, config)? else {
+    let LeadStanding::Lost(pid) = lead_standing(store, config)? else {
         return Ok(Verdict::InUse);
     };
     let team = &config.name;
@@ -51,7 +45,7 @@ pub fn verdict(
     {
         return Ok(Verdict::InUse);
     }
-    let kept = |why: String| Ok(Verdict::Kept { why });
+    let kept = |why: String| Ok(Verdict::Kept(why));
     if let Some((name, why)) = not_dead(store, config)? {
         return kept(format!("{name} {why}"));
     }
@@ -84,9 +78,9 @@ pub fn verdict(
         ));
     }
     let members = config.teammates().count();
-    Ok(Verdict::Dead {
-        why: format!("its lead, process {pid}, and its {members} members are dead"),
-    })
+    Ok(Verdict::Dead(format!(
+        "its lead, process {pid}, and its {members} members are dead"
+    )))
 }
 
 /// Returns the first member that is or may be running, and the reason.

@@ -115,14 +115,8 @@ mod tests {
 
     fn node(name: &str, slots: u32, label: &str, state: NodeState) -> NodeView {
         let process = LifeRecord {
-            kind: LifeKind::Process,
-            pid: 1,
-            proc_start: "1".to_owned(),
-            spawn_id: SpawnId::random(),
             host: "here".to_owned(),
-            pid_space: String::new(),
-            confined: false,
-            off_loopback: false,
+            ..LifeRecord::new(LifeKind::Process, 1, "1", SpawnId::random())
         };
         NodeView {
             name: NodeName::parse(name).unwrap(),

@@ -7,29 +7,17 @@ use swarm_store::{BlockOn as _, StoreError, TeamStore, TeamView};
 /// Lead state of a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadStanding {
-    /// A running process leads the team.
-    Led {
-        /// Pid, if recorded.
-        pid: Option<u32>,
-    },
-    /// The lead process exited without giving up the leadership; the members park.
-    Lost {
-        /// Its pid.
-        pid: u32,
-    },
-    /// The recorded lead runs on another machine or in another pid namespace, so its state is
-    /// unknown.
-    Unknown {
-        /// Pid in that namespace.
-        pid: u32,
-    },
+    /// A running process leads the team; its pid, if recorded.
+    Led(Option<u32>),
+    /// The lead process with this pid exited without giving up the leadership; the members park.
+    Lost(u32),
+    /// The recorded lead runs on another machine or in another pid namespace, where it has this pid,
+    /// so its state is unknown.
+    Unknown(u32),
     /// A person leads the team from the shell.
     ByHand,
-    /// Another program created the team; swarm only reads it.
-    Foreign {
-        /// Pid of the lead, if known.
-        pid: Option<u32>,
-    },
+    /// Another program created the team; swarm only reads it. The pid of the lead, if known.
+    Foreign(Option<u32>),
 }
 
 impl LeadStanding {
@@ -52,14 +40,12 @@ impl LeadStanding {
         let named = config.lead_process.as_ref().map(|lead| lead.pid);
         if is_foreign {
             let pid = named.filter(|_| liveness == Liveness::Alive);
-            return Self::Foreign { pid };
+            return Self::Foreign(pid);
         }
         match (liveness, named) {
-            (Liveness::Alive, named) => Self::Led {
-                pid: living().or(named),
-            },
-            (Liveness::Dead, Some(pid)) => Self::Lost { pid },
-            (Liveness::Foreign, Some(pid)) => Self::Unknown { pid },
+            (Liveness::Alive, named) => Self::Led(living().or(named)),
+            (Liveness::Dead, Some(pid)) => Self::Lost(pid),
+            (Liveness::Foreign, Some(pid)) => Self::Unknown(pid),
             (_, None) => Self::ByHand,
         }
     }

@@ -132,7 +132,7 @@ async fn end_parked(
 ) -> Result<(), LeadError> {
     let config = spawn_context.store.team(team).config().await?;
     match lead_standing(&*spawn_context.store, &config)? {
-        LeadStanding::Lost { .. } => {
+        LeadStanding::Lost(_) => {
             let ended = kill_spawn(spawn_context, team, member, spawn_id).await;
             ended.map(drop)
         }

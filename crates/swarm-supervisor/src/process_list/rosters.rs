@@ -107,7 +107,7 @@ fn read_one(team: &dyn Team) -> Result<Sound, StoreError> {
         .find(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
     Ok(Sound {
         lead: leads.and_then(|view| view.process.clone()),
-        lead_lost: matches!(LeadStanding::of(&seen), LeadStanding::Lost { .. }),
+        lead_lost: matches!(LeadStanding::of(&seen), LeadStanding::Lost(_)),
         views: seen.members,
     })
 }

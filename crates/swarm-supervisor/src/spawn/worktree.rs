@@ -45,7 +45,7 @@ pub(super) async fn prepare(
         },
     };
     let failed = |error| match error {
-        WorktreeError::Interrupted { .. } => LeadError::Interrupted(options.name.clone()),
+        WorktreeError::Interrupted(_) => LeadError::Interrupted(options.name.clone()),
         error => LeadError::Worktree {
             member: options.name.clone(),
             error,

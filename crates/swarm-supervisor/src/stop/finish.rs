@@ -10,7 +10,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::cancel_spawn::cancel_spawn;
-use super::elsewhere::remote_process;
+use super::escalate::remote_process;
 use super::pane::close_pane;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport, member_liveness};

@@ -7,8 +7,7 @@ use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, Team
 use swarm_store::Team;
 
 use super::cancel_spawn::cancel_spawn;
-use super::elsewhere::runs_elsewhere;
-use super::escalate::end_processes;
+use super::escalate::{end_processes, runs_elsewhere};
 use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};
 use crate::{LeadError, SpawnContext};

@@ -2,7 +2,6 @@
 //! team.
 
 mod cancel_spawn;
-mod elsewhere;
 mod escalate;
 mod finish;
 mod kill;
@@ -10,12 +9,10 @@ mod outcome;
 mod pane;
 mod shutdown;
 mod team;
-mod unreadable;
 mod worktree_outcome;
 
-pub use elsewhere::runs_elsewhere;
 pub(crate) use escalate::member_liveness;
-pub use escalate::{await_reported_end, member_death};
+pub use escalate::{await_reported_end, member_death, runs_elsewhere};
 pub(crate) use finish::clean_up_after;
 pub use finish::{clean_up_after_lead, clear_dead, dead_namesake, finish, namesake};
 pub use kill::kill;
@@ -23,6 +20,5 @@ pub(crate) use kill::{end_live_namesake, kill_spawn};
 pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, StopReport};
 pub(crate) use pane::close_remaining_pane;
 pub use shutdown::shutdown;
-pub use team::{TeamStopReport, end_team, kill_team};
-pub use unreadable::{LeftOfTeam, end_without_roster};
+pub use team::{LeftOfTeam, TeamStopReport, end_team, end_without_roster, kill_team};
 pub use worktree_outcome::LeftWorktree;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
-use swarm_protocol::{MemberName, TaskId};
+use swarm_protocol::{MemberName, TaskId, task_numbers};
 
 use super::LeftWorktree;
 use crate::SpawnContext;
@@ -138,13 +138,11 @@ impl StopReport {
             (StopOutcome::AlreadyGone, None) => "had already stopped".to_owned(),
             (StopOutcome::Refused { .. }, None) => "keeps running".to_owned(),
         };
-        let released: Vec<String> = self.released.iter().map(|id| format!("#{id}")).collect();
-        if released.is_empty() {
-            format!("{} {how}", self.member)
-        } else {
-            let released = released.join(", ");
-            format!("{} {how}; released tasks: {released}", self.member)
+        if self.released.is_empty() {
+            return format!("{} {how}", self.member);
         }
+        let released = task_numbers(&self.released);
+        format!("{} {how}; released tasks: {released}", self.member)
     }
 }
 

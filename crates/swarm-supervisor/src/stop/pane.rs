@@ -30,11 +30,7 @@ pub(super) async fn close_pane(
         return Ok(());
     }
     let socket = member.swarm.as_ref().and_then(|swarm| swarm.socket.clone());
-    let pane = Pane {
-        id: member.tmux_pane_id.clone(),
-        socket: socket.clone(),
-        position: None,
-    };
+    let pane = Pane::new(member.tmux_pane_id.clone(), socket.clone());
     let backend = backend_for_pane(backend, socket.as_deref(), &spawn_context.terminal)?;
     let root = canonical(&spawn_context.root);
     let panes = backend.all_panes().await?;

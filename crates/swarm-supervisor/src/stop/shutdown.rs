@@ -102,11 +102,7 @@ pub(super) fn spawn_of(
     let member = config
         .member(name)
         .filter(|member| !member.name.is_lead())
-        .ok_or_else(|| StoreError::MemberNotFound {
-            team: team.clone(),
-            name: name.clone(),
-            known: config.names(),
-        })?;
+        .ok_or_else(|| StoreError::member_not_found(team, &config, name))?;
     member
         .spawn_id()
         .ok_or_else(|| LeadError::Foreign(name.clone()))

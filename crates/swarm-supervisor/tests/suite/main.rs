@@ -2,8 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod recovery;
+mod rollback;
 mod spawn;
+mod stage;
 mod stop;
+mod termination;
 
 #[test]
 #[ignore = "plays a member in the other tests (`--ignored`), and nothing by itself"]

@@ -193,7 +193,7 @@ fn team_of_another_program_is_kept() {
     };
     assert_eq!(judge(), Verdict::InUse);
     drop(world.live("team-lead", SpawnId::random()));
-    assert!(matches!(judge(), Verdict::Dead { .. }));
+    assert!(matches!(judge(), Verdict::Dead(_)));
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ pub(super) async fn listen(hub: HubPlace, session: PeerSession, reception: Arc<R
                 }
                 if !matches!(
                     error,
-                    StoreError::HubUnreachable { .. } | StoreError::HubSilent { .. }
+                    StoreError::HubUnreachable { .. } | StoreError::HubSilent(_)
                 ) {
                     return;
                 }

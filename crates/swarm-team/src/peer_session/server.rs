@@ -35,11 +35,7 @@ impl PeerServer {
     /// [`OsError`] if the socket or the record cannot be created.
     pub fn start(listener: PeerListener) -> Result<Self, OsError> {
         let socket = listener.record.socket.clone();
-        let bind = |source| OsError::Io {
-            op: "listen on",
-            path: socket.clone(),
-            source,
-        };
+        let bind = |source| OsError::io(&socket, "listen on", source);
         if let Some(directory) = socket.parent() {
             swarm_os::ensure_private_dir(directory)?;
         }

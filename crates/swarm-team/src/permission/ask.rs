@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, NETWORK_ACCESS, PLAN_TOOL,
-    RequestId, RequestRecord, RequestState, UnixMs,
+    RequestId, RequestRecord, UnixMs,
 };
 use swarm_store::{AnswerLookup, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
@@ -41,21 +41,18 @@ pub async fn open_request(
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         UnixMs(now.0.saturating_add(timeout))
     });
+    let id = match request.tool.as_str() {
+        PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
+        NETWORK_ACCESS => RequestId::sandbox(now.0),
+        _ => RequestId::permission(now.0),
+    };
+    let kind = question::kind(context, team, &request).await?;
     let record = RequestRecord {
-        id: match request.tool.as_str() {
-            PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
-            NETWORK_ACCESS => RequestId::sandbox(now.0),
-            _ => RequestId::permission(now.0),
-        },
-        number: None,
-        from: context.name.clone(),
         spawn_id: Some(context.spawn_id),
-        request: question::kind(context, team, &request).await?,
         description: request.description.clone(),
         why: request.why.clone(),
-        asked_at: now,
         deadline,
-        state: RequestState::Open,
+        ..RequestRecord::open(id, context.name.clone(), kind, now)
     };
     let notice = || context.control(&question::frame(&record)).urgent();
     let notice = (!context.is_lead()).then(notice);

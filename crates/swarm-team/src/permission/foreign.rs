@@ -2,7 +2,7 @@
 
 use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
-    RequestRecord, RequestState, UnixMs, input_digest,
+    RequestRecord, UnixMs, input_digest,
 };
 use swarm_store::{StoreError, Team};
 
@@ -34,20 +34,12 @@ pub async fn adopt_request(
         return Ok(None);
     }
     let record = RequestRecord {
-        id: id.clone(),
-        number: None,
-        from,
-        spawn_id: None,
-        request,
         description,
-        why: String::new(),
-        asked_at: now,
-        deadline: None,
-        state: RequestState::Open,
+        ..RequestRecord::open(id.clone(), from, request, now)
     };
     match team.open_request(record, None).await {
         Ok(record) => Ok(Some(record)),
-        Err(StoreError::RequestExists { id }) => team.request(&id).await.map(Some),
+        Err(StoreError::RequestExists(id)) => team.request(&id).await.map(Some),
         Err(error) => Err(error),
     }
 }

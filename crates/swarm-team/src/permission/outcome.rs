@@ -53,10 +53,9 @@ pub(super) fn recorded(
         },
         // What does not fit the questions was refused before it was entered; if it was not, nothing
         // is answered.
-        Answer::Answered { answers } => PermissionOutcome::Allow {
-            updated_input: swarm_tools::answered(&request.input, answers).ok(),
-            grants: Vec::new(),
-        },
+        Answer::Answered { answers } => {
+            PermissionOutcome::allow(swarm_tools::answered(&request.input, answers).ok())
+        }
         Answer::Denied { why } => PermissionOutcome::deny(why.as_deref().unwrap_or(DENIED)),
         Answer::Expired => PermissionOutcome::deny(TIMED_OUT),
     })
@@ -69,14 +68,12 @@ fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
         Answer::Denied { .. } | Answer::Expired => {
             PermissionOutcome::deny(feedback.unwrap_or_default())
         }
-        Answer::Approved { updated_input, .. } => PermissionOutcome::Allow {
-            updated_input: updated_input.clone().map(as_edited),
-            grants: Vec::new(),
-        },
-        Answer::Answered { .. } => PermissionOutcome::Allow {
-            updated_input: feedback.map(|feedback| with_feedback(&request.input, &feedback)),
-            grants: Vec::new(),
-        },
+        Answer::Approved { updated_input, .. } => {
+            PermissionOutcome::allow(updated_input.clone().map(as_edited))
+        }
+        Answer::Answered { .. } => PermissionOutcome::allow(
+            feedback.map(|feedback| with_feedback(&request.input, &feedback)),
+        ),
     }
 }
 
@@ -101,10 +98,7 @@ pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> Pe
         ControlFrame::PlanApprovalResponse(response) => mailed_plan(response, request),
         ControlFrame::SandboxPermissionResponse(response) if is_host(&response.host, request) => {
             if response.allow {
-                PermissionOutcome::Allow {
-                    updated_input: None,
-                    grants: Vec::new(),
-                }
+                PermissionOutcome::allow(None)
             } else {
                 PermissionOutcome::deny(DENIED)
             }
@@ -132,10 +126,7 @@ fn mailed_permission(
         return PermissionOutcome::deny(FOR_ANOTHER_CALL);
     }
     let updated = content.and_then(|content| content.get("updated_input"));
-    PermissionOutcome::Allow {
-        updated_input: updated.filter(|input| !input.is_null()).cloned(),
-        grants: Vec::new(),
-    }
+    PermissionOutcome::allow(updated.filter(|input| !input.is_null()).cloned())
 }
 
 /// The lead's mode is limited by the member's ceiling.

@@ -37,17 +37,9 @@ impl CostSum {
     /// Returns the difference to an earlier sum of the same requests.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let (usage, past) = (self.usage, earlier.usage);
         Self {
             requests: self.requests - earlier.requests,
-            usage: Usage {
-                input_tokens: usage.input_tokens - past.input_tokens,
-                output_tokens: usage.output_tokens - past.output_tokens,
-                cache_read_input_tokens: usage.cache_read_input_tokens
-                    - past.cache_read_input_tokens,
-                cache_creation_input_tokens: usage.cache_creation_input_tokens
-                    - past.cache_creation_input_tokens,
-            },
+            usage: self.usage - earlier.usage,
             usd: self.usd.saturating_sub(earlier.usd),
             unpriced_tokens: self.unpriced_tokens - earlier.unpriced_tokens,
             unpriced_models: self.unpriced_models.clone(),

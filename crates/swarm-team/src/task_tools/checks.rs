@@ -29,11 +29,8 @@ pub(super) async fn check_owner(
             ". {owner} is not in the team yet: spawn it under this name"
         ));
     }
-    Err(error_for_model(&StoreError::MemberNotFound {
-        team: team.name().clone(),
-        name: owner.clone(),
-        known: config.names(),
-    }))
+    let error = StoreError::member_not_found(team.name(), &config, owner);
+    Err(error_for_model(&error))
 }
 
 /// Rejects an empty subject.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use swarm_protocol::{TaskId, ToolKind};
+use swarm_protocol::{TaskId, ToolKind, task_numbers};
 use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
@@ -77,10 +77,10 @@ async fn describe(team: &dyn Team, id: &TaskId) -> Result<String, StoreError> {
         lines.push(format!("Owner: {owner}"));
     }
     if !task.blocked_by.is_empty() {
-        lines.push(format!("Blocked by: {}", ids(&task.blocked_by)));
+        lines.push(format!("Blocked by: {}", task_numbers(&task.blocked_by)));
     }
     if !task.blocks.is_empty() {
-        lines.push(format!("Blocks: {}", ids(&task.blocks)));
+        lines.push(format!("Blocks: {}", task_numbers(&task.blocks)));
     }
     for check in &task.swarm().checks {
         lines.push(format!("Check: {}", check_line(check)));
@@ -95,11 +95,4 @@ async fn describe(team: &dyn Team, id: &TaskId) -> Result<String, StoreError> {
         ));
     }
     Ok(lines.join("\n"))
-}
-
-fn ids(ids: &[TaskId]) -> String {
-    ids.iter()
-        .map(|id| format!("#{id}"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }

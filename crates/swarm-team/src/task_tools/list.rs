@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_protocol::{Task, ToolKind};
+use swarm_protocol::{Task, ToolKind, task_numbers};
 use swarm_store::TaskList as StoredTasks;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
@@ -63,17 +63,10 @@ fn line(task: &Task, list: &StoredTasks) -> String {
         .owner
         .as_ref()
         .map_or_else(String::new, |owner| format!(" ({owner})"));
-    let open: Vec<String> = task
-        .blocked_by
-        .iter()
-        .filter(|id| !list.is_settled(**id))
-        .map(|id| format!("#{id}"))
-        .collect();
-    let blocked = if open.is_empty() {
-        String::new()
-    } else {
-        format!(" [blocked by {}]", open.join(", "))
-    };
+    let mut blocked = task_numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)));
+    if !blocked.is_empty() {
+        blocked = format!(" [blocked by {blocked}]");
+    }
     format!(
         "#{} [{}] {}{owner}{blocked}",
         task.id,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
+use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind, task_numbers};
 use swarm_store::{TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
 
@@ -211,13 +211,8 @@ fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOut
         text = format!("Task #{id} is unchanged");
     }
     if !updated.unblocked.is_empty() {
-        let freed: Vec<String> = updated
-            .unblocked
-            .iter()
-            .map(|task| format!("#{}", task.id))
-            .collect();
         text.push_str(". No longer blocked: ");
-        text.push_str(&freed.join(", "));
+        text.push_str(&task_numbers(updated.unblocked.iter().map(|task| task.id)));
     }
     if updated.task.status == TaskStatus::Completed && !context.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");

@@ -24,14 +24,13 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     let (spawn, other) = (SpawnId::random(), SpawnId::random());
     let mut child = unmarked();
     let record = LifeRecord {
-        kind: LifeKind::Process,
-        pid: child.id(),
-        proc_start: process::start_time(child.id()).unwrap(),
-        spawn_id: spawn,
-        host: String::new(),
         pid_space: swarm_os::process::pid_space(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(
+            LifeKind::Process,
+            child.id(),
+            process::start_time(child.id()).unwrap(),
+            spawn,
+        )
     };
     let bob = name("bob");
     let (store, team) = (&*world.store, &world.team);

@@ -98,14 +98,14 @@ fn session_on(inbound: PeerInbound, hub: Option<&Sessions>) -> Session {
 /// The holder of a lease on a hub.
 fn process(own: &Process) -> LifeRecord {
     LifeRecord {
-        kind: LifeKind::Process,
-        pid: own.id(),
-        proc_start: own.start.to_string(),
-        spawn_id: SpawnId::random(),
         host: "box".to_owned(),
         pid_space: "box#1".to_owned(),
-        confined: false,
-        off_loopback: false,
+        ..LifeRecord::new(
+            LifeKind::Process,
+            own.id(),
+            own.start.to_string(),
+            SpawnId::random(),
+        )
     }
 }
 

@@ -53,10 +53,7 @@ async fn heard(context: &MemberContext, world: &World, open: &OpenRequest) -> Pe
 }
 
 fn allowed(updated_input: Option<Value>) -> PermissionOutcome {
-    PermissionOutcome::Allow {
-        updated_input,
-        grants: Vec::new(),
-    }
+    PermissionOutcome::allow(updated_input)
 }
 
 fn last_frame(world: &World, member: &str) -> ControlFrame {

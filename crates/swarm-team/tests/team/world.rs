@@ -178,16 +178,7 @@ impl World {
     }
 
     pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> Lease {
-        let record = LifeRecord {
-            kind: LifeKind::Task,
-            pid: std::process::id(),
-            proc_start: String::new(),
-            spawn_id,
-            host: String::new(),
-            pid_space: String::new(),
-            confined: false,
-            off_loopback: false,
-        };
+        let record = LifeRecord::new(LifeKind::Task, std::process::id(), "", spawn_id);
         let (files, member) = (self.files(), name(member));
         files.take_life(&member, &record).block_on().unwrap()
     }
@@ -315,15 +306,7 @@ impl World {
 }
 
 fn found(store: &dyn TeamStore, team: &TeamName) -> Result<(), StoreError> {
-    let new = NewTeam {
-        name: team.clone(),
-        description: None,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: PathBuf::from("/"),
-        lead_model: None,
-        created_by: "team-lead".to_owned(),
-    };
+    let new = NewTeam::new(team.clone(), "/", "team-lead");
     store.create_team(new).block_on().map(drop)
 }
 

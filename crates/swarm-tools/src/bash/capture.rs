@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::line_ends::line_ends;
+use crate::one_line::line_ends;
 
 /// The first and last bytes of an output.
 #[derive(Debug)]

@@ -9,7 +9,6 @@ mod output;
 mod run;
 mod running;
 mod shell;
-mod spill;
 mod tool;
 
 pub use background::{BackgroundCommand, BackgroundCommands, CommandState};

@@ -13,9 +13,8 @@ use uuid::Uuid;
 use super::background::{BackgroundCommand, BackgroundCommands};
 use super::capture::output_file;
 use super::launch::ProgramLaunch;
-use super::output::Output;
+use super::output::{Output, Spill};
 use super::running::{CALL_ID_VARIABLE, Outcome, Running};
-use super::spill::Spill;
 use crate::ToolContext;
 use crate::sandbox::DeniedHost;
 

@@ -1,6 +1,6 @@
 //! Exact string replacement on bytes, so that the rest of the file is unchanged.
 
-use crate::line_ends::line_ends;
+use crate::one_line::line_ends;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Substitution<'a> {

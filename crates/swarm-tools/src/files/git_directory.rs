@@ -2,22 +2,13 @@
 
 use std::path::Path;
 
+use swarm_protocol::word_list;
+
 /// Names of the entries of a git directory.
-const PARTS: [&str; 13] = [
-    "HEAD",
-    "commondir",
-    "config",
-    "config.worktree",
-    "gitdir",
-    "hooks",
-    "index",
-    "info",
-    "modules",
-    "objects",
-    "packed-refs",
-    "refs",
-    "worktrees",
-];
+const PARTS: [&str; 13] = word_list(
+    "HEAD commondir config config.worktree gitdir hooks index info modules objects packed-refs refs
+    worktrees",
+);
 
 /// Whether git treats this directory as a repository. Less strict than git, which also reads
 /// `HEAD`.

@@ -68,11 +68,8 @@ impl FileHistory {
             transcript_length: fs::metadata(&self.transcript).map_or(0, |file| file.len()),
         };
         let journal = self.directory.join(JOURNAL);
-        let line = serde_json::to_vec(&change).map_err(|error| OsError::Io {
-            path: journal.clone(),
-            op: "write as JSON a line of",
-            source: error.into(),
-        })?;
+        let line = serde_json::to_vec(&change)
+            .map_err(|error| OsError::io(&journal, "write as JSON a line of", error))?;
         append_durable(&journal, &line)
     }
 

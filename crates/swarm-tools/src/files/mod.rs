@@ -1,6 +1,5 @@
 //! Shared parts of the file tools: path resolution, write protection and atomic replacement.
 
-mod change;
 mod checkout;
 mod confinement;
 mod git_directory;
@@ -14,7 +13,6 @@ mod runs_later;
 mod state;
 mod target;
 
-pub(crate) use change::change;
 pub use checkout::Checkout;
 pub use confinement::Confinement;
 pub(crate) use git_directory::{is_git_directory, part_of_git_directory};
@@ -22,7 +20,8 @@ pub use history::FileHistory;
 pub(crate) use load::{load, open, refuse_special};
 pub use protected::ProtectedPaths;
 pub(crate) use protected::{PROGRAM_DIRECTORIES, PROGRAM_FILES, PROJECT_CONFIGURATION};
-use replace::{create, replace};
+pub(crate) use replace::change;
+use replace::replace;
 pub use resolve::leads_to;
 pub(crate) use resolve::{resolve, resolve_where};
 pub use restore::{ChangedFile, Restoration};

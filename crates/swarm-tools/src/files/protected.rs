@@ -5,21 +5,13 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use swarm_protocol::word_list;
+
 use super::{executed_later, part_of_git_directory, resolve};
 
 /// Entries of the state directory that file tools never write.
-const PROTECTED_STATE: [&str; 10] = [
-    "teams",
-    "plans",
-    "tasks",
-    "swarm",
-    "projects",
-    "agents",
-    "hooks",
-    "plugins",
-    "swarm.toml",
-    ".credentials.json",
-];
+const PROTECTED_STATE: [&str; 10] =
+    word_list("teams plans tasks swarm projects agents hooks plugins swarm.toml .credentials.json");
 /// Entries of the state directory that file tools write only with approval, because they instruct
 /// every agent of the user.
 const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
@@ -435,7 +427,7 @@ mod tests {
         std::fs::create_dir_all(&root).unwrap();
         let protected = ProtectedPaths::new(&root).hide(&top.join("spawns"));
         assert!(protected.secrets_below(&top).is_empty());
-        crate::files::create(&root.join(".credentials.json"), b"{}").unwrap();
+        crate::files::replace::create(&root.join(".credentials.json"), b"{}").unwrap();
         for above in [Path::new("/"), &top, &root] {
             assert_eq!(
                 protected.secrets_below(above),

@@ -3,34 +3,14 @@
 
 use std::path::Path;
 
+use swarm_protocol::word_list;
+
 /// Names of files and directories that match in any directory.
-const ANYWHERE: [&str; 25] = [
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".envrc",
-    ".gitconfig",
-    ".gitmodules",
-    ".husky",
-    ".idea",
-    ".npmrc",
-    ".pre-commit-config.yaml",
-    ".profile",
-    ".ripgreprc",
-    ".ssh",
-    ".tmux.conf",
-    ".vimrc",
-    ".vscode",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-];
+const ANYWHERE: [&str; 25] = word_list(
+    ".bash_aliases .bash_login .bash_logout .bash_profile .bashrc .envrc .gitconfig .gitmodules
+    .husky .idea .npmrc .pre-commit-config.yaml .profile .ripgreprc .ssh .tmux.conf .vimrc .vscode
+    .yarnrc .yarnrc.yml .zlogin .zlogout .zprofile .zshenv .zshrc",
+);
 
 /// Directory names and the names that match only within them.
 const BELOW: [(&str, &str); 7] = [

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::{FixedKind, MountView, Replacement};
-use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse};
+use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse, word_list};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::fixed::fixed_entries;
@@ -13,17 +13,9 @@ use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
 /// Devices that programs may write to.
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
+const DEVICES: [&str; 9] = word_list(
+    "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/ptmx /dev/pts /dev/shm",
+);
 
 /// Directories for temporary files, in addition to `TMPDIR`.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];

@@ -10,9 +10,8 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink};
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::found::SearchResults;
 use super::grep_input::{Mode, Parameters};
-use super::sink::{Count, Lines};
+use super::sink::{Count, Lines, SearchResults};
 use super::walk::{Selection, newest_first, search_line, shown, walk};
 use crate::files::Target;
 use crate::one_line::counted;

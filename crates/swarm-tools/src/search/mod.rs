@@ -1,6 +1,5 @@
 //! The Glob and Grep tools, based on ripgrep's libraries.
 
-mod found;
 mod glob;
 mod grep;
 mod grep_input;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::address::{host, same_site};
+use super::access::{host, same_site};
 use super::readable::readable;
 use super::{WebAccess, WebRequest};
 use crate::one_line::counted;

@@ -1,7 +1,6 @@
 //! The web tools.
 
 mod access;
-mod address;
 mod fetch;
 mod readable;
 mod search;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::address::host;
+use super::access::host;
 use super::{WebAccess, WebRequest};
 use crate::one_line::{counted, one_line};
 use crate::{ToolContext, ToolOutput, TypedTool, prompt};

@@ -58,9 +58,8 @@ async fn output_and_exit_code_are_shown() {
 async fn the_directory_persists_between_calls_and_variables_do_not() {
     let scene = Scene::new();
     let sub = scene.path("sub");
-    scene
-        .ok("Bash", json!({"command": "mkdir sub; cd sub; export X=1"}))
-        .await;
+    let input = json!({"command": "mkdir sub; cd sub; export X=1"});
+    scene.ok("Bash", input).await;
     let again = json!({"command": "pwd; echo \"[$X]\""});
     let expected = format!("{}\n[]", sub.display());
     assert_eq!(scene.ok("Bash", again.clone()).await, expected);
@@ -76,19 +75,14 @@ async fn the_directory_persists_between_calls_and_variables_do_not() {
         scene.call("Bash", json!({ "command": command })).await;
     }
     assert_eq!(scene.ok("Bash", again).await, expected);
-    scene
-        .call("Bash", json!({"command": "cd \"$OLDPWD/..\" || cd .."}))
-        .await;
+    let input = json!({"command": "cd \"$OLDPWD/..\" || cd .."});
+    scene.call("Bash", input).await;
     assert_eq!(
         scene.ok("Bash", json!({"command": "pwd"})).await,
         scene.ctx.cwd.display().to_string()
     );
-    let names = scene
-        .ok(
-            "Bash",
-            json!({"command": "env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '"}),
-        )
-        .await;
+    let input = json!({"command": "env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '"});
+    let names = scene.ok("Bash", input).await;
     assert_eq!(names, "LANG PATH PWD SHLVL SWARM_CALL_ID SWARM_CWD _ ");
 }
 
@@ -153,17 +147,15 @@ async fn a_command_runs_in_the_directory_for_which_it_was_permitted_or_not_at_al
     std::fs::create_dir_all(&outside).unwrap();
     let sub = scene.path("sub");
     for replaced in [false, true] {
-        scene
-            .ok("Bash", json!({"command": "mkdir -p sub; cd sub"}))
-            .await;
+        let input = json!({"command": "mkdir -p sub; cd sub"});
+        scene.ok("Bash", input).await;
         assert_eq!(scene.ctx.shell.directory(&scene.ctx.cwd, &[]), sub);
         std::fs::remove_dir(&sub).unwrap();
         if replaced {
             std::os::unix::fs::symlink(&outside, &sub).unwrap();
         }
-        let why = scene
-            .refused("Bash", json!({"command": "touch made"}))
-            .await;
+        let input = json!({"command": "touch made"});
+        let why = scene.refused("Bash", input).await;
         assert!(why.contains("not run"), "{why}");
         assert!(why.contains("Shell cwd was reset to"), "{why}");
         assert!(!scene.path("made").exists() && !outside.join("made").exists());
@@ -172,12 +164,8 @@ async fn a_command_runs_in_the_directory_for_which_it_was_permitted_or_not_at_al
     }
     // The next command starts in the working directory and says so.
     std::fs::remove_file(&sub).unwrap();
-    scene
-        .ok(
-            "Bash",
-            json!({"command": "mkdir sub; cd sub; rmdir ../sub"}),
-        )
-        .await;
+    let input = json!({"command": "mkdir sub; cd sub; rmdir ../sub"});
+    scene.ok("Bash", input).await;
     scene.ctx.shell.directory(&scene.ctx.cwd, &[]);
     let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
     assert!(
@@ -392,12 +380,8 @@ async fn a_background_process_may_write_after_the_call() {
 #[tokio::test]
 async fn a_call_waits_for_a_command_that_has_closed_its_output() {
     let scene = marked();
-    scene
-        .ok(
-            "Bash",
-            json!({"command": "exec >&- 2>&-; sleep 0.2; echo x > proof"}),
-        )
-        .await;
+    let input = json!({"command": "exec >&- 2>&-; sleep 0.2; echo x > proof"});
+    scene.ok("Bash", input).await;
     assert_eq!(scene.get("proof"), b"x\n");
 }
 

@@ -176,9 +176,8 @@ async fn long_output_is_complete_in_a_file_up_to_a_limit() {
 #[tokio::test]
 async fn a_background_command_starts_in_the_shells_directory_and_is_listed_by_its_own_name() {
     let (scene, _commands) = scene();
-    scene
-        .ok("Bash", json!({"command": "mkdir sub; cd sub"}))
-        .await;
+    let input = json!({"command": "mkdir sub; cd sub"});
+    scene.ok("Bash", input).await;
     let shown = "pwd; tr '\\0' ' ' < /proc/$$/cmdline; cd ..";
     let command = start(&scene, shown).await;
     command.ended().await;

@@ -40,19 +40,14 @@ async fn a_file_is_read_with_line_numbers_and_in_ranges() {
         scene.ok("Read", json!({"file_path": path})).await,
         "     1\tone\n     2\ttwo\n     3\tthree\n"
     );
-    let window = scene
-        .ok(
-            "Read",
-            json!({"file_path": "a.txt", "offset": 2, "limit": "1"}),
-        )
-        .await;
+    let input = json!({"file_path": "a.txt", "offset": 2, "limit": "1"});
+    let window = scene.ok("Read", input).await;
     assert_eq!(
         window,
         "     2\ttwo\n\n[lines 2 to 2 of 3; continue with offset 3]"
     );
-    let beyond = scene
-        .refused("Read", json!({"file_path": path, "offset": 9}))
-        .await;
+    let input = json!({"file_path": path, "offset": 9});
+    let beyond = scene.refused("Read", input).await;
     assert_eq!(beyond, "The file has only 3 lines: there is no line 9.");
 }
 
@@ -200,12 +195,8 @@ async fn a_touched_file_with_unchanged_content_counts_as_read() {
     scene.put("a", "one");
     scene.ok("Read", json!({"file_path": "a"})).await;
     scene.put("a", "one");
-    scene
-        .ok(
-            "Edit",
-            json!({"file_path": "a", "old_string": "one", "new_string": "two"}),
-        )
-        .await;
+    let input = json!({"file_path": "a", "old_string": "one", "new_string": "two"});
+    scene.ok("Edit", input).await;
 }
 
 #[tokio::test]
@@ -243,12 +234,8 @@ async fn an_edit_needs_one_exact_match() {
     let all = json!({"file_path": "a", "old_string": "1", "new_string": "2", "replace_all": true});
     assert_eq!(scene.call("Edit", all).await.one_line, "+2 -2 lines");
     assert_eq!(scene.get("a"), b"x = 2\ny = 2\n");
-    scene
-        .ok(
-            "Edit",
-            json!({"file_path": "new", "old_string": "", "new_string": "hello\n"}),
-        )
-        .await;
+    let input = json!({"file_path": "new", "old_string": "", "new_string": "hello\n"});
+    scene.ok("Edit", input).await;
     assert_eq!(scene.get("new"), b"hello\n");
     assert!(
         scene
@@ -268,12 +255,8 @@ async fn mode_bits_line_ends_and_byte_order_mark_survive_an_edit() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
     let inode = std::fs::metadata(&path).unwrap().ino();
     scene.ok("Read", json!({"file_path": path})).await;
-    scene
-        .ok(
-            "Edit",
-            json!({"file_path": path, "old_string": "one\ntwo", "new_string": "1\n2"}),
-        )
-        .await;
+    let input = json!({"file_path": path, "old_string": "one\ntwo", "new_string": "1\n2"});
+    scene.ok("Edit", input).await;
     assert_eq!(scene.get("a.sh"), b"\xef\xbb\xbf1\r\n2\r\n");
     let after = std::fs::metadata(&path).unwrap();
     assert_eq!(after.permissions().mode() & 0o7777, 0o750);
@@ -296,9 +279,8 @@ async fn a_link_within_the_working_directory_is_followed_and_preserved() {
     scene.put("real", "old");
     symlink("real", scene.path("link")).unwrap();
     scene.ok("Read", json!({"file_path": "link"})).await;
-    scene
-        .ok("Write", json!({"file_path": "link", "content": "new"}))
-        .await;
+    let input = json!({"file_path": "link", "content": "new"});
+    scene.ok("Write", input).await;
     assert!(
         std::fs::symlink_metadata(scene.path("link"))
             .unwrap()
@@ -317,9 +299,8 @@ async fn a_link_out_of_the_working_directory_is_not_written_through() {
     symlink(scene.base().join("absent"), scene.path("dangling")).unwrap();
     scene.ok("Read", json!({"file_path": "link"})).await;
     for name in ["link", "up/outside", "up/fresh", "dangling"] {
-        let why = scene
-            .refused("Write", json!({"file_path": name, "content": "new"}))
-            .await;
+        let input = json!({"file_path": name, "content": "new"});
+        let why = scene.refused("Write", input).await;
         assert!(
             why.contains("outside the working directory"),
             "{name}: {why}"
@@ -327,12 +308,8 @@ async fn a_link_out_of_the_working_directory_is_not_written_through() {
     }
     assert_eq!(std::fs::read(&outside).unwrap(), b"old");
     assert!(!scene.base().join("fresh").exists() && !scene.base().join("absent").exists());
-    scene
-        .ok(
-            "Write",
-            json!({"file_path": outside, "content": "named itself"}),
-        )
-        .await;
+    let input = json!({"file_path": outside, "content": "named itself"});
+    scene.ok("Write", input).await;
 }
 
 #[tokio::test]
@@ -364,9 +341,8 @@ async fn protected_files_are_never_written_by_any_path() {
     for path in ways {
         // The file was read, so that only the protection refuses the write.
         scene.call("Read", json!({"file_path": path})).await;
-        let write = scene
-            .refused("Write", json!({"file_path": path, "content": "x"}))
-            .await;
+        let input = json!({"file_path": path, "content": "x"});
+        let write = scene.refused("Write", input).await;
         assert!(
             write.contains("is protected"),
             "{}: {write}",

@@ -112,9 +112,8 @@ async fn a_confined_agent_writes_only_in_its_own_directory() {
         scene.text_path("../elsewhere/x"),
         scene.text_path("link/x"),
     ] {
-        let refused = scene
-            .refused("Write", json!({"file_path": path, "content": "x"}))
-            .await;
+        let input = json!({"file_path": path, "content": "x"});
+        let refused = scene.refused("Write", input).await;
         assert!(refused.contains("outside"), "{refused}");
     }
     let edit = json!({"file_path": theirs, "old_string": "theirs", "new_string": "mine"});
@@ -125,9 +124,8 @@ async fn a_confined_agent_writes_only_in_its_own_directory() {
         scene.text_path("own.txt"),
         notes.join("n.md").display().to_string(),
     ] {
-        scene
-            .ok("Write", json!({"file_path": path, "content": "x"}))
-            .await;
+        let input = json!({"file_path": path, "content": "x"});
+        scene.ok("Write", input).await;
     }
 }
 

@@ -151,9 +151,8 @@ async fn a_search_skips_hard_links_if_some_files_must_not_be_read() {
     let note =
         "1 file with several hard links not searched, because rules forbid reading some files";
     for mode in ["files_with_matches", "content", "count"] {
-        let text = scene
-            .ok("Grep", json!({"pattern": "KEY", "output_mode": mode}))
-            .await;
+        let input = json!({"pattern": "KEY", "output_mode": mode});
+        let text = scene.ok("Grep", input).await;
         assert!(
             text.starts_with("plain")
                 && !text.contains("copy")
@@ -162,9 +161,8 @@ async fn a_search_skips_hard_links_if_some_files_must_not_be_read() {
         );
     }
     // Permission was given for this file.
-    let named = scene
-        .ok("Grep", json!({"pattern": "KEY", "path": "copy"}))
-        .await;
+    let input = json!({"pattern": "KEY", "path": "copy"});
+    let named = scene.ok("Grep", input).await;
     assert_eq!(named, "copy");
 }
 
@@ -218,9 +216,8 @@ async fn grep_lists_files_by_default() {
         scene.ok("Grep", json!({"pattern": "nothing at all"})).await,
         "No matches."
     );
-    let output = scene
-        .call("Grep", json!({"pattern": "fn ", "head_limit": 1}))
-        .await;
+    let input = json!({"pattern": "fn ", "head_limit": 1});
+    let output = scene.call("Grep", input).await;
     assert_eq!(
         output.content,
         "src/lib.rs\n[more results: continue with offset 1, or narrow the search]"
@@ -280,9 +277,8 @@ async fn grep_shows_lines_with_context() {
 #[tokio::test]
 async fn grep_counts_filters_and_spans_lines() {
     let scene = tree();
-    let count = scene
-        .ok("Grep", json!({"pattern": "^fn", "output_mode": "count"}))
-        .await;
+    let input = json!({"pattern": "^fn", "output_mode": "count"});
+    let count = scene.ok("Grep", input).await;
     assert_eq!(count, "src/deep/mod.rs:1\nsrc/lib.rs:2\n3 lines in 2 files");
     for (extra, found) in [
         (json!({"pattern": "THREE", "-i": true}), "src/deep/mod.rs"),
@@ -370,24 +366,15 @@ async fn grep_errors_name_the_problem() {
 async fn long_lines_and_large_results_are_truncated() {
     let scene = Scene::new();
     scene.put("wide", "x".repeat(3_000));
-    let wide = scene
-        .ok("Grep", json!({"pattern": "x", "output_mode": "content"}))
-        .await;
+    let input = json!({"pattern": "x", "output_mode": "content"});
+    let wide = scene.ok("Grep", input).await;
     assert!(wide.len() < 600 && wide.ends_with(" [truncated]"));
     scene.put("many", "x\n".repeat(10_000));
-    let many = scene
-        .ok(
-            "Grep",
-            json!({"pattern": "x", "output_mode": "content", "path": "many"}),
-        )
-        .await;
+    let input = json!({"pattern": "x", "output_mode": "content", "path": "many"});
+    let many = scene.ok("Grep", input).await;
     assert_eq!(many.lines().count(), 251);
-    let all = scene
-        .ok(
-            "Grep",
-            json!({"pattern": "x", "output_mode": "content", "head_limit": 0}),
-        )
-        .await;
+    let input = json!({"pattern": "x", "output_mode": "content", "head_limit": 0});
+    let all = scene.ok("Grep", input).await;
     assert!(all.len() < 41_000 && all.contains("more results"));
 }
 

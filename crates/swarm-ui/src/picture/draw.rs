@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::picture::canvas::{Canvas, border_character, color};
-use crate::picture::window::{Frame, Window};
+use crate::picture::canvas::{Canvas, Frame, Window, border_character, color};
 use crate::sanitize::clean_line;
 
 /// How long a recording shows its last frame.

@@ -3,7 +3,6 @@
 mod canvas;
 mod draw;
 mod screen;
-mod window;
 
+pub use canvas::{Frame, Pane, Window};
 pub use draw::{recording, svg, text};
-pub use window::{Frame, Pane, Window};

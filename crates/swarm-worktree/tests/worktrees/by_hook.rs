@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
-    Condition, DirectoryMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
-    WorktreeOutcome, Worktrees,
+    Condition, Created, DirectoryMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
+    WorktreeError, WorktreeOutcome, Worktrees,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::concurrent::is_waited_for;
+use crate::fixture::says;
 
 /// Returns a given path as the created directory, and records the calls.
 #[derive(Debug)]
@@ -88,6 +89,15 @@ impl HookFixture {
         }
     }
 
+    fn create(&self, from: &str) -> Result<Created, WorktreeError> {
+        self.worktrees.create(&self.request(from))
+    }
+
+    fn prune(&self) -> Pruned {
+        let project = self.path("project");
+        self.worktrees.prune(&project, false, UnixMs(9)).unwrap()
+    }
+
     fn prints(&self, path: impl Into<PathBuf>) {
         *self.maker.prints.lock().unwrap() = path.into();
     }
@@ -100,10 +110,7 @@ impl HookFixture {
 #[test]
 fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
     let fixture = HookFixture::new();
-    let made = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let made = fixture.create("project").unwrap();
     assert!(made.fresh && made.record.by_hook);
     assert_eq!(
         (made.cwd.clone(), made.head.as_str()),
@@ -125,10 +132,7 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
         matches!(outcome, Some(WorktreeOutcome::Kept { .. })),
         "{outcome:?}"
     );
-    let again = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let again = fixture.create("project").unwrap();
     assert!(!again.fresh);
     assert_eq!(fixture.calls(), Vec::<String>::new());
     fixture.worktrees.undo(&again).unwrap();
@@ -136,8 +140,7 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
 
     let (slug, project) = (Slug::parse("one").unwrap(), fixture.path("project"));
     let remove = |force| fixture.worktrees.remove(&project, &slug, force, UnixMs(9));
-    let refused = remove(false).unwrap_err().to_string();
-    assert!(refused.contains("its contents are unknown"), "{refused}");
+    says(&remove(false).unwrap_err(), "its contents are unknown");
     // Also from inside the directory.
     let inside = fixture.path("made/inner");
     let listed = fixture.worktrees.list(&inside).unwrap().0;
@@ -151,23 +154,14 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
 #[test]
 fn an_unused_directory_is_removed_and_the_record_of_a_missing_one_too() {
     let fixture = HookFixture::new();
-    let made = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let made = fixture.create("project").unwrap();
     fixture.worktrees.undo(&made).unwrap();
     assert_eq!(fixture.calls(), ["create one", "remove"]);
     std::fs::create_dir_all(fixture.path("made")).unwrap();
-    let made = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let made = fixture.create("project").unwrap();
     fixture.worktrees.release(&made).unwrap();
     std::fs::remove_dir_all(fixture.path("made")).unwrap();
-    let Pruned { gone, kept, .. } = fixture
-        .worktrees
-        .prune(&fixture.path("project"), false, UnixMs(9))
-        .unwrap();
+    let Pruned { gone, kept, .. } = fixture.prune();
     assert_eq!((gone.len(), kept.len()), (1, 0));
     assert_eq!(
         fixture.worktrees.list(&fixture.path("project")).unwrap().0,
@@ -180,7 +174,7 @@ fn two_projects_can_use_the_same_slug() {
     let fixture = HookFixture::new();
     for (project, directory) in [("project", "made"), ("project/inner", "away")] {
         fixture.prints(fixture.path(directory));
-        let made = fixture.worktrees.create(&fixture.request(project)).unwrap();
+        let made = fixture.create(project).unwrap();
         assert!(made.fresh, "{project}");
         assert_eq!(made.cwd, fixture.path(directory));
         fixture.worktrees.release(&made).unwrap();
@@ -194,7 +188,7 @@ fn two_projects_can_use_the_same_slug() {
 fn an_agent_continues_in_the_same_subdirectory() {
     let fixture = HookFixture::new();
     std::fs::create_dir_all(fixture.path("project/.git")).unwrap();
-    let made = fixture.worktrees.create(&fixture.request("project/inner"));
+    let made = fixture.create("project/inner");
     assert_eq!(made.unwrap().cwd, fixture.path("made/inner"));
 }
 
@@ -214,34 +208,26 @@ fn paths_that_do_not_isolate_an_agent_are_refused() {
         (PathBuf::from("link"), "out of the project"),
     ] {
         fixture.prints(prints.clone());
-        let refused = fixture
-            .worktrees
-            .create(&fixture.request("project"))
-            .unwrap_err();
-        let refused = refused.to_string();
+        let refused = fixture.create("project").unwrap_err().to_string();
         assert!(refused.contains(why), "{}: {refused}", prints.display());
     }
     fixture.prints("inner");
-    let made = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let made = fixture.create("project").unwrap();
     assert_eq!(made.cwd, fixture.path("project/inner"));
 }
 
 #[test]
 fn a_directory_that_overlaps_another_worktree_is_refused() {
     let fixture = HookFixture::new();
-    let first = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let first = fixture.create("project").unwrap();
     let mut second = fixture.request("project");
     second.slug = Slug::parse("two").unwrap();
     for prints in ["made", "made/inner"] {
         fixture.prints(fixture.path(prints));
-        let refused = fixture.worktrees.create(&second).unwrap_err().to_string();
-        assert!(refused.contains("the worktree `one`"), "{refused}");
+        says(
+            &fixture.worktrees.create(&second).unwrap_err(),
+            "the worktree `one`",
+        );
     }
     // Including a directory that contains another worktree.
     std::fs::create_dir_all(fixture.path("away/deep")).unwrap();
@@ -250,8 +236,10 @@ fn a_directory_that_overlaps_another_worktree_is_refused() {
     let mut third = fixture.request("project");
     third.slug = Slug::parse("three").unwrap();
     fixture.prints(fixture.path("away"));
-    let refused = fixture.worktrees.create(&third).unwrap_err().to_string();
-    assert!(refused.contains("the worktree `two`"), "{refused}");
+    says(
+        &fixture.worktrees.create(&third).unwrap_err(),
+        "the worktree `two`",
+    );
     assert!(first.cwd.is_dir());
 }
 
@@ -292,10 +280,7 @@ fn prune_continues_after_a_failed_removal() {
     let lock = lock.unwrap();
     std::fs::remove_file(&lock).unwrap();
     std::fs::create_dir(&lock).unwrap();
-    let pruned = fixture
-        .worktrees
-        .prune(&fixture.path("project"), false, UnixMs(9));
-    let pruned = pruned.unwrap();
+    let pruned = fixture.prune();
     assert_eq!(pruned.failed.len(), 1, "{pruned:?}");
     assert_eq!((pruned.gone.len(), pruned.kept.len()), (1, 0));
 }
@@ -303,10 +288,7 @@ fn prune_continues_after_a_failed_removal() {
 #[test]
 fn changes_of_a_record_wait_for_its_lock() {
     let fixture = HookFixture::new();
-    let made = fixture
-        .worktrees
-        .create(&fixture.request("project"))
-        .unwrap();
+    let made = fixture.create("project").unwrap();
     let all = std::fs::read_dir(fixture.path("records")).unwrap();
     let lock = all
         .map(|entry| entry.unwrap().path())
@@ -327,10 +309,8 @@ fn changes_of_a_record_wait_for_its_lock() {
         drop(held);
     });
     let text = std::fs::read_to_string(&record).unwrap();
-    assert!(
-        text.contains("by another") && text.contains("\"inUse\": false"),
-        "{text}"
-    );
+    says(&text, "by another");
+    says(&text, "\"inUse\": false");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use swarm_os::InheritableLock;
 use swarm_worktree::{Created, MergeOutcome, Uncommitted, WorktreeError};
 
-use crate::fixture::{RepositoryFixture, request, slug};
+use crate::fixture::{RepositoryFixture, request};
 
 const LONG: std::time::Duration = std::time::Duration::from_mins(1);
 
@@ -126,12 +126,7 @@ fn a_merge_that_waited_for_the_lock_keeps_concurrent_changes_of_the_record() {
         let fixture = RepositoryFixture::new();
         with_work(&fixture);
         let lock = fixture.repo().join(".git/swarm").join(lock);
-        let merge = || {
-            fixture
-                .worktrees()
-                .merge(&fixture.repo(), &slug("a"))
-                .unwrap()
-        };
+        let merge = || fixture.merge("a").unwrap();
         let merged = during_a_change(&fixture, &lock, merge);
         assert_eq!(merged.outcome, MergeOutcome::Copied);
         let record = record(&fixture, "a");
@@ -150,7 +145,7 @@ fn a_merge_that_waited_for_the_lock_reads_the_record_again() {
     let kept = record(&fixture, "a");
     let lock = InheritableLock::take(&repo.join(".git/swarm/merge.lock"), LONG).unwrap();
     let merged = thread::scope(|scope| {
-        let merging = scope.spawn(|| fixture.worktrees().merge(&repo, &slug("a")));
+        let merging = scope.spawn(|| fixture.merge("a"));
         while !is_waited_for(&repo.join(".git/swarm/merge.lock")) {
             assert!(!merging.is_finished(), "it did not wait for the lock");
             thread::yield_now();

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use swarm_worktree::{Dependencies, Uncommitted};
 
-use crate::fixture::{NOW, RepositoryFixture, environment, request, slug};
+use crate::fixture::{RepositoryFixture, environment, request, says};
 
 #[test]
 fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
@@ -75,10 +75,7 @@ fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
     assert_eq!(listed[0].record.carried.len(), 4);
     // Unchanged copies do not keep the worktree from being removed.
     fixture.worktrees().rely_on_life_lock(&made).unwrap();
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap();
+    fixture.remove("one", false).unwrap();
 }
 
 #[test]
@@ -95,8 +92,7 @@ fn nothing_is_copied_without_a_list() {
     fixture.write(&repo, ".gitignore", ".env\n.worktreeinclude\n");
     fixture.commit(&repo, "ignore more");
     symlink("/etc/passwd", repo.join(".worktreeinclude")).unwrap();
-    let refused = fixture.create(&repo, "two").unwrap_err().to_string();
-    assert!(refused.contains("symbolic link"), "{refused}");
+    says(&fixture.create(&repo, "two").unwrap_err(), "symbolic link");
     assert!(!fixture.branches(&repo).contains(&"worktree-two".to_owned()));
 }
 
@@ -192,10 +188,7 @@ fn i8_an_installation_in_a_worktree_does_not_change_the_main_checkout() {
         assert!(there.join("left/index.js").is_file(), "{name}");
         assert_eq!(contents(&repo.join("node_modules")), before, "{name}");
         fixture.worktrees().rely_on_life_lock(&made).unwrap();
-        fixture
-            .worktrees()
-            .remove(&repo, &slug(name), false, NOW)
-            .unwrap();
+        fixture.remove(name, false).unwrap();
         assert_eq!(contents(&repo.join("node_modules")), before, "{name}");
     }
 }

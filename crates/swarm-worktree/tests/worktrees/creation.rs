@@ -7,7 +7,7 @@ use swarm_worktree::{
     MergeMode, Resident, Slug, Uncommitted, WorktreeError, moved_notice, worktree_notice,
 };
 
-use crate::fixture::{NOW, RepositoryFixture, request, slug};
+use crate::fixture::{RepositoryFixture, request, says};
 
 #[test]
 fn a_worktree_has_the_same_path_as_in_claude_code_and_is_ignored_by_the_repository() {
@@ -26,10 +26,7 @@ fn a_worktree_has_the_same_path_as_in_claude_code_and_is_ignored_by_the_reposito
     let config = fs::read_to_string(repo.join(".git/config")).unwrap();
     assert!(!config.contains("worktree-fix"), "{config}");
     let listed = fixture.git_in(&repo, &["worktree", "list", "--porcelain"]);
-    assert!(
-        listed.contains("locked swarm: in use by fix-import@demo"),
-        "{listed}"
-    );
+    says(&listed, "locked swarm: in use by fix-import@demo");
 }
 
 #[test]
@@ -67,10 +64,7 @@ fn i3_a_worktree_is_based_on_the_callers_head_and_reports_it() {
         matches!(&refused, WorktreeError::Uncommitted { files, .. } if files == &["b.txt", "new.txt"]),
         "{refused}"
     );
-    assert!(
-        refused.to_string().contains("commit them first"),
-        "{refused}"
-    );
+    says(&refused, "commit them first");
     assert_eq!(fixture.branches(&mine), ["feature", "main", "worktree-one"]);
 
     // They can be copied; index, stash and branch do not change.
@@ -159,7 +153,7 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
     let first = fixture.create(&repo, "one").unwrap();
     let refused = fixture.create(&repo, "one").unwrap_err();
     assert!(matches!(refused, WorktreeError::Taken { .. }), "{refused}");
-    assert!(refused.to_string().contains("one@demo"), "{refused}");
+    says(&refused, "one@demo");
 
     fixture.worktrees().rely_on_life_lock(&first).unwrap();
     fixture.write(&first.record.path, "work.txt", "work\n");
@@ -185,10 +179,8 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
     assert!(!again.fresh);
     assert_eq!(again.head, head);
     let notice = again.notices.join("\n");
-    assert!(
-        notice.contains("already existed") && notice.contains("your HEAD is"),
-        "{notice}"
-    );
+    says(&notice, "already existed");
+    says(&notice, "your HEAD is");
 }
 
 #[test]
@@ -196,18 +188,16 @@ fn an_existing_branch_or_directory_is_reported_and_not_changed() {
     let fixture = RepositoryFixture::new();
     let repo = fixture.repo();
     fixture.git_in(&repo, &["branch", "worktree-taken"]);
-    let refused = fixture.create(&repo, "taken").unwrap_err().to_string();
-    assert!(
-        refused.contains("the branch worktree-taken already exists"),
-        "{refused}"
+    says(
+        &fixture.create(&repo, "taken").unwrap_err(),
+        "the branch worktree-taken already exists",
     );
     fixture.write(&repo, ".claude/worktrees/there/file", "mine\n");
     fixture.git_in(&repo, &["config", "status.showUntrackedFiles", "no"]);
     let asked = request(&repo, "there", Some(Uncommitted::Leave));
-    let refused = fixture.worktrees().create(&asked).unwrap_err().to_string();
-    assert!(
-        refused.contains("already exists and is not a worktree of swarm"),
-        "{refused}"
+    says(
+        &fixture.worktrees().create(&asked).unwrap_err(),
+        "already exists and is not a worktree of swarm",
     );
     assert!(repo.join(".claude/worktrees/there/file").exists());
     assert_eq!(fixture.branches(&repo), ["main", "worktree-taken"]);
@@ -245,10 +235,7 @@ fn only_sparse_paths_are_checked_out() {
     assert_eq!(fixture.status(&made.record.path), "");
     assert!(repo.join("src/a.txt").exists());
     fixture.worktrees().rely_on_life_lock(&made).unwrap();
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap();
+    fixture.remove("one", false).unwrap();
 }
 
 #[test]
@@ -273,10 +260,8 @@ fn the_environment_sets_the_hooks_path_and_disables_maintenance() {
 #[test]
 fn the_notice_for_a_fork_names_both_directories() {
     let notice = moved_notice("/repo".as_ref(), "/repo/.claude/worktrees/x".as_ref());
-    assert!(
-        notice.contains("/repo/.claude/worktrees/x") && notice.contains("/repo."),
-        "{notice}"
-    );
+    says(&notice, "/repo/.claude/worktrees/x");
+    says(&notice, "/repo.");
     assert_eq!(
         Slug::of_agent("a1b2c3d4e5").unwrap().branch(),
         "worktree-agent-a1b2c3d4"
@@ -309,18 +294,18 @@ fn the_notice_names_the_branch_the_merge_command_and_the_missing_files() {
     let manual = notice(Resident::Teammate(MergeMode::Manual));
     assert!(!manual.contains("TaskUpdate"), "{manual}");
     let sub_agent = notice(Resident::SubAgent);
-    assert!(sub_agent.contains("`git merge worktree-x`"), "{sub_agent}");
+    says(&sub_agent, "`git merge worktree-x`");
     fixture.settings.uncommitted = Uncommitted::Snapshot;
     let made = fixture.create(&repo, "y").unwrap();
     let notice = worktree_notice(&made, Resident::Lead);
-    assert!(
-        notice.contains("The commit that your branch is based on includes the uncommitted changes"),
-        "{notice}"
+    says(
+        &notice,
+        "The commit that your branch is based on includes the uncommitted changes",
     );
     fixture.git_in(&repo, &["checkout", "-q", "-f", "--detach"]);
     let made = fixture.create(&repo, "z").unwrap();
     let notice = worktree_notice(&made, Resident::SubAgent);
-    assert!(notice.contains("no target branch"), "{notice}");
+    says(&notice, "no target branch");
 }
 
 pub(crate) fn executable(path: &std::path::Path) {

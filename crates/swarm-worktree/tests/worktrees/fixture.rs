@@ -1,14 +1,15 @@
 //! A repository in a temporary directory.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 use swarm_worktree::{
-    Created, FormerOwner, Git, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
-    WorktreeSettings, Worktrees,
+    Created, FormerOwner, Git, Merged, Owner, ProcessMark, Pruned, RemovedWorktree, Request, Slug,
+    Uncommitted, WorktreeError, WorktreeOutcome, WorktreeSettings, Worktrees,
 };
 
 pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
@@ -118,6 +119,25 @@ impl RepositoryFixture {
         created
     }
 
+    pub(crate) fn merge(&self, name: &str) -> Result<Merged, WorktreeError> {
+        self.worktrees().merge(&self.repo(), &slug(name))
+    }
+
+    pub(crate) fn remove(&self, name: &str, force: bool) -> Result<RemovedWorktree, WorktreeError> {
+        self.worktrees()
+            .remove(&self.repo(), &slug(name), force, NOW)
+    }
+
+    pub(crate) fn prune(&self, dry: bool) -> Pruned {
+        self.worktrees().prune(&self.repo(), dry, NOW).unwrap()
+    }
+
+    /// Handles the stop of the agent for which a worktree was created.
+    pub(crate) fn finish(&self, made: &Created) -> Option<WorktreeOutcome> {
+        let (path, former_owner) = (&made.record.path, made.record.former_owner());
+        self.worktrees().finish(path, &former_owner, NOW).unwrap()
+    }
+
     pub(crate) fn branches(&self, at: &Path) -> Vec<String> {
         let all = self.git_in(
             at,
@@ -179,4 +199,11 @@ pub(crate) fn this_process() -> ProcessMark {
         pid,
         start: after.split_ascii_whitespace().nth(19).unwrap().to_owned(),
     }
+}
+
+/// Asserts that a text or an error message contains `words`.
+#[track_caller]
+pub(crate) fn says(text: &dyn Display, words: &str) {
+    let text = text.to_string();
+    assert!(text.contains(words), "{text}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::fixture::{NOW, RepositoryFixture, slug};
+use crate::fixture::{NOW, RepositoryFixture, says, slug};
 
 /// Returns the pairs that conflict, with their files.
 fn forecast(fixture: &RepositoryFixture) -> Vec<String> {
@@ -252,7 +252,7 @@ fn a_diff_has_committed_uncommitted_and_new_files_but_not_what_the_target_added(
         "+++ b/new.txt\n",
         "+++ b/é.txt\n",
     ] {
-        assert!(shown.contains(line), "{shown}");
+        says(&shown, line);
     }
     assert!(!shown.contains("theirs"), "{shown}");
     assert_eq!(fixture.status(&tree), status);

@@ -258,14 +258,14 @@ fn a_manipulated_worktree_is_kept_and_reported() {
         attack(&fixture, &made);
         let repo = fixture.repo();
         for force in [false, true] {
-            let refused = fixture.worktrees().remove(&repo, &slug("one"), force, NOW);
+            let refused = fixture.remove("one", force);
             let refused = refused.unwrap_err().to_string();
             assert!(
                 refused.contains("does not match its record"),
                 "{what}: {refused}"
             );
         }
-        let refused = fixture.worktrees().merge(&repo, &slug("one")).unwrap_err();
+        let refused = fixture.merge("one").unwrap_err();
         assert!(
             matches!(refused, WorktreeError::Mismatch { .. }),
             "{what}: {refused}"
@@ -312,14 +312,8 @@ fn a_member_may_change_settings_that_name_no_program() {
     fixture.git_in(at, &["config", "--worktree", "user.name", "one"]);
     fixture.git_in(at, &["sparse-checkout", "set", "src"]);
     assert!(!at.join("b.txt").exists() || at.join("src").exists());
-    let merged = fixture
-        .worktrees()
-        .merge(&fixture.repo(), &slug("one"))
-        .unwrap();
+    let merged = fixture.merge("one").unwrap();
     assert_eq!(merged.outcome.name(), "fast-forward");
-    fixture
-        .worktrees()
-        .remove(&fixture.repo(), &slug("one"), false, NOW)
-        .unwrap();
+    fixture.remove("one", false).unwrap();
     assert!(!at.exists());
 }

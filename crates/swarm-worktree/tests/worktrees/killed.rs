@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::creation::executable;
-use crate::fixture::{NOW, RepositoryFixture, slug};
+use crate::fixture::RepositoryFixture;
 
 /// Repository and home directory of the child process.
 const REPO: &str = "SWARM_TEST_REPO";
@@ -84,10 +84,7 @@ fn die_at(when: &str, at: usize) -> usize {
             "{when} {at}"
         );
         fixture.worktrees().rely_on_life_lock(&again).unwrap();
-        fixture
-            .worktrees()
-            .remove(&repo, &slug("one"), false, NOW)
-            .unwrap();
+        fixture.remove("one", false).unwrap();
         let admin = fs::read_dir(repo.join(".git/worktrees")).unwrap().count();
         assert_eq!(admin, 1, "{when} {at}");
     }

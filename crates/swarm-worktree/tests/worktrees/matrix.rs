@@ -7,7 +7,7 @@ use std::path::Path;
 
 use swarm_worktree::{Hazard, WorktreeError, WorktreeOutcome};
 
-use crate::fixture::{NOW, RepositoryFixture, slug};
+use crate::fixture::{NOW, RepositoryFixture, says, slug};
 
 /// Creates a worktree from a directory, checks that it isolates the repository that contains the
 /// directory, and removes it.
@@ -153,13 +153,12 @@ fn i10_remains_of_a_worktree_are_not_reused() {
     fixture.write(&made.record.path, "c.txt", "c\n");
     fixture.commit(&made.record.path, "mine");
     fs::remove_dir_all(&made.record.path).unwrap();
-    let refused = fixture.create(&repo, "one").unwrap_err().to_string();
-    assert!(
-        refused.contains("1 commits that no other branch has"),
-        "{refused}"
+    says(
+        &fixture.create(&repo, "one").unwrap_err(),
+        "1 commits that no other branch has",
     );
     // Once they are merged, the name can be used again.
-    fixture.worktrees().merge(&repo, &slug("one")).unwrap();
+    fixture.merge("one").unwrap();
     let made = fixture.create(&repo, "one").unwrap();
     assert!(made.fresh && made.record.path.join("c.txt").exists());
     fixture.worktrees().rely_on_life_lock(&made).unwrap();
@@ -175,11 +174,8 @@ fn i10_remains_of_a_worktree_are_not_reused() {
     fs::remove_dir(&made.record.path).unwrap();
     fixture.init("repo/.claude/worktrees/one");
     let refused = fixture.create(&repo, "one").unwrap_err().to_string();
-    assert!(
-        refused.contains("belongs to another repository, ")
-            && refused.contains("move that directory away"),
-        "{refused}"
-    );
+    says(&refused, "belongs to another repository, ");
+    says(&refused, "move that directory away");
 }
 
 /// Returns paths and sizes of all files in a checkout except those of git.
@@ -228,10 +224,7 @@ fn i9_worktrees_outside_the_repository_leave_no_trace_in_it() {
     let second = fixture.create(&other, "one").unwrap();
     assert_ne!(second.record.path, made.record.path);
     fixture.worktrees().rely_on_life_lock(&made).unwrap();
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap();
+    fixture.remove("one", false).unwrap();
     assert_eq!((fixture.status(&repo), inventory(&repo)), before);
 }
 
@@ -288,10 +281,7 @@ fn i10_worktrees_of_a_bare_repository_are_inspected_and_removed() {
             assert_eq!(listed[0].hazards, [Hazard::Stashed(1)]);
             continue;
         }
-        let outcome = fixture
-            .worktrees()
-            .finish(&made.record.path, &made.record.former_owner(), NOW)
-            .unwrap();
+        let outcome = fixture.finish(&made);
         assert!(
             matches!(outcome, Some(WorktreeOutcome::Removed(_))),
             "{outcome:?}"
@@ -305,7 +295,6 @@ fn i10_the_error_names_an_unsupported_reftable_repository() {
     let repo = fixture.repo();
     // As git 2.45 and later creates it with `--ref-format=reftable`, see gitrepository-layout(5).
     fs::create_dir(repo.join(".git/reftable")).unwrap();
-    let refused = fixture.create(&repo, "one").unwrap_err().to_string();
-    assert!(refused.contains("reftable"), "{refused}");
+    says(&fixture.create(&repo, "one").unwrap_err(), "reftable");
     assert!(!repo.join(".claude").exists());
 }

@@ -11,7 +11,7 @@ use swarm_worktree::{
     Dependencies, MergeCandidate, MergeOutcome, Pruned, Uncommitted, WorktreeError,
 };
 
-use crate::fixture::{NOW, RepositoryFixture, request, slug};
+use crate::fixture::{RepositoryFixture, request, says, slug};
 
 fn work(fixture: &RepositoryFixture, name: &str, file: &str, text: &str) {
     let made = fixture.left(name);
@@ -28,8 +28,8 @@ fn branches_are_merged_one_at_a_time_and_only_once() {
     }
     thread::scope(|scope| {
         for name in ["a", "b", "c", "d"] {
-            let (fixture, repo) = (&fixture, &repo);
-            scope.spawn(move || fixture.worktrees().merge(repo, &slug(name)).unwrap());
+            let fixture = &fixture;
+            scope.spawn(move || fixture.merge(name).unwrap());
         }
     });
     for name in ["a", "b", "c", "d"] {
@@ -37,7 +37,7 @@ fn branches_are_merged_one_at_a_time_and_only_once() {
             fs::read_to_string(repo.join(format!("{name}.new"))).unwrap(),
             "new\n"
         );
-        let again = fixture.worktrees().merge(&repo, &slug(name)).unwrap();
+        let again = fixture.merge(name).unwrap();
         assert_eq!(again.outcome, MergeOutcome::AlreadyThere);
     }
     assert_eq!(fixture.status(&repo), "");
@@ -53,17 +53,16 @@ fn a_conflict_names_its_files_and_leaves_the_target_as_it_was() {
     let repo = fixture.repo();
     work(&fixture, "a", "src/a.txt", "one\nAAA\nthree\n");
     work(&fixture, "b", "src/a.txt", "one\nBBB\nthree\n");
-    fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    fixture.merge("a").unwrap();
     let before = fixture.git_in(&repo, &["rev-parse", "main"]);
-    let refused = fixture.worktrees().merge(&repo, &slug("b")).unwrap_err();
+    let refused = fixture.merge("b").unwrap_err();
     let WorktreeError::Conflict { files, target, .. } = &refused else {
         panic!("{refused}");
     };
-    let told = refused.to_string();
     let log = |branch: &str| fixture.git_in(&repo, &["log", "-1", "--format=%h %s", branch]);
     let (theirs, ours) = (log("main"), log("worktree-b"));
     let sides = format!("src/a.txt (main: {theirs}; worktree-b: {ours}); main was not changed");
-    assert!(told.contains(&sides), "{told}");
+    says(&refused, &sides);
     assert_eq!(
         (files.as_slice(), target.as_str()),
         (&["src/a.txt".to_owned()][..], "main")
@@ -73,7 +72,7 @@ fn a_conflict_names_its_files_and_leaves_the_target_as_it_was() {
     // As the error says, it is resolved in the worktree.
     let tree = repo.join(".claude/worktrees/b");
     fixture.git_in(&tree, &["merge", "-q", "-s", "ours", "main"]);
-    let merged = fixture.worktrees().merge(&repo, &slug("b")).unwrap();
+    let merged = fixture.merge("b").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::FastForward);
     assert_eq!(
         fs::read_to_string(repo.join("src/a.txt")).unwrap(),
@@ -87,43 +86,28 @@ fn a_target_checkout_with_uncommitted_changes_is_not_changed() {
     let repo = fixture.repo();
     work(&fixture, "a", "c.txt", "theirs\n");
     fixture.write(&repo, "b.txt", "mine\n");
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("a"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains("has uncommitted changes: b.txt"),
-        "{refused}"
+    says(
+        &fixture.merge("a").unwrap_err(),
+        "has uncommitted changes: b.txt",
     );
     fixture.git_in(&repo, &["checkout", "-q", "b.txt"]);
     // An untracked file would be overwritten.
     fixture.write(&repo, "c.txt", "mine\n");
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("a"))
-        .unwrap_err()
-        .to_string();
-    assert!(refused.contains("c.txt"), "{refused}");
+    says(&fixture.merge("a").unwrap_err(), "c.txt");
     assert_eq!(fs::read_to_string(repo.join("c.txt")).unwrap(), "mine\n");
     assert_eq!(fixture.git_in(&repo, &["rev-list", "--count", "main"]), "1");
     fs::remove_file(repo.join("c.txt")).unwrap();
     // Uncommitted changes of the worktree would be missing.
     let tree = repo.join(".claude/worktrees/a");
     fixture.write(&tree, "more.txt", "more\n");
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("a"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains("uncommitted changes: more.txt"),
-        "{refused}"
+    says(
+        &fixture.merge("a").unwrap_err(),
+        "uncommitted changes: more.txt",
     );
     fs::remove_file(tree.join("more.txt")).unwrap();
     // If the target is not checked out, only the branch moves.
     fixture.git_in(&repo, &["checkout", "-q", "-b", "elsewhere"]);
-    fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    fixture.merge("a").unwrap();
     assert!(!repo.join("c.txt").exists());
     assert_eq!(fixture.git_in(&repo, &["show", "main:c.txt"]), "theirs");
 }
@@ -259,7 +243,7 @@ fn a_target_that_moves_during_the_checks_is_not_overwritten() {
         );
         assert_eq!(fixture.git_in(&repo, &["rev-parse", "main"]), moved);
     }
-    let again = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let again = fixture.merge("a").unwrap();
     assert_eq!(again.outcome, MergeOutcome::FastForward);
 }
 
@@ -298,14 +282,12 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
         );
     }
     // They block the merge until the user has committed or stashed them, and are not changed.
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("a"))
-        .unwrap_err()
-        .to_string();
-    assert!(refused.contains("commit or stash them there"), "{refused}");
+    says(
+        &fixture.merge("a").unwrap_err(),
+        "commit or stash them there",
+    );
     fixture.git_in(&repo, &["stash", "-q", "-u"]);
-    let merged = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let merged = fixture.merge("a").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::Copied);
     let log = fixture.git_in(&repo, &["log", "--format=%s by %an", "main"]);
     assert_eq!(log, "two by M\none by M\nfirst by A");
@@ -316,11 +298,11 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
 
     // The next merge only applies new commits, although the target has moved.
     fixture.commit(&repo, "my changes");
-    let again = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let again = fixture.merge("a").unwrap();
     assert_eq!(again.outcome, MergeOutcome::AlreadyThere);
     fixture.write(&tree, "b.txt", "b\nhalf a thought, fixed\n");
     fixture.commit(&tree, "three");
-    fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    fixture.merge("a").unwrap();
     let subjects = fixture.git_in(&repo, &["log", "--format=%s", "-2", "main"]);
     assert_eq!(subjects, "three\nmy changes");
     assert_eq!(
@@ -328,10 +310,7 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
         "b\nhalf a thought, fixed\n"
     );
     // Merged commits do not keep the worktree from being removed.
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("a"), false, NOW)
-        .unwrap();
+    fixture.remove("a", false).unwrap();
 }
 
 #[test]
@@ -342,7 +321,7 @@ fn work_on_uncommitted_changes_conflicts_until_they_are_committed() {
     fixture.write(&tree, "b.txt", "b\nhalf a thought and more\n");
     fixture.commit(&tree, "more");
     fixture.git_in(&repo, &["stash", "-q", "-u"]);
-    let refused = fixture.worktrees().merge(&repo, &slug("a")).unwrap_err();
+    let refused = fixture.merge("a").unwrap_err();
     let WorktreeError::Conflict { files, .. } = &refused else {
         panic!("{refused}");
     };
@@ -352,7 +331,7 @@ fn work_on_uncommitted_changes_conflicts_until_they_are_committed() {
     fixture.commit(&repo, "my changes");
     // As the error says, the target may also be merged into the worktree first.
     fixture.git_in(&tree, &["merge", "-q", "-X", "ours", "-m", "main", "main"]);
-    let merged = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let merged = fixture.merge("a").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::Copied);
     assert_eq!(
         fs::read_to_string(repo.join("b.txt")).unwrap(),
@@ -370,16 +349,16 @@ fn i4_a_reset_merge_does_not_count_as_merged() {
     fixture.write(&tree, "c.txt", "work\n");
     fixture.commit(&tree, "work");
     fixture.git_in(&repo, &["stash", "-q", "-u"]);
-    let merged = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let merged = fixture.merge("a").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::Copied);
     fixture.git_in(&repo, &["reset", "-q", "--hard", "HEAD~1"]);
-    let Pruned { gone, kept, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
+    let Pruned { gone, kept, .. } = fixture.prune(false);
     assert_eq!((gone.len(), kept.len()), (0, 1));
     assert!(tree.join("c.txt").exists());
     // It can be merged again; then the worktree can be removed.
-    let again = fixture.worktrees().merge(&repo, &slug("a")).unwrap();
+    let again = fixture.merge("a").unwrap();
     assert_eq!(again.outcome, MergeOutcome::Copied);
     assert!(repo.join("c.txt").exists());
-    let Pruned { gone, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
+    let Pruned { gone, .. } = fixture.prune(false);
     assert_eq!(gone.len(), 1);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::creation::executable;
-use crate::fixture::{NOW, RepositoryFixture, former_owner, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, says, slug};
 
 /// The name of a file that earlier versions used to record the repository of worktrees.
 const MARK: &str = ".swarm-repository";
@@ -124,7 +124,7 @@ fn a_file_next_to_a_repository_is_not_trusted() {
     assert!(fixture.worktrees().list(&repo).unwrap().0.is_empty());
     let made = fixture.create(&repo, "mine").unwrap();
     assert_eq!(made.record.from, repo);
-    fixture.worktrees().prune(&repo, false, NOW).unwrap();
+    fixture.prune(false);
     assert!(thesis.join("text").exists() && repo.join("b.txt").exists());
 }
 
@@ -149,11 +149,8 @@ fn a_directory_is_removed_only_at_the_path_of_a_worktree_of_that_name() {
             let (listed, wrong) = worktrees.list(&repo).unwrap();
             assert_eq!(wrong.len(), 1, "{path:?}");
             assert!(listed.iter().all(|one| one.record.slug != slug("a")));
-            let said = wrong[0].to_string();
-            assert!(
-                said.contains("a.json") && said.contains(".claude/worktrees"),
-                "{said}"
-            );
+            says(&wrong[0], "a.json");
+            says(&wrong[0], ".claude/worktrees");
             worktrees.prune(&repo, true, NOW).unwrap();
             for force in [false, true] {
                 worktrees.remove(&repo, &slug("a"), force, NOW).unwrap_err();
@@ -180,11 +177,8 @@ fn removal_does_not_follow_a_link_in_the_path_of_a_worktree() {
     std::os::unix::fs::symlink(fixture.path(""), repo.join(".claude/worktrees")).unwrap();
     let path = repo.join(".claude/worktrees/thesis");
     record(&repo.join(".git"), "thesis", &path, &repo, "making", &head);
-    fixture.worktrees().prune(&repo, false, NOW).unwrap();
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("thesis"), true, NOW)
-        .unwrap_err();
+    fixture.prune(false);
+    fixture.remove("thesis", true).unwrap_err();
     assert!(thesis.join("text").exists());
 }
 

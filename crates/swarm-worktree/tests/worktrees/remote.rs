@@ -120,7 +120,7 @@ fn work_of_another_machine_is_listed_diffed_and_merged_like_that_of_this_one() {
         diff.diff
     );
 
-    let merged = fixture.worktrees().merge(&repo, &slug("alice")).unwrap();
+    let merged = fixture.merge("alice").unwrap();
     assert_eq!(
         (merged.outcome, &merged.branch),
         (MergeOutcome::FastForward, &record.branch)
@@ -131,12 +131,12 @@ fn work_of_another_machine_is_listed_diffed_and_merged_like_that_of_this_one() {
     fixture.commit(&repo, "mine");
     fixture.commit(&tree, "the draft");
     machines.publish(&tree);
-    let merged = fixture.worktrees().merge(&repo, &slug("alice")).unwrap();
+    let merged = fixture.merge("alice").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::MergeCommit);
     assert!(repo.join("draft.txt").exists() && repo.join("mine.txt").exists());
     assert_eq!(fixture.status(&repo), "");
 
-    let pruned = fixture.worktrees().prune(&repo, false, NOW).unwrap();
+    let pruned = fixture.prune(false);
     assert_eq!((pruned.gone.len(), pruned.failed.len()), (1, 0));
     assert!(tree.is_dir(), "nothing changes there");
     assert_eq!(fixture.git_in(&repo, &["for-each-ref", "refs/swarm"]), "");
@@ -266,7 +266,7 @@ fn uncommitted_changes_that_the_work_is_based_on_are_left_out() {
     fixture.commit(&tree, "new");
     machines.publish(&tree);
     for outcome in [MergeOutcome::Copied, MergeOutcome::AlreadyThere] {
-        let merged = fixture.worktrees().merge(&repo, &slug("alice")).unwrap();
+        let merged = fixture.merge("alice").unwrap();
         assert_eq!(merged.outcome, outcome);
     }
     assert!(repo.join("new.txt").exists());
@@ -297,11 +297,8 @@ fn a_forecast_has_work_of_other_machines() {
         .map(|found| found.worktrees.each_ref().map(|side| side.slug.as_str()))
         .collect();
     assert_eq!(pairs, [["alice", "bob"]]);
-    fixture.worktrees().merge(&repo, &slug("bob")).unwrap();
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("alice"))
-        .unwrap_err();
+    fixture.merge("bob").unwrap();
+    let refused = fixture.merge("alice").unwrap_err();
     let WorktreeError::Conflict { sides, .. } = &refused else {
         panic!("{refused}");
     };
@@ -316,9 +313,7 @@ fn a_name_of_two_agents_is_not_guessed_and_fetched_work_is_removed_by_force_only
     let work = machines.outgoing(&tree);
     let bundle = machines.bundle(&work);
     machines.fetch(&published(&work), &bundle).unwrap();
-    let refused = fixture
-        .worktrees()
-        .remove(&repo, &slug("alice"), false, NOW);
+    let refused = fixture.remove("alice", false);
     assert!(
         matches!(refused, Err(WorktreeError::Unsafe { .. })),
         "{refused:?}"
@@ -328,10 +323,7 @@ fn a_name_of_two_agents_is_not_guessed_and_fetched_work_is_removed_by_force_only
         .worktrees()
         .fetch(&repo, &other, &published(&work), None)
         .unwrap();
-    let refused = fixture
-        .worktrees()
-        .merge(&repo, &slug("alice"))
-        .unwrap_err();
+    let refused = fixture.merge("alice").unwrap_err();
     let said =
         "there are several worktrees `alice`: of alice@demo on there, of alice@other on there;";
     assert!(refused.to_string().starts_with(said), "{refused}");
@@ -342,14 +334,8 @@ fn a_name_of_two_agents_is_not_guessed_and_fetched_work_is_removed_by_force_only
     fixture.left("alice");
     let diff = fixture.worktrees().diff(&repo, &slug("alice")).unwrap();
     assert!(diff.record.remote.is_none());
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("alice"), false, NOW)
-        .unwrap();
-    let removed = fixture
-        .worktrees()
-        .remove(&repo, &slug("alice"), true, NOW)
-        .unwrap();
+    fixture.remove("alice", false).unwrap();
+    let removed = fixture.remove("alice", true).unwrap();
     let saved = removed.rescue.unwrap().reference;
     assert_eq!(fixture.git_in(&repo, &["rev-parse", &saved]), work.commit);
     assert!(tree.is_dir());

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use swarm_worktree::{Condition, Created, Hazard, Pruned, WorktreeError, WorktreeOutcome};
 
-use crate::fixture::{NOW, RepositoryFixture, former_owner, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, says};
 
 type Spoil = fn(&RepositoryFixture, &Path);
 
@@ -155,7 +155,7 @@ fn i4_no_removal_destroys_work() {
         let made = fixture.left("one");
         spoil(&fixture, &made.record.path);
         let before = everything(&fixture, &made);
-        let refused = fixture.worktrees().remove(&repo, &slug("one"), false, NOW);
+        let refused = fixture.remove("one", false);
         let refused = refused.expect_err(what);
         assert!(
             matches!(refused, WorktreeError::Unsafe { .. }),
@@ -163,10 +163,10 @@ fn i4_no_removal_destroys_work() {
         );
         assert!(refused.to_string().contains(named), "{what}: {refused}");
         assert_eq!(everything(&fixture, &made), before, "{what}");
-        let Pruned { gone, kept, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
+        let Pruned { gone, kept, .. } = fixture.prune(false);
         assert_eq!((gone.len(), kept.len()), (0, 1), "{what}");
         let tips = made_of(&fixture, &made.record.path);
-        let forced = fixture.worktrees().remove(&repo, &slug("one"), true, NOW);
+        let forced = fixture.remove("one", true);
         if !can_be_rescued {
             let refused = forced.expect_err(what).to_string();
             assert!(
@@ -267,9 +267,7 @@ fn i4_a_worktree_in_use_is_not_removed_even_with_force() {
     let made = fixture.create(&repo, "one").unwrap();
     let refused = |named: &str| {
         for force in [false, true] {
-            let refused = fixture.worktrees().remove(&repo, &slug("one"), force, NOW);
-            let refused = refused.unwrap_err().to_string();
-            assert!(refused.contains(named), "{refused}");
+            says(&fixture.remove("one", force).unwrap_err(), named);
         }
         assert!(made.record.path.is_dir());
     };
@@ -290,10 +288,7 @@ fn i4_a_worktree_in_use_is_not_removed_even_with_force() {
     refused("(sleep)");
     child.kill().unwrap();
     child.wait().unwrap();
-    fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap();
+    fixture.remove("one", false).unwrap();
 }
 
 #[test]
@@ -310,10 +305,7 @@ fn a_worktree_without_work_is_removed_with_its_branch_and_build_output() {
     fixture.write(&made.record.path, "c.txt", "c\n");
     fixture.commit(&made.record.path, "mine");
     fixture.git_in(&repo, &["merge", "-q", "--ff-only", "worktree-one"]);
-    let removed = fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap();
+    let removed = fixture.remove("one", false).unwrap();
     assert!(removed.rescue.is_none());
     assert_eq!(
         (fixture.linked(&repo), fixture.branches(&repo)),
@@ -323,10 +315,7 @@ fn a_worktree_without_work_is_removed_with_its_branch_and_build_output() {
         .unwrap()
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    let gone = fixture
-        .worktrees()
-        .remove(&repo, &slug("one"), false, NOW)
-        .unwrap_err();
+    let gone = fixture.remove("one", false).unwrap_err();
     assert!(matches!(gone, WorktreeError::NotFound { .. }), "{gone}");
 }
 
@@ -335,10 +324,7 @@ fn when_a_member_stops_an_unchanged_worktree_is_removed_and_a_changed_one_is_kep
     let fixture = fixture();
     let repo = fixture.repo();
     let made = fixture.create(&repo, "one").unwrap();
-    let outcome = fixture
-        .worktrees()
-        .finish(&made.record.path, &made.record.former_owner(), NOW)
-        .unwrap();
+    let outcome = fixture.finish(&made);
     assert!(
         matches!(outcome, Some(WorktreeOutcome::Removed(_))),
         "{outcome:?}"
@@ -401,11 +387,11 @@ fn prune_supports_a_dry_run_and_ignores_worktrees_of_others() {
     ];
     let Pruned {
         gone: would, kept, ..
-    } = fixture.worktrees().prune(&repo, true, NOW).unwrap();
+    } = fixture.prune(true);
     assert_eq!(names(would), wanted);
     assert_eq!(names(kept), [("work".to_owned(), Condition::Work)]);
     assert_eq!(fixture.linked(&repo), 4);
-    let Pruned { gone, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
+    let Pruned { gone, .. } = fixture.prune(false);
     assert_eq!(names(gone), wanted);
     assert_eq!(fixture.branches(&repo), ["main", "theirs", "worktree-work"]);
     assert_eq!(fixture.linked(&repo), 2);
@@ -426,19 +412,11 @@ fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
     fixture.write(&made.record.path, "vendor/notes.txt", "work\n");
     assert_eq!(fixture.status(&made.record.path), "");
     for force in [false, true] {
-        let refused = fixture
-            .worktrees()
-            .remove(&repo, &slug("one"), force, NOW)
-            .unwrap_err()
-            .to_string();
-        assert!(refused.contains("vendor"), "{refused}");
+        says(&fixture.remove("one", force).unwrap_err(), "vendor");
     }
     assert!(made.record.path.join("vendor/notes.txt").exists());
     fs::remove_file(made.record.path.join("vendor/notes.txt")).unwrap();
-    let outcome = fixture
-        .worktrees()
-        .finish(&made.record.path, &made.record.former_owner(), NOW)
-        .unwrap();
+    let outcome = fixture.finish(&made);
     assert!(
         matches!(outcome, Some(WorktreeOutcome::Removed(_))),
         "{outcome:?}"

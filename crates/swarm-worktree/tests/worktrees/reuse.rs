@@ -198,8 +198,6 @@ fn an_agent_that_continues_in_a_released_worktree_becomes_its_owner_again() {
     fixture.worktrees().reacquire(&first).unwrap();
     assert_eq!(record(&fixture), first.record);
     let path: &Path = &first.record.path;
-    let removed = fixture
-        .worktrees()
-        .remove(&fixture.repo(), &slug("one"), true, NOW);
+    let removed = fixture.remove("one", true);
     assert!(removed.is_err() && path.is_dir());
 }

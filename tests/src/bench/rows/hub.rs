@@ -1,6 +1,6 @@
 //! A team on a hub: a message to a member on another machine, many senders, and a lost member.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -73,15 +73,7 @@ fn join_hub(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
 
 /// Creates the team on the hub.
 pub(super) fn create(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
-    let new = NewTeam {
-        name: team_name(TEAM),
-        description: None,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: PathBuf::from("/"),
-        lead_model: None,
-        created_by: "bench".to_owned(),
-    };
+    let new = NewTeam::new(team_name(TEAM), "/", "bench");
     let created = RootStore::new(store(root));
     created.create_on_hub(new, settings(server)).block_on()?;
     Ok(open(root))

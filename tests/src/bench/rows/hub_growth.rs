@@ -70,10 +70,7 @@ fn tasks(order: &Order, lines: &mut Vec<Line>) -> Result<()> {
         );
         let runs = order.runs(if count > 10_000 { 3 } else { 20 }).min(count);
         let changed = timed(runs, |run| {
-            let done = TaskChange {
-                status: Some(TaskStatus::Completed),
-                ..TaskChange::default()
-            };
+            let done = TaskChange::from(TaskStatus::Completed);
             Ok(team.update_task(&ids[run], done, &person).block_on()?)
         })?;
         enter(lines, "task completed on a hub", count, "tasks", changed);

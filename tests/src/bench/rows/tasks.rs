@@ -75,10 +75,7 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     store.team(team).claim(&id, &by).block_on()?;
     took(0, began);
     let began = Instant::now();
-    let done = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
+    let done = TaskChange::from(TaskStatus::Completed);
     store.team(team).update_task(&id, done, &by).block_on()?;
     took(1, began);
     let began = Instant::now();

@@ -54,15 +54,7 @@ pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
 pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
     let (store, team) = (store(root), team_name(name));
     store
-        .create_team(NewTeam {
-            name: team.clone(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: root.to_owned(),
-            lead_model: None,
-            created_by: "bench".to_owned(),
-        })
+        .create_team(NewTeam::new(team.clone(), root, "bench"))
         .block_on()?;
     let path = Team::new(root, name).directory().join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path)?)?;

@@ -37,15 +37,7 @@ impl Machines {
         let server = NatsServer::start(&below("server"), &[]);
         let name = TeamName::parse(TEAM).expect("a sound name");
         let store = store(below("watcher"));
-        let new = NewTeam {
-            name: name.clone(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: PathBuf::from("/work"),
-            lead_model: None,
-            created_by: "a test".to_owned(),
-        };
+        let new = NewTeam::new(name.clone(), "/work", "a test");
         let created = store.create_on_hub(new, settings(server.url()));
         created.block_on().expect("the team");
         let links: Vec<Link> = (0..MACHINES).map(|_| Link::to(server.port())).collect();

@@ -189,10 +189,7 @@ impl Storm<'_> {
     }
 
     fn complete(&self, task: TaskId) {
-        let done = TaskChange {
-            status: Some(TaskStatus::Completed),
-            ..TaskChange::default()
-        };
+        let done = TaskChange::from(TaskStatus::Completed);
         let team = &self.machines.team;
         team.update_task(&task, done, &Actor::person(team.name()))
             .block_on()

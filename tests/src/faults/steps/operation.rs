@@ -378,10 +378,7 @@ impl Operation {
 }
 
 fn done() -> TaskChange {
-    TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    }
+    TaskChange::from(TaskStatus::Completed)
 }
 
 fn owner(ground: &TeamFixture) -> Actor {

@@ -50,7 +50,7 @@ fn config_directory(root: &Path) -> Finding {
     }
     let support = match swarm_os::lock_support(nearest) {
         Ok(support) => support,
-        Err(OsError::Gone { .. }) => {
+        Err(OsError::Gone(_)) => {
             let found = format!("cannot create files in {}", nearest.display());
             return Finding::missing(NAME, found, elsewhere);
         }

@@ -15,13 +15,8 @@ use crate::output::{Output, plain};
 
 pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCode, Failure> {
     let findings = check(env)?;
-    if out.json {
-        out.json(&findings)?;
-    } else {
-        for finding in &findings {
-            out.data(&line(finding))?;
-        }
-    }
+    let lines: Vec<String> = findings.iter().map(line).collect();
+    out.result(&findings, &lines.join("\n"))?;
     let missing = |finding: &Finding| finding.state == State::Missing;
     let is_missing = findings.iter().any(missing);
     Ok(exit_code(is_missing.then_some(ErrorKind::Environment)))

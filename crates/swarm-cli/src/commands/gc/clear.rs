@@ -131,8 +131,8 @@ async fn team_and_panes(
     };
     match verdict(store, &config, seen, args.unfinished)? {
         Verdict::InUse => {}
-        Verdict::Kept { why } => finds.push(find(Deed::Keep, format!("team {team}"), why)),
-        Verdict::Dead { why } => {
+        Verdict::Kept(why) => finds.push(find(Deed::Keep, format!("team {team}"), why)),
+        Verdict::Dead(why) => {
             let mut dead = find(Deed::Archive, format!("team {team}"), why);
             if !args.dry_run {
                 dead.failure = archive(spawn_context, team).await.err();

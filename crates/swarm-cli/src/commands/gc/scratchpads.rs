@@ -71,13 +71,8 @@ mod tests {
         let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
         let team = TeamName::parse("demo").unwrap();
         let new = NewTeam {
-            name: team.clone(),
-            description: None,
             lead_session_id: Some("session".to_owned()),
-            lead_process: None,
-            cwd: "/".into(),
-            lead_model: None,
-            created_by: PERSON.to_owned(),
+            ..NewTeam::new(team.clone(), "/", PERSON)
         };
         store.create_team(new).block_on().unwrap();
         for name in ["demo", "session", "gone"] {

@@ -1,7 +1,6 @@
 //! `swarm inbox`.
 
 mod read;
-mod seen;
 mod text;
 
 pub(super) use read::{InboxArgs, run};

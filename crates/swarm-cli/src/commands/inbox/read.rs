@@ -9,7 +9,6 @@ use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId};
 use swarm_store::{BlockOn as _, Inbox, StoreError, Team, Topic};
 
-use super::seen::Seen;
 use super::text::{self, MessageState};
 use crate::app::App;
 use crate::commands::watch::Watch;
@@ -129,7 +128,7 @@ fn refuse_if_read_by_program(team: &dyn Team, name: &MemberName) -> Result<(), F
     if team.liveness(name).block_on()? != Liveness::Alive {
         return Ok(());
     }
-    Err(StoreError::ReadByProgram { name: name.clone() }.into())
+    Err(StoreError::ReadByProgram(name.clone()).into())
 }
 
 /// Returns what the journal records about the messages of an inbox.
@@ -304,4 +303,47 @@ fn records(entries: &[InboxEntry], states: &[MessageState]) -> Result<Vec<Value>
             Ok(record)
         })
         .collect()
+}
+
+/// Printed messages. An entry of another program gets an id only when it is read; until then its
+/// content identifies it.
+#[derive(Debug, Default)]
+struct Seen {
+    ids: HashSet<MessageId>,
+    nameless: HashSet<String>,
+}
+
+impl Seen {
+    fn take_new(&mut self, mut entries: Vec<InboxEntry>) -> Vec<InboxEntry> {
+        entries.retain(|entry| self.is_new(entry));
+        entries
+    }
+
+    fn is_new(&mut self, entry: &InboxEntry) -> bool {
+        let words = || format!("{} {} {}", entry.timestamp, entry.from, entry.text);
+        match &entry.msg_id {
+            Some(id) => self.ids.insert(id.clone()) && !self.nameless.remove(&words()),
+            None => self.nameless.insert(words()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::IsoTime;
+
+    use super::*;
+
+    #[test]
+    fn message_without_id_is_shown_once() {
+        let entry = |text: &str, id: Option<&str>| InboxEntry {
+            msg_id: id.map(MessageId::new),
+            ..InboxEntry::new("bob", text, IsoTime::new("now"))
+        };
+        let mut seen = Seen::default();
+        let mut new = |entries: &[InboxEntry]| seen.take_new(entries.to_vec()).len();
+        assert_eq!(new(&[entry("one", None), entry("two", Some("2"))]), 2);
+        assert_eq!(new(&[entry("one", Some("1")), entry("two", Some("2"))]), 0);
+        assert_eq!(new(&[entry("one", Some("1")), entry("one", Some("3"))]), 1);
+    }
 }

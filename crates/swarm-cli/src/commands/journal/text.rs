@@ -1,9 +1,9 @@
 //! Text form of an event.
 
-use std::fmt::Display;
-
 use serde_json::{Map, Value};
-use swarm_protocol::{AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms};
+use swarm_protocol::{
+    AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms, TaskId, task_numbers,
+};
 use swarm_team::speaker;
 
 use crate::output::with_commas;
@@ -309,18 +309,16 @@ fn member(event: &Event) -> String {
     }
 }
 
-fn given_back<T: Display>(released: &[T]) -> String {
+fn given_back(released: &[TaskId]) -> String {
     if released.is_empty() {
-        String::new()
-    } else {
-        let ids = released.iter().map(|id| format!("#{id}"));
-        format!("; released tasks: {}", with_commas(ids))
+        return String::new();
     }
+    format!("; released tasks: {}", task_numbers(released))
 }
 
 #[cfg(test)]
 mod tests {
-    use swarm_protocol::{MemberName, MessageId, TaskId, TaskState, UnixMs};
+    use swarm_protocol::{MemberName, MessageId, TaskState, UnixMs};
 
     use super::*;
 

@@ -32,10 +32,7 @@ impl Draft {
     /// Saves a text; an empty text removes the draft. Errors are only logged.
     pub(super) fn keep(&self, text: &str) {
         let kept = if text.is_empty() {
-            match std::fs::remove_file(&self.file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
+            swarm_os::remove_if_present(&self.file)
         } else {
             self.write(text).map(drop).map_err(io::Error::other)
         };

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, PermissionMode};
 
-use super::role::ClientRole;
-use super::tools::{Kind, MAX_WAIT, Parameter, TOOLS, TeamTool};
+use super::tools::{ClientRole, Kind, MAX_WAIT, Parameter, TOOLS, TeamTool};
 
 /// The wait of a call without a time, in seconds.
 const USUAL_WAIT: u64 = 60;

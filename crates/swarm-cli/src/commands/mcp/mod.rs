@@ -1,7 +1,6 @@
 //! `swarm mcp`: the team's tools for MCP clients.
 
 mod call;
-mod role;
 mod run;
 mod service;
 mod shown;

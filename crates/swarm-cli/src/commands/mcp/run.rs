@@ -7,10 +7,9 @@ use parking_lot::Mutex;
 use swarm_mcp::{ServedTools, serve_tools};
 use swarm_protocol::{MemberName, PermissionMode};
 
-use super::role::ClientRole;
 use super::service::CommandService;
 use super::shown::ShownMail;
-use super::tools::TOOLS;
+use super::tools::{ClientRole, TOOLS};
 use crate::app::App;
 use crate::commands::{acting, members, runtime};
 use crate::failure::Failure;

@@ -12,8 +12,8 @@ use swarm_protocol::{Clock, PermissionMode};
 use tokio::process::Command;
 
 use super::call::Call;
-use super::role::ClientRole;
 use super::shown::ShownMail;
+use super::tools::ClientRole;
 use crate::commands::inbox;
 
 /// Runs one process of `swarm` for each call, as a child of this process: the checks of its

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use swarm_permissions::McpToolSpec;
-
-use super::role::ClientRole;
+use swarm_protocol::MemberName;
 
 /// The longest wait for mail in one call, in seconds: clients have timeouts too.
 pub(super) const MAX_WAIT: u64 = 600;
@@ -239,6 +238,37 @@ impl Parameter {
             Kind::Numbers => {
                 json!({"type": "array", "items": {"type": "integer"}, "description": about})
             }
+        }
+    }
+}
+
+/// The client's place in the team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ClientRole {
+    /// It leads teams.
+    Lead,
+    /// It is a member that swarm runs. Its mail arrives as prompts, and the member is recognized by
+    /// its processes.
+    Member,
+    /// It is a member that joined by itself and reads its inbox with these tools.
+    External(MemberName),
+}
+
+impl ClientRole {
+    /// Returns the owner of the inbox that the client reads.
+    pub(super) fn inbox(&self) -> Option<MemberName> {
+        match self {
+            Self::Lead => Some(MemberName::lead()),
+            Self::Member => None,
+            Self::External(name) => Some(name.clone()),
+        }
+    }
+
+    /// Returns the name that a command needs as an option.
+    pub(super) fn name(&self) -> Option<&MemberName> {
+        match self {
+            Self::Lead | Self::Member => None,
+            Self::External(name) => Some(name),
         }
     }
 }

@@ -76,7 +76,7 @@ fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<St
     let escapes = app.out.theme.color;
     match runtime()?.block_on(backend.capture(&pane, lines, escapes)) {
         Ok(text) => Ok(Some(seen(&text))),
-        Err(PaneError::Gone { .. } | PaneError::ServerGone { .. }) => Ok(None),
+        Err(PaneError::Gone(_) | PaneError::ServerGone(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -27,11 +27,7 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
         return Err(no_pane("it is still starting").with_hint("try again in a moment"));
     }
     let backend = backend_for_pane(kind, mark.socket.as_deref(), &terminal(app))?;
-    let pane = Pane {
-        id: member.tmux_pane_id.clone(),
-        socket: mark.socket.clone(),
-        position: None,
-    };
+    let pane = Pane::new(member.tmux_pane_id.clone(), mark.socket.clone());
     Ok((backend, pane))
 }
 

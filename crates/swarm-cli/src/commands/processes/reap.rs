@@ -90,7 +90,7 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<(), Failure> {
 }
 
 fn report(app: &App, reaped: Vec<Reaped>) -> Result<(), Failure> {
-    if reaped.is_empty() && !app.out.json {
+    if reaped.is_empty() {
         app.out.say("no orphaned processes");
     }
     let mut records = Vec::new();

@@ -7,8 +7,8 @@ use swarm_protocol::{
 use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::edit::edited;
+use super::list::pending;
 use super::text::{self, granted, what};
-use super::waiting::pending;
 use super::which::{Named, named};
 use crate::app::App;
 use crate::commands::acting::team_to_answer;

@@ -6,11 +6,9 @@ mod edit;
 mod list;
 mod permissions;
 mod text;
-mod waiting;
 mod which;
 
 pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny, person};
-pub(super) use list::{RequestsArgs, adopt, run};
+pub(super) use list::{RequestsArgs, adopt, is_open, pending, run, waiting_elsewhere, who_waits};
 pub(super) use permissions::{PermissionsArgs, run as permissions};
 pub(super) use text::{details, granted, in_short, questions, what};
-pub(super) use waiting::{is_open, pending, waiting_elsewhere, who_waits};

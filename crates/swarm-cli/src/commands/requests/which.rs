@@ -3,9 +3,8 @@
 use swarm_protocol::{RequestId, RequestRecord};
 use swarm_store::{BlockOn as _, Team};
 
-use super::list::adopt;
+use super::list::{adopt, pending};
 use super::text::what;
-use super::waiting::pending;
 use crate::app::App;
 use crate::failure::Failure;
 

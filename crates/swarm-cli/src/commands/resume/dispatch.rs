@@ -71,7 +71,7 @@ fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
 fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
     let team = config.name.clone();
     match lead_standing(&*app.store, config)? {
-        LeadStanding::Led { pid } => {
+        LeadStanding::Led(pid) => {
             let pid = pid.unwrap_or_default();
             let hint = format!(
                 "its lead is running: write to it with `swarm send team-lead TEXT --team {team}`, or stop process {pid} \
@@ -79,16 +79,16 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             );
             Err(Failure::from(StoreError::LeadAlive { team, pid }).with_hint(hint))
         }
-        LeadStanding::Unknown { pid } => {
+        LeadStanding::Unknown(pid) => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure
                 .with_hint("it runs on another machine or in another container; stop it there"))
         }
-        LeadStanding::Foreign { pid: Some(pid) } => {
+        LeadStanding::Foreign(Some(pid)) => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint("another program leads it; stop that program first"))
         }
-        LeadStanding::Foreign { pid: None } => Ok(app.store.team(&team).adopt().block_on()?),
-        LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),
+        LeadStanding::Foreign(None) => Ok(app.store.team(&team).adopt().block_on()?),
+        LeadStanding::Lost(_) | LeadStanding::ByHand => Ok(()),
     }
 }

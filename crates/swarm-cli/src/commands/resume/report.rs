@@ -1,7 +1,7 @@
 //! Summary of a team for its next lead.
 
 use serde_json::{Value, json};
-use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs};
+use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs, task_numbers};
 use swarm_store::MemberView;
 use swarm_supervisor::{DeadMember, Handover, SpawnedMember};
 use swarm_ui::print::counted;
@@ -102,7 +102,7 @@ fn tasks(found: &Handover) -> Vec<String> {
 }
 
 fn tasks_of(dead: &DeadMember) -> Option<String> {
-    let ids = with_commas(dead.tasks.iter().map(|task| format!("#{}", task.id)));
+    let ids = task_numbers(dead.tasks.iter().map(|task| task.id));
     (!ids.is_empty()).then_some(ids)
 }
 

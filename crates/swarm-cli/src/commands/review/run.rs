@@ -63,15 +63,11 @@ pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode,
         &member,
         &message(&work.record.branch, &comments),
     )?;
-    if app.out.json {
-        app.out
-            .json(&json!({ "slug": slug, "to": member, "comments": comments.len() }))?;
-    } else {
-        app.out.data(&format!(
-            "sent {} to {member}",
-            swarm_ui::print::counted(comments.len() as u64, "comment")
-        ))?;
-    }
+    let counted = swarm_ui::print::counted(comments.len() as u64, "comment");
+    app.out.result(
+        &json!({ "slug": slug, "to": member, "comments": comments.len() }),
+        &format!("sent {counted} to {member}"),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

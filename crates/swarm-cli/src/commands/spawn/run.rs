@@ -227,7 +227,7 @@ fn carry_out(
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     let config = app.store.team(team).config().block_on()?;
     let standing = lead_standing(&*app.store, &config)?;
-    let LeadStanding::Lost { pid } = standing else {
+    let LeadStanding::Lost(pid) = standing else {
         return Ok(());
     };
     if app.settings.on_lost == OnLost::Continue {

@@ -94,15 +94,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = FileStore::new(directory.path().to_owned(), Arc::new(SystemClock));
         let team = TeamName::parse("demo").unwrap();
-        let new = NewTeam {
-            name: team.clone(),
-            description: None,
-            lead_session_id: None,
-            lead_process: None,
-            cwd: "/".into(),
-            lead_model: None,
-            created_by: PERSON.to_owned(),
-        };
+        let new = NewTeam::new(team.clone(), "/", PERSON);
         let config = store.create_team(new).block_on().unwrap();
         store
             .team(&team)

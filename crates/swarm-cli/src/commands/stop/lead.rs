@@ -85,17 +85,17 @@ async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOut
 fn lead_process(app: &App, files: &dyn Team) -> Result<Process, Failure> {
     let team = files.name();
     let pid = match lead_standing(&*app.store, &files.config().block_on()?)? {
-        LeadStanding::Led { pid } => pid,
-        LeadStanding::Unknown { pid } => {
+        LeadStanding::Led(pid) => pid,
+        LeadStanding::Unknown(pid) => {
             let message =
                 format!("the lead of {team} is process {pid} of another machine or container");
             return Err(Failure::environment(message).with_hint("stop it there"));
         }
-        LeadStanding::Foreign { .. } => {
+        LeadStanding::Foreign(_) => {
             let location = files.location();
-            return Err(swarm_store::StoreError::ForeignTeam { location }.into());
+            return Err(swarm_store::StoreError::ForeignTeam(location).into());
         }
-        LeadStanding::Lost { .. } | LeadStanding::ByHand => None,
+        LeadStanding::Lost(_) | LeadStanding::ByHand => None,
     };
     // The record names the process that holds the lead's lock.
     let record = files

@@ -1,10 +1,10 @@
-//! `swarm task claim` and `swarm task release`.
+//! `swarm task claim`, `swarm task release` and `swarm task delete`.
 
+use serde_json::json;
 use swarm_protocol::{MemberName, TaskId};
 use swarm_store::{Actor, BlockOn as _};
 
-use super::record;
-use super::undelivered::warn_undelivered;
+use super::record::{self, warn_undelivered};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::members;
@@ -82,6 +82,21 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<(), Failure> {
     app.out.result(
         &record::record(&task, &list)?,
         &format!("#{id} is {} and has no owner", state.name()),
+    )?;
+    warn_undelivered(app, &*command_actor.team);
+    Ok(())
+}
+
+pub(super) fn delete(app: &App, id: TaskId) -> Result<(), Failure> {
+    let command_actor = command_actor(app, "task delete")?;
+    let freed = command_actor
+        .team
+        .delete_task(&id, &command_actor.actor())
+        .block_on()?;
+    let ids: Vec<TaskId> = freed.iter().map(|task| task.id).collect();
+    app.out.result(
+        &json!({ "id": id, "state": "deleted", "unblocked": ids }),
+        &format!("#{id} is deleted"),
     )?;
     warn_undelivered(app, &*command_actor.team);
     Ok(())

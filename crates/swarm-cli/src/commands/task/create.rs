@@ -8,7 +8,7 @@ use swarm_store::{BlockOn as _, Team};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
-use super::undelivered::warn_undelivered;
+use super::record::warn_undelivered;
 use super::{file, record};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};

@@ -6,7 +6,7 @@ use super::claim::TaskClaimArgs;
 use super::create::TaskCreateArgs;
 use super::list::TaskListArgs;
 use super::update::TaskUpdateArgs;
-use super::{claim, create, list, remove, show, update};
+use super::{claim, create, list, update};
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -43,10 +43,10 @@ pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<(), Fa
     match command {
         TaskCommand::Create(args) => create::run(app, *args),
         TaskCommand::List(args) => list::run(app, &args),
-        TaskCommand::Show { id } => show::run(app, id),
+        TaskCommand::Show { id } => list::show(app, id),
         TaskCommand::Update(args) => update::run(app, *args),
         TaskCommand::Claim(args) => claim::claim(app, &args),
         TaskCommand::Release { id } => claim::release(app, id),
-        TaskCommand::Delete { id } => remove::run(app, id),
+        TaskCommand::Delete { id } => claim::delete(app, id),
     }
 }

@@ -1,12 +1,12 @@
-//! Text and JSON forms of tasks.
+//! Text and JSON forms of tasks, and warnings about members that were not notified of changes.
 
 use serde_json::{Value, json};
-use swarm_protocol::{Task, TaskId, TaskState};
-use swarm_store::TaskList;
+use swarm_protocol::{Task, TaskId, TaskState, task_numbers};
+use swarm_store::{BlockOn as _, TaskList, Team};
 use swarm_ui::print::{Cell, Table};
 
+use crate::app::App;
 use crate::failure::Failure;
-use crate::output::with_commas;
 
 /// Returns a task's stored record with its state.
 pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value, Failure> {
@@ -17,7 +17,7 @@ pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value,
 
 /// Returns the open blockers of a task, such as `#1, #3`.
 pub(super) fn open_blockers(task: &Task, list: &TaskList) -> String {
-    numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)))
+    task_numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)))
 }
 
 pub(in crate::commands) fn table<'a>(
@@ -78,16 +78,11 @@ pub(super) fn full_table<'a>(tasks: impl IntoIterator<Item = &'a Task>, list: &T
         let blocks = if list.is_settled(task.id) {
             String::new()
         } else {
-            numbers(task.blocks.iter().filter(open))
+            task_numbers(task.blocks.iter().filter(open))
         };
         table.row(row(task, list, Some(Cell::new(blocks))));
     }
     table
-}
-
-/// Formats numbers as `#1, #3`.
-fn numbers<'a>(ids: impl Iterator<Item = &'a TaskId>) -> String {
-    with_commas(ids.map(|id| format!("#{id}")))
 }
 
 fn state_cell(state: TaskState) -> Cell {
@@ -97,5 +92,18 @@ fn state_cell(state: TaskState) -> Cell {
         TaskState::InProgress => cell.good(),
         TaskState::Failed => cell.bad(),
         TaskState::Pending | TaskState::Blocked => cell,
+    }
+}
+
+/// Returns a sentence for each member.
+pub(in crate::commands) fn undelivered(team: &dyn Team) -> Vec<String> {
+    let found = team.undelivered().block_on();
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// Prints a warning for each member after a change.
+pub(in crate::commands) fn warn_undelivered(app: &App, team: &dyn Team) {
+    for line in undelivered(team) {
+        app.out.warn(&format!("the change is done, but {line}"));
     }
 }

@@ -1,23 +1,24 @@
 //! `swarm task update`.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
-use swarm_protocol::{CheckRun, MemberName, TaskId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, TaskChange, TaskUpdated};
+use swarm_protocol::{CheckRun, MemberName, TaskId, TaskStatus, task_numbers};
+use swarm_store::{Actor, BlockOn as _, TaskChange, TaskUpdated, Team};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
+use swarm_tools::{Caller, Confinement, ToolContext};
 use tokio_util::sync::CancellationToken;
 
-use super::check_shell::check_shell;
 use super::claim::claimant;
 use super::create::{json_object, refused};
-use super::record;
-use super::undelivered::warn_undelivered;
+use super::record::{self, warn_undelivered};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
-use crate::output::with_commas;
-use crate::spawn_context::worktrees;
+use crate::shell_guards::shell_guards;
+use crate::spawn_context::{teammate_program, worktrees};
 use crate::team_hooks::task_hooks;
 
 #[derive(Debug, clap::Args)]
@@ -205,9 +206,40 @@ fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Resul
     }
     app.out.data(&line)?;
     if !updated.unblocked.is_empty() {
-        let ids = updated.unblocked.iter().map(|task| format!("#{}", task.id));
-        app.out
-            .say(&format!("no longer blocked: {}", with_commas(ids)));
+        let ids = task_numbers(updated.unblocked.iter().map(|task| task.id));
+        app.out.say(&format!("no longer blocked: {ids}"));
     }
     Ok(())
+}
+
+/// Returns the shell for the checks of a task: in its owner's directory, with the sandbox that the
+/// owner's commands have. `None` for a task without checks.
+pub(in crate::commands) fn check_shell(
+    app: &App,
+    team: &dyn Team,
+    id: TaskId,
+) -> Result<Option<ToolContext>, Failure> {
+    let task = team.task(&id).block_on()?;
+    if task.swarm().checks.is_empty() || task.status == TaskStatus::Completed {
+        return Ok(None);
+    }
+    let config = team.config().block_on()?;
+    let owner = config
+        .members
+        .iter()
+        .find(|member| task.is_owned_by(&member.id_in(team.name())));
+    let directory = owner.map(|owner| owner.cwd.as_path());
+    let directory = directory.filter(|directory| directory.is_dir());
+    let name = owner.map_or_else(MemberName::lead, |owner| owner.name.clone());
+    let worktree = owner.and_then(|owner| owner.worktree_path.as_deref());
+    let guards = shell_guards(app, &teammate_program(&app.env)?)?;
+    Ok(Some(ToolContext {
+        env: Arc::new(app.env.shell(&app.settings.pass)),
+        guards: Arc::new(guards),
+        confine: worktree.map(|worktree| Arc::new(Confinement::new(worktree))),
+        ..ToolContext::new(
+            directory.unwrap_or(&app.env.cwd).to_owned(),
+            Caller::new(name),
+        )
+    }))
 }

@@ -1,4 +1,4 @@
-//! `swarm team create`.
+//! `swarm team create` and `swarm team join`.
 
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
@@ -33,13 +33,8 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<(), Failure> {
     let name = TeamName::parse(&args.name)?;
     config_directory::make(&app.root)?;
     let new = NewTeam {
-        name,
         description: args.description,
-        lead_session_id: None,
-        lead_process: None,
-        cwd: app.env.cwd.clone(),
-        lead_model: None,
-        created_by: PERSON.to_owned(),
+        ..NewTeam::new(name, &app.env.cwd, PERSON)
     };
     let made = match args.hub.wanted(app)? {
         Some(hub) => app.hubs.create_on_hub(new, hub).block_on(),
@@ -73,14 +68,47 @@ fn how_to_use(app: &App, team: &TeamName) -> String {
     let standing = config.and_then(|config| lead_standing(&*app.store, &config));
     let first = match standing {
         Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),
-        Ok(LeadStanding::Lost { .. }) => format!("take it over with `swarm resume {team}`, "),
-        Ok(LeadStanding::Led { .. } | LeadStanding::Unknown { .. }) => {
+        Ok(LeadStanding::Lost(_)) => format!("take it over with `swarm resume {team}`, "),
+        Ok(LeadStanding::Led(_) | LeadStanding::Unknown(_)) => {
             return "a lead is running in it: choose another name".to_owned();
         }
-        Ok(LeadStanding::Foreign { .. }) => {
+        Ok(LeadStanding::Foreign(_)) => {
             return "another program created it: choose another name".to_owned();
         }
         Err(_) => String::new(),
     };
     format!("{first}choose another name, or delete it with `swarm team delete {team} --force`")
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Afterwards the commands on this machine work on the same team as those on the machine that created it. `swarm join` is something \
+else: it shows how Claude Code takes part in a team.
+
+Examples:
+  swarm team join parser --hub nats://build.example:4222 --credentials ~/hub")]
+pub(crate) struct TeamJoinArgs {
+    /// Name of the team on the hub.
+    name: String,
+    #[command(flatten)]
+    hub: HubArgs,
+}
+
+pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<(), Failure> {
+    let name = TeamName::parse(&args.name)?;
+    let hub = args.hub.required(app)?;
+    config_directory::make(&app.root)?;
+    let url = hub.url.clone();
+    let config = match app.hubs.join_hub(&name, hub).block_on() {
+        Err(error @ StoreError::NotOnHub { .. }) => {
+            let hint =
+                format!("check the name, or create it with `swarm team create {name} --hub {url}`");
+            return Err(Failure::from(error).with_hint(hint));
+        }
+        joined => joined?,
+    };
+    app.out.result(&config, config.name.as_str())?;
+    app.out
+        .say(&format!("`swarm status --team {name}` shows its members"));
+    Ok(())
 }

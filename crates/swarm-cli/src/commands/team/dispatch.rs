@@ -2,14 +2,13 @@
 
 use swarm_protocol::MemberName;
 
-use super::create::TeamCreateArgs;
+use super::create::{TeamCreateArgs, TeamJoinArgs};
 use super::delete::TeamDeleteArgs;
 use super::down::TeamDownArgs;
 use super::external::TeamAddArgs;
-use super::join::TeamJoinArgs;
 use super::list::TeamListArgs;
 use super::up::TeamUpArgs;
-use super::{create, delete, down, external, join, list, show, up};
+use super::{create, delete, down, external, list, show, up};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -56,7 +55,7 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<(), Fa
         }
         TeamCommand::Join(args) => {
             require_person(app, "team join")?;
-            join::run(app, &args)
+            create::join(app, &args)
         }
         TeamCommand::Up(args) => up::run(app, &args),
         TeamCommand::Down(args) => down::run(app, &args),

@@ -98,10 +98,10 @@ fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
 /// `foreign` if another program created the team.
 pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
     match LeadStanding::of(seen) {
-        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => "led",
-        LeadStanding::Lost { .. } => "orphaned",
+        LeadStanding::Led(_) | LeadStanding::Unknown(_) => "led",
+        LeadStanding::Lost(_) => "orphaned",
         LeadStanding::ByHand => "by-hand",
-        LeadStanding::Foreign { .. } => "foreign",
+        LeadStanding::Foreign(_) => "foreign",
     }
 }
 

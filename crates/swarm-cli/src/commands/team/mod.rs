@@ -5,7 +5,6 @@ mod delete;
 mod dispatch;
 mod down;
 mod external;
-mod join;
 mod list;
 mod show;
 mod up;

@@ -90,13 +90,8 @@ pub(super) fn template(app: &App, word: &str) -> Result<TeamTemplate, Failure> {
 fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, Failure> {
     config_directory::make(&app.root)?;
     let new = NewTeam {
-        name: name.clone(),
         description: template.description.clone(),
-        lead_session_id: None,
-        lead_process: None,
-        cwd: app.env.cwd.clone(),
-        lead_model: None,
-        created_by: PERSON.to_owned(),
+        ..NewTeam::new(name.clone(), &app.env.cwd, PERSON)
     };
     match app.store.create_team(new).block_on() {
         Ok(_) => Ok(true),

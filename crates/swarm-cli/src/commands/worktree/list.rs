@@ -1,10 +1,12 @@
-//! `swarm worktree list`.
+//! `swarm worktree list`, and worktrees of teams that no longer exist.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use swarm_store::{BlockOn as _, TeamStore};
 use swarm_ui::print::{Cell, Table};
-use swarm_worktree::{Condition, Hazard, ListedWorktree};
+use swarm_worktree::{Condition, Hazard, ListedWorktree, Worktrees};
 
 use super::published::fetch;
 use crate::app::App;
@@ -97,6 +99,23 @@ fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{}.{} {}", tenths / 10, tenths % 10, units[unit])
+}
+
+/// Returns this repository's unused worktrees whose team no longer exists; empty outside a
+/// repository or without git.
+pub(in crate::commands) fn abandoned(
+    worktrees: &Worktrees,
+    store: &dyn TeamStore,
+    directory: &Path,
+) -> Vec<ListedWorktree> {
+    let (Ok((listed, _)), Ok(there)) = (worktrees.list(directory), store.teams().block_on()) else {
+        return Vec::new();
+    };
+    let is_left = |listed: &ListedWorktree| {
+        let team = listed.record.owner.team.as_ref();
+        listed.condition != Condition::InUse && team.is_some_and(|team| !there.contains(team))
+    };
+    listed.into_iter().filter(is_left).collect()
 }
 
 #[cfg(test)]

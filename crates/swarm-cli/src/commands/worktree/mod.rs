@@ -1,19 +1,17 @@
 //! `swarm worktree …`.
 
-mod abandoned;
 mod diff;
 mod dispatch;
 mod list;
 mod merge;
-mod merge_checks;
 mod own;
 mod published;
 mod remove;
 mod wish;
 
-pub(super) use abandoned::abandoned;
 pub(super) use diff::{collision_line, show_diff};
 pub(super) use dispatch::{WorktreeCommand, run};
+pub(super) use list::abandoned;
 pub(super) use own::{OwnWorktree, leave_entered};
 pub(super) use published::fetch;
 pub(super) use wish::{no_prompt, wish};

@@ -138,7 +138,7 @@ fn create(
     if called_off.is_cancelled() {
         worktrees.undo(&created)?;
         let slug = created.record.slug.to_string();
-        return Err(WorktreeError::Interrupted { slug }.into());
+        return Err(WorktreeError::Interrupted(slug).into());
     }
     Ok(created)
 }

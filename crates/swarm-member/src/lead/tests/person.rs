@@ -98,12 +98,7 @@ async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_per
         told.contains("teammate_id=\"user\"") && told.contains("by the way"),
         "{told}"
     );
-    let inbox = world
-        .store
-        .team(&team())
-        .inbox(&MemberName::lead())
-        .await
-        .unwrap();
+    let inbox = world.crew().inbox(&MemberName::lead()).await.unwrap();
     assert!(inbox.entries[0].read && inbox.entries[0].text == "by the way");
 }
 
@@ -118,9 +113,7 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
     run.parts.events = events.clone();
     let (model, stop) = (run.model.clone(), run.parts.stop.clone());
     model.then(say("hello yourself"));
-    model.then(Reply::Fail(ModelError::InvalidRequest {
-        message: "no".to_owned(),
-    }));
+    model.then(Reply::Fail(ModelError::InvalidRequest("no".to_owned())));
     model.then(say("better"));
     let running = tokio::spawn(run_lead(run.parts, None));
     for (count, text) in ["hello", "try this", "and this"].into_iter().enumerate() {
@@ -194,7 +187,7 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     model.then(say("welcome back"));
     let running = tokio::spawn(run_lead(run.parts, None));
     until("the wait for a prompt", || {
-        let members = world.store.team(&team()).member_view().block_on().ok()?;
+        let members = world.crew().member_view().block_on().ok()?;
         let lead = members.first()?.report.as_ref()?;
         (lead.detail.as_deref() == Some("waiting for a prompt")).then_some(())
     })

@@ -104,9 +104,9 @@ async fn a_failed_turn_is_reported_immediately_despite_background_work() {
     let world = World::new();
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
     model.then(launch(true));
-    model.then(Reply::Fail(ModelError::InvalidRequest {
-        message: "no more of this".to_owned(),
-    }));
+    model.then(Reply::Fail(ModelError::InvalidRequest(
+        "no more of this".to_owned(),
+    )));
     model.beside(Reply::When(Arc::clone(&gate), words("it is there")));
     model.then(say("all done"));
     let running = world.run(Some("go"), &model);
@@ -144,22 +144,12 @@ async fn l5_a_pause_holds_background_agents_too() {
         at: UnixMs(1),
         reason: None,
     };
-    world
-        .store
-        .team(&world.team)
-        .set_paused(&bob(), Some(&mark))
-        .await
-        .unwrap();
+    world.crew().set_paused(&bob(), Some(&mark)).await.unwrap();
     world.in_state(MemberState::Paused).await;
     gate.notify_one();
     its_call_has_run(&world).await;
     assert_eq!(model.asked(), 3, "nothing is asked of the model");
-    world
-        .store
-        .team(&world.team)
-        .set_paused(&bob(), None)
-        .await
-        .unwrap();
+    world.crew().set_paused(&bob(), None).await.unwrap();
     world.idle(1).await;
     assert_eq!(model.asked(), 5);
     let ended = |event: &Event| matches!(event, Event::MemberContinued { .. });

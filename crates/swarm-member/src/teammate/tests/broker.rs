@@ -32,17 +32,12 @@ async fn reading_inbox_and_queue_does_not_wake_the_waiter() {
         reporter: world.reporter(spawn),
         timeout: world.limits.permission_timeout(),
     };
-    let mut wake = broker.wake(&*world.store.team(&world.team));
+    let mut wake = broker.wake(&*world.crew());
     // The sweep may run once in this time; a check that wakes itself would wake every time.
     let mut wakes = 0;
     for _ in 0..20 {
-        world
-            .store
-            .team(&world.team)
-            .take_unread(&bob())
-            .block_on()
-            .unwrap();
-        world.store.team(&world.team).requests().block_on().unwrap();
+        world.crew().take_unread(&bob()).block_on().unwrap();
+        world.crew().requests().block_on().unwrap();
         wakes += usize::from(is_woken(&mut wake.0[0], QUIET).await);
         wakes += usize::from(is_woken(&mut wake.0[1], QUIET).await);
     }

@@ -51,14 +51,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
     world.mode = PermissionMode::Default;
     let running = world.run(Some("clean up"), &model);
     let request = until("the question", || {
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .block_on()
-            .unwrap()
-            .requests
-            .pop()
+        world.crew().requests().block_on().unwrap().requests.pop()
     })
     .await;
     assert_eq!(
@@ -66,14 +59,9 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
         (bob(), "Bash rm -r build")
     );
     world.in_state(MemberState::WaitingPermission).await;
-    approve(
-        &*world.store.team(&world.team),
-        &request,
-        false,
-        AnsweredBy::default(),
-    )
-    .await
-    .unwrap();
+    approve(&*world.crew(), &request, false, AnsweredBy::default())
+        .await
+        .unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("cleaned up"));
     running.crash().await;
@@ -110,7 +98,7 @@ async fn an_agent_that_dies_fails_the_turn_and_the_next_turn_has_a_new_one() {
 /// Answers the only open question of the team.
 async fn answer(world: &World, answer: impl Fn(&swarm_protocol::RequestRecord)) {
     let request = until("the question", || {
-        let team = world.store.team(&world.team);
+        let team = world.crew();
         team.requests().block_on().unwrap().requests.pop()
     })
     .await;
@@ -123,7 +111,7 @@ async fn an_approved_change_is_written_without_a_second_question() {
     world.mode = PermissionMode::Default;
     let running = world.run(Some("write a file"), &model);
     answer(&world, |request| {
-        let team = world.store.team(&world.team);
+        let team = world.crew();
         approve(&*team, request, false, AnsweredBy::default())
             .block_on()
             .unwrap();

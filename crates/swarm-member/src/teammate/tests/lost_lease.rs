@@ -45,7 +45,7 @@ async fn a_member_without_its_lease_stops_its_call_and_parks_until_it_is_spawned
         world.transcript().contains("sleep 600"),
         "the conversation is kept"
     );
-    let team = world.store.team(&world.team);
+    let team = world.crew();
     team.remove_member(&bob(), None).await.unwrap();
     world.join("bob", None);
     assert_eq!(running.ending().await, Ending::Removed);

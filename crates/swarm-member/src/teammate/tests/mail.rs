@@ -1,5 +1,6 @@
 //! Mail of a teammate: frames for the program and text for the model.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -41,13 +42,7 @@ fn ids(messages: &[Incoming]) -> Vec<MessageId> {
 }
 
 fn delivered(world: &World) -> usize {
-    let events = world
-        .store
-        .team(&world.team)
-        .events()
-        .block_on()
-        .unwrap()
-        .entries;
+    let events = world.crew().events().block_on().unwrap().entries;
     let delivered = |event: &Event| matches!(event, Event::Delivered { to, .. } if *to == bob());
     events
         .iter()
@@ -99,11 +94,11 @@ async fn d2_what_the_disk_could_not_keep_stays_unread() {
     let mail = mail(&world);
     let id = world.say("hello");
     let sync_handle = SyncHandle::by(|| {
-        Err(OsError::Io {
-            path: "/transcript".into(),
-            op: "sync",
-            source: std::io::Error::from_raw_os_error(5),
-        })
+        Err(OsError::io(
+            Path::new("/transcript"),
+            "sync",
+            std::io::Error::from_raw_os_error(5),
+        ))
     });
     mail.mark_delivered(vec![id.clone()], Some(sync_handle));
     assert_eq!(ids(&mail.take().await.unwrap()), [id]);
@@ -255,7 +250,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
     handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
     let mail = MailHandler::new(world.context(spawn), handler);
-    let files = world.store.team(&world.team);
+    let files = world.crew();
     let by = || AnsweredBy::person(1, None);
     for (mode, then) in [
         (AcceptEdits, AcceptEdits),
@@ -304,7 +299,7 @@ fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), BypassPermissions));
     handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
     let mail = MailHandler::new(world.context(spawn), handler);
-    let files = world.store.team(&world.team);
+    let files = world.crew();
     let by = || AnsweredBy::person(1, None);
     let modes = || -> Vec<Event> {
         let events = files.events().block_on().unwrap().entries.into_iter();

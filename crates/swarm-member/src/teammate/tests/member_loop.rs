@@ -37,12 +37,7 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     assert_eq!(world.outcomes(), ["finished"]);
     world.in_state(MemberState::Idle).await;
     assert_eq!(
-        world
-            .store
-            .team(&world.team)
-            .liveness(&bob())
-            .await
-            .unwrap(),
+        world.crew().liveness(&bob()).await.unwrap(),
         Liveness::Alive
     );
 
@@ -59,32 +54,17 @@ async fn a_prompt_becomes_a_turn_an_idle_notice_and_an_orderly_end() {
     };
     assert_eq!((&frame.request_id, frame.from.as_str()), (&id, "bob"));
     assert_eq!(world.state(), Some(MemberState::Stopped));
-    assert_eq!(
-        world
-            .store
-            .team(&world.team)
-            .liveness(&bob())
-            .await
-            .unwrap(),
-        Liveness::Dead
-    );
+    assert_eq!(world.crew().liveness(&bob()).await.unwrap(), Liveness::Dead);
     assert_eq!(world.unread("bob"), 0);
     assert_eq!(model.asked(), 2);
-    let delivered = world
-        .store
-        .team(&world.team)
-        .events()
-        .await
-        .unwrap()
-        .entries;
+    let delivered = world.crew().events().await.unwrap().entries;
     let delivered = delivered
         .iter()
         .filter(|entry| matches!(&entry.event, Event::Delivered { to, .. } if *to == bob()));
     assert_eq!(delivered.count(), 2, "the prompt and the request");
     assert_eq!(
         world
-            .store
-            .team(&world.team)
+            .crew()
             .config()
             .await
             .unwrap()
@@ -174,13 +154,7 @@ async fn a_failed_turn_is_reported_and_the_member_continues() {
             .contains("bad key")
     );
     world.in_state(MemberState::Failed).await;
-    let report = world
-        .store
-        .team(&world.team)
-        .state(&bob())
-        .await
-        .unwrap()
-        .unwrap();
+    let report = world.crew().state(&bob()).await.unwrap().unwrap();
     assert!(report.detail.unwrap().contains("bad key"));
     world.say("again");
     world.idle(2).await;
@@ -196,24 +170,11 @@ async fn no_model_is_asked_before_the_commit() {
     let model = FakeModel::saying("hello");
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
-    let hello = until("hello", || {
-        world
-            .store
-            .team(&world.team)
-            .hello(&bob())
-            .block_on()
-            .unwrap()
-    })
-    .await;
+    let hello = until("hello", || world.crew().hello(&bob()).block_on().unwrap()).await;
     assert_eq!(hello.spawn_id, spawn);
     assert!(hello.tools.iter().any(|tool| tool == "SendMessage"));
     assert_eq!(
-        world
-            .store
-            .team(&world.team)
-            .liveness(&bob())
-            .await
-            .unwrap(),
+        world.crew().liveness(&bob()).await.unwrap(),
         Liveness::Alive
     );
     assert_eq!(model.asked(), 0);
@@ -228,23 +189,8 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
     let model = FakeModel::saying("hello");
     let spawn = world.reserve("bob", Some("go"));
     let running = world.start(spawn, &model);
-    until("hello", || {
-        world
-            .store
-            .team(&world.team)
-            .hello(&bob())
-            .block_on()
-            .unwrap()
-    })
-    .await;
-    assert!(
-        world
-            .store
-            .team(&world.team)
-            .abort_spawn(&spawn, "a test")
-            .await
-            .unwrap()
-    );
+    until("hello", || world.crew().hello(&bob()).block_on().unwrap()).await;
+    assert!(world.crew().abort_spawn(&spawn, "a test").await.unwrap());
     assert_eq!(running.ending().await, Ending::NotWanted);
     assert_eq!(model.asked(), 0);
 }
@@ -254,12 +200,7 @@ async fn a_spawn_whose_name_went_to_another_is_not_wanted() {
     let world = World::new();
     let model = FakeModel::saying("hello");
     let spawn = world.reserve("bob", None);
-    world
-        .store
-        .team(&world.team)
-        .abort_spawn(&spawn, "a test")
-        .await
-        .unwrap();
+    world.crew().abort_spawn(&spawn, "a test").await.unwrap();
     world.reserve("bob", Some("for the other"));
     let running = world.start(spawn, &model);
     assert_eq!(running.ending().await, Ending::NotWanted);
@@ -272,12 +213,7 @@ async fn without_its_team_a_member_leaves() {
     let model = FakeModel::saying("hello");
     let running = world.run(None, &model);
     world.in_state(MemberState::Idle).await;
-    world
-        .store
-        .team(&world.team)
-        .delete(true, true)
-        .await
-        .unwrap();
+    world.crew().delete(true, true).await.unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
     assert_eq!(world.store.teams().await.unwrap(), []);
 }
@@ -288,12 +224,7 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
     let model = FakeModel::saying("hello");
     let running = world.run(None, &model);
     world.in_state(MemberState::Idle).await;
-    world
-        .store
-        .team(&world.team)
-        .remove_member(&bob(), None)
-        .await
-        .unwrap();
+    world.crew().remove_member(&bob(), None).await.unwrap();
     world.reserve("alice", None);
     let inbox = world.inbox_path();
     let entry = json!([{"from": "alice", "text": "hello", "timestamp": "now"}]);
@@ -314,9 +245,7 @@ async fn told_to_end_it_ends_and_the_lead_is_to_hear_of_it_as_of_a_death() {
     assert_eq!(running.ending().await, Ending::Terminated);
     assert_eq!(world.state(), Some(MemberState::Dead));
     assert_eq!(world.outcomes(), ["interrupted"]);
-    let died = swarm_team::reconcile(&world.store.team(&world.team))
-        .unwrap()
-        .died;
+    let died = swarm_team::reconcile(&world.crew()).unwrap().died;
     assert!(died.len() == 1 && !died[0].in_order);
     assert!(died[0].reason.contains("its pane is gone"), "{died:?}");
 }
@@ -397,38 +326,17 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     model.then(say("done"));
     let running = world.run(Some("go"), &model);
     let request = until("a request", || {
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .block_on()
-            .unwrap()
-            .requests
-            .pop()
+        world.crew().requests().block_on().unwrap().requests.pop()
     })
     .await;
     world.in_state(MemberState::WaitingPermission).await;
     assert!(!world.directory.path().join("made").exists());
-    swarm_team::approve(
-        &*world.store.team(&world.team),
-        &request,
-        false,
-        AnsweredBy::default(),
-    )
-    .await
-    .unwrap();
+    swarm_team::approve(&*world.crew(), &request, false, AnsweredBy::default())
+        .await
+        .unwrap();
     world.idle(1).await;
     assert!(world.directory.path().join("made").exists());
-    assert!(
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .await
-            .unwrap()
-            .requests
-            .is_empty()
-    );
+    assert!(world.crew().requests().await.unwrap().requests.is_empty());
     running.crash().await;
 }
 
@@ -441,28 +349,12 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
     model.then(call("Bash", json!({"command": "touch made"})));
     let running = world.run(Some("go"), &model);
     until("a request", || {
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .block_on()
-            .unwrap()
-            .requests
-            .pop()
+        world.crew().requests().block_on().unwrap().requests.pop()
     })
     .await;
     world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
-    assert!(
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .await
-            .unwrap()
-            .requests
-            .is_empty()
-    );
+    assert!(world.crew().requests().await.unwrap().requests.is_empty());
     assert!(!world.directory.path().join("made").exists());
 }
 
@@ -490,7 +382,7 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
     let running = world.run(Some("go"), &model);
     until("the request", || (model.asked() == 1).then_some(())).await;
     let active = || {
-        let config = world.store.team(&world.team).config().block_on().unwrap();
+        let config = world.crew().config().block_on().unwrap();
         config.member(&bob()).unwrap().is_active
     };
     // Written during the model request.

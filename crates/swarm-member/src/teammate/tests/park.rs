@@ -81,12 +81,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     assert_eq!((model.asked(), world.idle_notices().len()), (1, 0));
 
     // From here on, the team is led from the shell.
-    world
-        .store
-        .team(&world.team)
-        .set_lead_process(None)
-        .await
-        .unwrap();
+    world.crew().set_lead_process(None).await.unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("done"));
     assert_eq!(model.asked(), 2);
@@ -154,12 +149,7 @@ async fn a_foreign_lead_is_missed_only_when_its_process_is_dead_for_certain() {
         if elsewhere {
             lead.pid_space = "elsewhere#pid:[1]".to_owned();
         }
-        world
-            .store
-            .team(&world.team)
-            .set_lead_process(Some(lead))
-            .await
-            .unwrap();
+        world.crew().set_lead_process(Some(lead)).await.unwrap();
         let running = world.run(Some("go"), &FakeModel::saying("one"));
         if parks {
             world.in_state(MemberState::Parked).await;
@@ -210,12 +200,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     drop(next);
     world.in_state(MemberState::Parked).await;
     // From here on, a person leads, as after `swarm resume`.
-    world
-        .store
-        .team(&world.team)
-        .set_lead_process(None)
-        .await
-        .unwrap();
+    world.crew().set_lead_process(None).await.unwrap();
     world.in_state(MemberState::Working).await;
     assert_eq!(model.asked(), 1, "the call still runs");
     std::fs::File::create(end).unwrap();

@@ -17,11 +17,7 @@ fn pause(world: &World, spawn_id: SpawnId) -> Result<Option<PauseMark>, StoreErr
         at: UnixMs(1),
         reason: Some("lunch".to_owned()),
     };
-    world
-        .store
-        .team(&world.team)
-        .set_paused(&bob(), Some(&mark))
-        .block_on()
+    world.crew().set_paused(&bob(), Some(&mark)).block_on()
 }
 
 #[tokio::test]
@@ -33,21 +29,10 @@ async fn l5_a_paused_member_takes_no_turn_until_it_is_let_go_on() {
     world.in_state(MemberState::Idle).await;
     pause(&world, running.spawn_id).unwrap();
     world.in_state(MemberState::Paused).await;
-    let report = world
-        .store
-        .team(&world.team)
-        .state(&bob())
-        .await
-        .unwrap()
-        .unwrap();
+    let report = world.crew().state(&bob()).await.unwrap().unwrap();
     assert_eq!(report.detail.as_deref(), Some("by person: lunch"));
     let second = world.say("second");
-    let before = world
-        .store
-        .team(&world.team)
-        .set_paused(&bob(), None)
-        .await
-        .unwrap();
+    let before = world.crew().set_paused(&bob(), None).await.unwrap();
     assert_eq!(before.unwrap().reason.as_deref(), Some("lunch"));
     world.idle(2).await;
     assert_eq!(
@@ -96,9 +81,6 @@ async fn a_pause_is_for_one_spawn_and_not_for_the_next_of_the_name() {
     world.idle(1).await;
     let refused = pause(&world, first).unwrap_err();
     assert!(matches!(refused, StoreError::SpawnGone { .. }), "{refused}");
-    assert_eq!(
-        world.store.team(&world.team).paused(&bob()).await.unwrap(),
-        None
-    );
+    assert_eq!(world.crew().paused(&bob()).await.unwrap(), None);
     running.crash().await;
 }

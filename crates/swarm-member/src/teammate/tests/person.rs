@@ -35,7 +35,7 @@ async fn a_typed_line_is_a_message_of_the_lead_and_esc_at_rest_does_nothing() {
         told.contains("teammate_id=\"team-lead\"") && told.contains("hello\nthere"),
         "{told}"
     );
-    let inbox = world.store.team(&world.team).inbox(&bob()).await.unwrap();
+    let inbox = world.crew().inbox(&bob()).await.unwrap();
     assert!(inbox.entries[0].is_urgent() && inbox.entries[0].read);
     person.send(PaneInput::Shutdown).unwrap();
     assert_eq!(running.ending().await, Ending::ShutDown);
@@ -55,7 +55,7 @@ async fn a_shell_command_that_answers_a_request_is_not_sent_to_the_model() {
         told.contains("hello") && !told.contains("swarm approve"),
         "{told}"
     );
-    let inbox = world.store.team(&world.team).inbox(&bob()).await.unwrap();
+    let inbox = world.crew().inbox(&bob()).await.unwrap();
     assert_eq!(inbox.entries.len(), 1);
     person.send(PaneInput::Shutdown).unwrap();
     assert_eq!(running.ending().await, Ending::ShutDown);

@@ -19,12 +19,7 @@ fn with_task() -> World {
         ..NewTask::default()
     };
     let by = Actor::person(&world.team);
-    world
-        .store
-        .team(&world.team)
-        .create_tasks(&[new], &by)
-        .block_on()
-        .unwrap();
+    world.crew().create_tasks(&[new], &by).block_on().unwrap();
     world
 }
 
@@ -62,13 +57,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
         "{told}"
     );
     world.in_state(MemberState::IdleUnreported).await;
-    let report = world
-        .store
-        .team(&world.team)
-        .state(&bob())
-        .await
-        .unwrap()
-        .unwrap();
+    let report = world.crew().state(&bob()).await.unwrap().unwrap();
     assert_eq!(report.detail.as_deref(), Some("#1 in progress"));
 
     // Neither is repeated at the end of the next turn.
@@ -80,12 +69,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
 
     // Another member may handle the task.
     let by = world.context(running.spawn_id).actor(&world.team);
-    world
-        .store
-        .team(&world.team)
-        .release(&TaskId::new(1), &by)
-        .await
-        .unwrap();
+    world.crew().release(&TaskId::new(1), &by).await.unwrap();
     world.in_state(MemberState::Idle).await;
     running.crash().await;
 }
@@ -103,12 +87,7 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
     assert!(notices.iter().all(|notice| notice.open_tasks.is_empty()));
     let result = notices[0].result.as_deref();
     assert_eq!(result, Some("The loop ended one too early."));
-    let task = world
-        .store
-        .team(&world.team)
-        .task(&TaskId::new(1))
-        .await
-        .unwrap();
+    let task = world.crew().task(&TaskId::new(1)).await.unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result.as_deref(), Some("Fixed in src/lib.rs."));
     world.in_state(MemberState::Idle).await;
@@ -182,25 +161,16 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
     model.then(say("Hello to you too."));
     let running = world.run(Some("go"), &model);
     world.idle(2).await;
-    let change = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
+    let change = TaskChange::from(TaskStatus::Completed);
     let by = Actor::person(&world.team).forced();
     world
-        .store
-        .team(&world.team)
+        .crew()
         .update_task(&TaskId::new(1), change, &by)
         .await
         .unwrap();
     world.say("Hello");
     world.idle(3).await;
-    let task = world
-        .store
-        .team(&world.team)
-        .task(&TaskId::new(1))
-        .await
-        .unwrap();
+    let task = world.crew().task(&TaskId::new(1)).await.unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert_eq!(task.swarm().result, None);
     running.crash().await;
@@ -231,12 +201,7 @@ async fn a_failed_report_to_the_lead_is_retried_and_the_member_continues() {
     std::fs::create_dir(&inbox).unwrap();
     let running = world.run(Some("go"), &model);
     let detail = until("the trouble is told", || {
-        let report = world
-            .store
-            .team(&world.team)
-            .state(&bob())
-            .block_on()
-            .unwrap()?;
+        let report = world.crew().state(&bob()).block_on().unwrap()?;
         report
             .detail
             .filter(|detail| detail.contains("could not be notified"))
@@ -264,14 +229,5 @@ async fn a_question_is_withdrawn_when_the_member_is_asked_to_shut_down() {
     assert_eq!(running.ending().await, Ending::ShutDown);
     let requests = model.requests();
     assert!(heard(&requests[1]).contains("withdrawn"));
-    assert!(
-        world
-            .store
-            .team(&world.team)
-            .requests()
-            .await
-            .unwrap()
-            .requests
-            .is_empty()
-    );
+    assert!(world.crew().requests().await.unwrap().requests.is_empty());
 }

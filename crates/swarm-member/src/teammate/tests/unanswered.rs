@@ -10,7 +10,7 @@ use swarm_testkit::{FakeModel, call, say};
 use super::world::{World, bob};
 
 fn detail(world: &World) -> Option<String> {
-    let report = world.store.team(&world.team).state(&bob()).block_on();
+    let report = world.crew().state(&bob()).block_on();
     report.unwrap().and_then(|report| report.detail)
 }
 

@@ -14,7 +14,7 @@ use swarm_protocol::{
     LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId,
     SpawnId, SystemClock, TeamName, UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, TeamStore, process};
+use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, Team, TeamStore, process};
 use swarm_team::{
     Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
     sort_mail,
@@ -107,6 +107,11 @@ impl World {
             clock: Arc::new(SystemClock),
             runtime: Arc::new(swarm_agent::ModelLoop),
         }
+    }
+
+    /// Returns the team's handle.
+    pub(crate) fn crew(&self) -> Arc<dyn Team> {
+        self.store.team(&self.team)
     }
 
     pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
@@ -225,7 +230,7 @@ impl World {
             ]),
             provider: BTreeMap::new(),
             limits: self.limits,
-            verify_key: self.store.team(&self.team).verify_key().block_on().unwrap(),
+            verify_key: self.crew().verify_key().block_on().unwrap(),
             color_output: false,
             bell: true,
             answer_in_place: swarm_protocol::AnswerInPlace::Never,
@@ -268,16 +273,12 @@ impl World {
     /// Makes this process the lead while the lock is held.
     pub(crate) fn lead(&self) -> Lease {
         let lead = process::as_lead(SystemClock.now());
-        self.store
-            .team(&self.team)
-            .set_lead_process(Some(lead))
-            .block_on()
-            .unwrap();
+        self.crew().set_lead_process(Some(lead)).block_on().unwrap();
         swarm_testkit::hold_life(&self.store, &self.team, LEAD_NAME, SpawnId::random())
     }
 
     fn events(&self) -> Vec<JournalEntry> {
-        let team = self.store.team(&self.team);
+        let team = self.crew();
         team.events().block_on().unwrap().entries
     }
 
@@ -309,11 +310,7 @@ impl World {
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
-        self.store
-            .team(&self.team)
-            .send(&bob(), draft)
-            .block_on()
-            .unwrap()
+        self.crew().send(&bob(), draft).block_on().unwrap()
     }
 
     pub(crate) fn say(&self, text: &str) -> swarm_protocol::MessageId {
@@ -335,30 +332,20 @@ impl World {
             by: "team-lead",
             force,
         };
-        let team = self.store.team(&self.team);
+        let team = self.crew();
         request_shutdown(&*team, &bob(), SystemClock.now(), ask)
             .block_on()
             .unwrap()
     }
 
     pub(crate) fn unread(&self, member: &str) -> usize {
-        let inbox = self
-            .store
-            .team(&self.team)
-            .inbox(&name(member))
-            .block_on()
-            .unwrap();
+        let inbox = self.crew().inbox(&name(member)).block_on().unwrap();
         inbox.unread().count()
     }
 
     /// Returns all messages to the lead, read or unread.
     pub(crate) fn leads_mail(&self) -> Vec<Incoming> {
-        let inbox = self
-            .store
-            .team(&self.team)
-            .inbox(&MemberName::lead())
-            .block_on()
-            .unwrap();
+        let inbox = self.crew().inbox(&MemberName::lead()).block_on().unwrap();
         sort_mail(inbox.entries)
     }
 
@@ -385,12 +372,7 @@ impl World {
     }
 
     pub(crate) fn state(&self) -> Option<MemberState> {
-        let report = self
-            .store
-            .team(&self.team)
-            .state(&bob())
-            .block_on()
-            .unwrap();
+        let report = self.crew().state(&bob()).block_on().unwrap();
         report.map(|report| report.state)
     }
 
@@ -405,14 +387,7 @@ impl World {
     }
 
     pub(crate) fn outcomes(&self) -> Vec<String> {
-        let events = self
-            .store
-            .team(&self.team)
-            .events()
-            .block_on()
-            .unwrap()
-            .entries
-            .into_iter();
+        let events = self.crew().events().block_on().unwrap().entries.into_iter();
         events
             .filter_map(|entry| match entry.event {
                 Event::TurnEnded { outcome, .. } => Some(outcome),
@@ -470,7 +445,7 @@ impl World {
         };
         let view = PaneView::new(screen, Theme::PLAIN, &header);
         let keeper = StateKeeper::new(bob(), spawn_id, UnixMs(1));
-        let team = self.store.team(&self.team);
+        let team = self.crew();
         Arc::new(Reporter::new(ReporterParts {
             clock: self.clock.clone(),
             name: bob(),

@@ -67,7 +67,7 @@ impl FileTeam {
         let by = config.lead_agent_id;
         self.enter([Event::TeamAdopted { by }])?.sync()?;
         match swarm_os::rename_no_replace(&aside, &at.locks()) {
-            Err(OsError::Exists { .. }) => Ok(swarm_os::remove_tree(&aside)?),
+            Err(OsError::Exists(_)) => Ok(swarm_os::remove_tree(&aside)?),
             done => Ok(done?),
         }
     }

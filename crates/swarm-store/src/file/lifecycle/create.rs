@@ -57,9 +57,7 @@ impl FileStore {
             }
         }
         if is_there(files.at.tasks()) && !files.read_all_tasks()?.is_empty() {
-            return Err(StoreError::TasksInTheWay {
-                path: files.at.tasks().to_owned(),
-            });
+            return Err(StoreError::TasksInTheWay(files.at.tasks().to_owned()));
         }
         Ok(())
     }
@@ -76,7 +74,7 @@ impl FileStore {
             swarm_os::place_private_dir(files.at.tasks())?.sync()?;
             match swarm_os::rename_no_replace(&aside, files.at.directory()) {
                 Ok(()) => Ok(config),
-                Err(OsError::Exists { .. }) => Err(StoreError::TeamExists {
+                Err(OsError::Exists(_)) => Err(StoreError::TeamExists {
                     team: name.clone(),
                     state: files.in_words(),
                 }),

@@ -12,7 +12,7 @@ impl FileTeam {
     pub(crate) fn fault_of_directories(&self) -> Option<StoreError> {
         match self.refuse_links() {
             // It belongs to another program, or was deleted meanwhile.
-            Ok(()) | Err(StoreError::Fs(OsError::Gone { .. })) => None,
+            Ok(()) | Err(StoreError::Fs(OsError::Gone(_))) => None,
             Err(error) => Some(error),
         }
     }
@@ -43,7 +43,7 @@ impl FileTeam {
     pub(crate) fn has_held_life_lock(&self) -> Result<bool> {
         match self.refuse_links() {
             // Without swarm's directory there are no life locks.
-            Err(StoreError::Fs(OsError::Gone { .. })) => return Ok(false),
+            Err(StoreError::Fs(OsError::Gone(_))) => return Ok(false),
             checked => checked?,
         }
         for name in swarm_os::names_in(&self.at.members())?.unwrap_or_default() {

@@ -176,7 +176,7 @@ impl FileTeam {
             let time = at.iso().as_str().replace(':', "");
             let archive = archives.join(format!("{}-{time}", self.team));
             match swarm_os::create_private_dir(&archive) {
-                Err(OsError::Exists { .. }) => at.0 += 1,
+                Err(OsError::Exists(_)) => at.0 += 1,
                 made => {
                     made?;
                     swarm_os::made_in([archives.as_path()])?.sync()?;

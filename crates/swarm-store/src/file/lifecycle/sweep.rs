@@ -215,16 +215,9 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path, error)),
-        _ => Ok(()),
-    }
+    swarm_os::remove_if_present(path).map_err(|source| io(path, source))
 }
 
 fn io(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Fs(swarm_os::OsError::Io {
-        path: path.to_owned(),
-        op: "remove",
-        source,
-    })
+    StoreError::Fs(swarm_os::OsError::io(path, "remove", source))
 }

@@ -1,9 +1,6 @@
 //! `members/<name>/reservation.json`, which exists as long as the reservation.
 
-use std::fs;
-use std::io::ErrorKind;
-
-use swarm_os::{LockGuard, OsError, PendingSync};
+use swarm_os::{LockGuard, OsError, PendingSync, remove_if_present};
 use swarm_protocol::{Event, MemberName, SpawnId, TeamConfig};
 
 use crate::file::record;
@@ -55,16 +52,8 @@ impl FileTeam {
     /// file.
     pub(super) fn forget_undo(&self, member: &MemberName) -> Result<()> {
         let path = self.at.undo(member);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => {
-                Err(StoreError::Fs(OsError::Io {
-                    path,
-                    op: "remove",
-                    source,
-                }))
-            }
-            _ => Ok(()),
-        }
+        remove_if_present(&path)
+            .map_err(|source| StoreError::Fs(OsError::io(&path, "remove", source)))
     }
 
     /// Requires the roster's lock.

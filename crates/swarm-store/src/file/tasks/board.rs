@@ -98,7 +98,7 @@ impl FileTeam {
                         StoreError::Taken { .. }
                         | StoreError::Blocked { .. }
                         | StoreError::TaskNotFound { .. }
-                        | StoreError::TaskResolved { .. }
+                        | StoreError::TaskResolved(_)
                         | StoreError::Damaged { .. },
                     ) => {}
                     claimed => return claimed.map(Some),

@@ -25,7 +25,7 @@ impl FileTeam {
             let list = self.at.list_file();
             // Claude Code can only lock a file that exists.
             match swarm_os::create_private_file(&list) {
-                Err(error) if !matches!(error, OsError::Exists { .. }) => return Err(error.into()),
+                Err(error) if !matches!(error, OsError::Exists(_)) => return Err(error.into()),
                 _ => {}
             }
             held.also(std::slice::from_ref(&list), |held| {

@@ -193,10 +193,7 @@ fn hammer(world: &World, called: &str) {
         if round % 4 == 3 {
             fan(world, 3);
             if let Some(task) = store.team(team).claim_next(&actor).block_on().unwrap() {
-                let done = TaskChange {
-                    status: Some(TaskStatus::Completed),
-                    ..TaskChange::default()
-                };
+                let done = TaskChange::from(TaskStatus::Completed);
                 store
                     .team(team)
                     .update_task(&task.id, done, &actor)

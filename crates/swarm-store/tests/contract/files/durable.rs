@@ -58,10 +58,7 @@ fn what_was_done_to_tasks_is_on_disk() {
     assert_durable(&world, || {
         store.team(team).claim(&id(1), &person).block_on().unwrap()
     });
-    let done = TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    };
+    let done = TaskChange::from(TaskStatus::Completed);
     assert_durable(&world, || {
         store
             .team(team)

@@ -13,10 +13,7 @@ fn put(world: &World, number: u64, text: &str) {
 }
 
 fn done() -> TaskChange {
-    TaskChange {
-        status: Some(TaskStatus::Completed),
-        ..TaskChange::default()
-    }
+    TaskChange::from(TaskStatus::Completed)
 }
 
 #[test]
@@ -246,7 +243,7 @@ fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
             .block_on(),
     ] {
         let error = outcome.unwrap_err();
-        assert!(matches!(error, StoreError::ForeignTeam { .. }), "{error}");
+        assert!(matches!(error, StoreError::ForeignTeam(_)), "{error}");
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
     assert_eq!(world.files(), before);

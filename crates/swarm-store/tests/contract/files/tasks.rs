@@ -13,10 +13,7 @@ use crate::files::world::{World, id, name, new_task};
 use crate::tasks::long_chain;
 
 fn status(status: TaskStatus) -> TaskChange {
-    TaskChange {
-        status: Some(status),
-        ..TaskChange::default()
-    }
+    TaskChange::from(status)
 }
 
 fn update(

@@ -105,7 +105,7 @@ fn a_foreign_task_list_is_not_taken_over() {
         .create_team(new_team("other"))
         .block_on()
         .unwrap_err();
-    assert!(matches!(error, StoreError::TasksInTheWay { .. }));
+    assert!(matches!(error, StoreError::TasksInTheWay(_)));
     assert!(!world.root.join("teams/other").exists());
     fs::remove_file(directory.join("1.json")).unwrap();
     world
@@ -246,14 +246,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                                 .map(drop),
                             _ => store
                                 .team(crew)
-                                .update_task(
-                                    &id(1),
-                                    TaskChange {
-                                        status: Some(TaskStatus::Pending),
-                                        ..TaskChange::default()
-                                    },
-                                    &person,
-                                )
+                                .update_task(&id(1), TaskChange::from(TaskStatus::Pending), &person)
                                 .block_on()
                                 .map(drop),
                         };
@@ -270,7 +263,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
         store.team(crew).delete(false, true).block_on().unwrap();
         for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
             // Concurrent operations may find files missing.
-            let gone = matches!(&error, StoreError::Fs(OsError::LockLost { .. }));
+            let gone = matches!(&error, StoreError::Fs(OsError::LockLost(_)));
             assert!(gone || error.kind() == ErrorKind::NotFound, "{error}");
         }
     });
@@ -347,14 +340,13 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
 fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
     let pid = std::os::unix::process::parent_id();
     let record = swarm_protocol::LifeRecord {
-        kind: swarm_protocol::LifeKind::Process,
-        pid,
-        proc_start: swarm_store::process::start_time(pid).unwrap(),
-        spawn_id: swarm_protocol::SpawnId::random(),
         host: "here".to_owned(),
-        pid_space: String::new(),
-        confined: false,
-        off_loopback: false,
+        ..swarm_protocol::LifeRecord::new(
+            swarm_protocol::LifeKind::Process,
+            pid,
+            swarm_store::process::start_time(pid).unwrap(),
+            swarm_protocol::SpawnId::random(),
+        )
     };
     let path = world.file("swarm/members/team-lead/life");
     let content = serde_json::to_vec(&record).unwrap();

@@ -122,7 +122,7 @@ fn strike(running: Running, blow: Termination, dice: &mut Dice) {
     }
     let ended = running.wait();
     assert_ne!(ended.code, Some(0), "{blow:?}: {}", ended.story());
-    assert!(!ended.stderr.contains("panicked"), "{}", ended.story());
+    ended.stderr_lacks("panicked");
 }
 
 pub(super) fn text(path: &Path) -> &str {

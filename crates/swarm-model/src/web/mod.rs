@@ -1,5 +1,0 @@
-//! HTTP client for web pages, with the TLS configuration of the model clients.
-
-mod client;
-
-pub use client::{Fetched, WebClient};
