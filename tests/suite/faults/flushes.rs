@@ -161,7 +161,7 @@ impl Unflushed {
             "mkdirat" => self.enter(call.below(0), process),
             "rename" | "link" => self.rename(call.path(0), call.path(1), process),
             "renameat" | "renameat2" | "linkat" => {
-                self.rename(call.below(0), call.below(2), process)
+                self.rename(call.below(0), call.below(2), process);
             }
             "fsync" | "fdatasync" => {
                 let Some(flushed) = call.file(0) else { return };
