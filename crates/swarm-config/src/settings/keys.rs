@@ -91,7 +91,7 @@ settings! {
     /// The model used while an agent's own model is overloaded; empty for none.
     fallback: String = "model.fallback", Kind::OptionalText, SettableBy::User;
     /// Small models by provider.
-    small: BTreeMap<String, String> = "model.small", Kind::Names, SettableBy::User;
+    small: BTreeMap<String, String> = "model.small", Kind::Models, SettableBy::User;
     /// Whether models accept images.
     vision: BTreeMap<String, bool> = "model.vision", Kind::Flags, SettableBy::User;
     /// Knowledge cutoff dates of models.

@@ -47,6 +47,8 @@ pub(super) enum Kind {
     Texts,
     /// A table of strings.
     Names,
+    /// A table of strings by provider.
+    Models,
     /// A table of positive integers.
     Sizes,
     /// A table of positive integers by provider with a server.
@@ -65,7 +67,7 @@ impl Kind {
     pub(super) fn is_table(self) -> bool {
         matches!(
             self,
-            Self::Names | Self::Sizes | Self::Rates | Self::Flags | Self::Prices
+            Self::Names | Self::Models | Self::Sizes | Self::Rates | Self::Flags | Self::Prices
         )
     }
 
@@ -74,6 +76,10 @@ impl Kind {
         let table_of = |is_valid: fn(&Value) -> bool| {
             let entries = value.as_object();
             entries.is_some_and(|entries| entries.values().all(is_valid))
+        };
+        let only_of = |names: &[&str]| {
+            let entries = value.as_object();
+            entries.is_some_and(|entries| entries.keys().all(|name| names.contains(&name.as_str())))
         };
         match self {
             Self::Text => filled(value),
@@ -90,12 +96,9 @@ impl Kind {
             Self::Flag => value.is_boolean(),
             Self::Texts => value.as_array().is_some_and(|all| all.iter().all(filled)),
             Self::Names => table_of(filled),
+            Self::Models => table_of(filled) && only_of(&Provider::ALL.map(Provider::name)),
             Self::Sizes => table_of(|number| number.as_u64().is_some_and(|number| number > 0)),
-            Self::Rates => {
-                let is_known = |name: &String| server_names().contains(&name.as_str());
-                let all = value.as_object();
-                Self::Sizes.accepts(value) && all.is_some_and(|all| all.keys().all(is_known))
-            }
+            Self::Rates => Self::Sizes.accepts(value) && only_of(&server_names()),
             Self::Flags => table_of(Value::is_boolean),
             Self::Prices => table_of(is_price),
             Self::Budget => Option::<Budget>::from_setting(value).is_some(),
@@ -120,6 +123,10 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
             Self::Names => "a table of strings".to_owned(),
+            Self::Models => format!(
+                "a table of model names for {}",
+                Provider::ALL.map(Provider::name).join(", ")
+            ),
             Self::Sizes => "a table of whole numbers above 0".to_owned(),
             Self::Rates => format!(
                 "a table of whole numbers above 0 for {}",
@@ -155,7 +162,7 @@ impl Kind {
             // Probably a list for another format; as a path it would match nothing.
             Self::Texts if text.contains(['"', '\'', '[', ']']) => return None,
             Self::Texts => parts().map(Value::from).collect(),
-            Self::Names => table(parts(), |text| Some(text.into()))?,
+            Self::Names | Self::Models => table(parts(), |text| Some(text.into()))?,
             Self::Sizes | Self::Rates => {
                 table(parts(), |text| Some(text.parse::<u64>().ok()?.into()))?
             }

@@ -346,6 +346,16 @@ fn a_request_limit_of_an_unknown_provider_is_an_error() {
 }
 
 #[test]
+fn a_small_model_of_an_unknown_provider_is_an_error() {
+    let small =
+        |text: &str| Machine::new().file("root/swarm.toml", &format!("[model.small]\n{text}\n"));
+    let known = small("openai = \"openai/tiny\"").load().unwrap();
+    assert_eq!(known.small["openai"], "openai/tiny");
+    small("opneai = \"openai/tiny\"")
+        .refused(&["`model.small` must be a table of model names for anthropic, openai, scripted"]);
+}
+
+#[test]
 fn other_files_of_a_layer_are_weaker_than_swarm_toml() {
     let given = |layer, value: &str| SettingValue {
         key: "permissions.mode",
