@@ -163,7 +163,7 @@ macro_rules! contract {
                 super::$case(&super::in_process()).await;
             }
             #[tokio::test]
-            async fn with_a_program_of_the_user() {
+            async fn r1_with_a_program_of_the_user() {
                 super::$case(&super::with_a_program()).await;
             }
             #[tokio::test]
