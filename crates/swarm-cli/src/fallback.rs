@@ -6,7 +6,8 @@ use std::sync::Arc;
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use swarm_model::{
-    BlockKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, Role, StoredMessage,
+    BlockKind, Fallback, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, Role,
+    StoredMessage,
 };
 use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
@@ -113,7 +114,11 @@ impl Asking {
         let agent = self.request.agent.clone();
         self.pair.on_second.lock().insert(agent);
         let second = &self.pair.second;
-        self.before.push_back(switched(second, notice));
+        let fallback = notice.map(|notice| Fallback {
+            model: second.full.clone(),
+            notice,
+        });
+        self.before.push_back(switched(second, fallback));
         self.events =
             (second.client).stream(for_second(&self.request, second), self.cancel.clone());
     }
@@ -155,9 +160,9 @@ impl Asking {
     }
 }
 
-fn switched(choice: &Choice, notice: Option<String>) -> ModelEvent {
+fn switched(choice: &Choice, fallback: Option<Fallback>) -> ModelEvent {
     ModelEvent::Switched {
-        notice,
+        fallback,
         window: choice.window,
         max_output: choice.max_output,
     }
@@ -269,7 +274,9 @@ mod tests {
     /// The windows of the models that received a request, and whether a retry was reported.
     fn switches(events: &[ModelEvent]) -> Vec<(Option<u64>, bool)> {
         let switches = events.iter().filter_map(|event| match event {
-            ModelEvent::Switched { notice, window, .. } => Some((*window, notice.is_some())),
+            ModelEvent::Switched {
+                fallback, window, ..
+            } => Some((*window, fallback.is_some())),
             _ => None,
         });
         switches.collect()

@@ -26,7 +26,7 @@ pub use error::ModelError;
 pub use message::{ContentBlock, Message, Role};
 pub use messages_api::MessagesApiConfig;
 pub use metered::{Admission, MeteredModel, RequestMeter};
-pub use model::{Model, ModelEvent, ModelEvents, ModelResponse, StopReason};
+pub use model::{Fallback, Model, ModelEvent, ModelEvents, ModelResponse, StopReason};
 pub use name::{ModelName, ModelNameError, Provider};
 pub use remote::{Connection, ReplayedApi, RetryPolicy, Secret, Throttle, replay_answer};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};

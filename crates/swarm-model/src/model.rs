@@ -36,6 +36,15 @@ pub trait Model: Send + Sync + Debug {
     }
 }
 
+/// A model that answers until the end of the turn, because the agent's own is overloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallback {
+    /// Full name of the model.
+    pub model: String,
+    /// Notice for display.
+    pub notice: String,
+}
+
 /// An event of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
@@ -64,8 +73,8 @@ pub enum ModelEvent {
     },
     /// Another model may answer from now on. Discard everything streamed so far.
     Switched {
-        /// Notice for display; `None` if the model is unchanged.
-        notice: Option<String>,
+        /// Which one; `None` if the model is unchanged.
+        fallback: Option<Fallback>,
         /// Context window in tokens; `None` if unknown.
         window: Option<u64>,
         /// Output limit in tokens; `None` if unknown.

@@ -220,6 +220,11 @@ pub enum AgentEvent {
         /// Name of the new model.
         model: String,
     },
+    /// Another model answers until the end of the turn, because the agent's own is overloaded.
+    FallbackUsed {
+        /// Full name of the model.
+        model: String,
+    },
     /// A person asked to expand the last folded result.
     Expand,
     /// The agent made the same call several times in a row.

@@ -222,6 +222,10 @@ pub struct StateReport {
     /// Background commands, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// Full name of the model that answers until the end of the turn, if the member's own is
+    /// overloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
 }
 
 /// `members/<name>/paused`: exists while a person keeps this spawn paused.

@@ -46,6 +46,7 @@ impl StateKeeper {
             usage: Usage::default(),
             context: None,
             commands: Vec::new(),
+            fallback: None,
         };
         Self(Arc::new(Shared {
             name,
@@ -174,6 +175,11 @@ fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
         AgentEvent::TurnEnded { usage, .. } => {
             report.turns += 1;
             report.usage += *usage;
+            report.fallback = None;
+            true
+        }
+        AgentEvent::FallbackUsed { model } => {
+            report.fallback = Some(model.clone());
             true
         }
         AgentEvent::SubAgentEnded { usage, .. } => {

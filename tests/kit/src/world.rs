@@ -380,6 +380,7 @@ pub fn report_state(
         usage: Usage::default(),
         context: None,
         commands: Vec::new(),
+        fallback: None,
     };
     store
         .team(team)

@@ -120,3 +120,34 @@ fn a_second_model_answers_while_the_first_one_is_overloaded() {
     assert_eq!(requests_for(&api, SONNET).len(), 3, "{}", api.summary());
     assert_eq!(requests_for(&api, HAIKU).len(), 1, "{}", api.summary());
 }
+
+#[test]
+fn status_and_cost_name_the_fallback_model_until_the_turn_ends() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.body["model"] == SONNET {
+            return Reply::refusal(529);
+        }
+        match ask.result_of("b1") {
+            Some(_) => Reply::text("done"),
+            None => Reply::tool("b1", "Bash", json!({"command": "touch made"})),
+        }
+    });
+    let world = world_over(&api);
+    world.write("root/swarm.toml", "[model]\nfallback = \"haiku\"\n");
+    let ask = ["--mode", "default", "--prompt", "go"];
+    crate::scene::spawn_with(&world, "bob", &ask);
+    wait_for_state(&world, "bob", "waiting-permission");
+    let shown = |command: &str| world.swarm(&[command]).ok().stdout.clone();
+    let named = "anthropic/claude-haiku-4-5 answers (fallback)";
+    for command in ["status", "cost"] {
+        let shown = shown(command);
+        assert!(shown.contains(named), "{shown}");
+    }
+    world.swarm(&["approve"]).ok();
+    wait_for_state(&world, "bob", "idle");
+    for command in ["status", "cost"] {
+        let shown = shown(command);
+        assert!(!shown.contains("fallback"), "{shown}");
+    }
+    world.swarm(&["kill", "bob"]).ok();
+}

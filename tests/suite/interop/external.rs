@@ -31,6 +31,15 @@ fn a_member_of_another_program_is_asked_to_stop_and_keeps_its_team_alive() {
         .swarm(&["team", "add", "carl", "--external"])
         .assert_code(4);
     assert!(team.member("carl").expect("carl")["swarm"].is_null());
+    for (is_active, shown) in [(true, "working"), (false, "idle")] {
+        let mut config = team.config();
+        config["members"][1]["isActive"] = json!(is_active);
+        std::fs::write(team.directory().join("config.json"), config.to_string()).unwrap();
+        let status = world.swarm(&["status"]).ok().stdout.clone();
+        let line = status.lines().find(|line| line.starts_with("carl"));
+        let line = line.expect("carl's line");
+        assert!(line.contains("foreign") && line.contains(shown), "{status}");
+    }
     world
         .swarm(&["task", "create", "tidy up", "--owner", "carl"])
         .ok();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::{FutureExt as _, StreamExt};
-use swarm_model::{ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse};
+use swarm_model::{Fallback, ModelError, ModelEvent, ModelEvents, ModelRequest, ModelResponse};
 use swarm_protocol::{AgentEvent, MemberState, Usage};
 
 use super::outcome::TurnSignals;
@@ -60,12 +60,16 @@ impl Session {
             match event {
                 Some(Ok(ModelEvent::Completed(response))) => break Ok(response),
                 Some(Ok(ModelEvent::Switched {
-                    notice,
+                    fallback,
                     window,
                     max_output,
                 })) => {
                     self.discard(&mut progress);
-                    self.take_limits(notice, window, max_output);
+                    self.take_limits(window, max_output);
+                    if let Some(Fallback { model, notice }) = fallback {
+                        self.notice(notice);
+                        self.emit(AgentEvent::FallbackUsed { model });
+                    }
                 }
                 Some(Ok(event)) => self.show(event, &mut progress, is_shown),
                 Some(Err(error)) => break Err(error),
@@ -146,18 +150,10 @@ impl Session {
     }
 
     /// Applies the limits of a fallback model: the conversation must fit its window from here on.
-    fn take_limits(
-        &mut self,
-        notice: Option<String>,
-        window: Option<u64>,
-        max_output: Option<u32>,
-    ) {
+    fn take_limits(&mut self, window: Option<u64>, max_output: Option<u32>) {
         let limits = &mut self.parts.limits;
         limits.window = window;
         limits.max_output_tokens = max_output.unwrap_or(SessionLimits::USUAL_OUTPUT);
-        if let Some(line) = notice {
-            self.notice(line);
-        }
     }
 
     fn discard(&self, progress: &mut Progress) {

@@ -1,6 +1,7 @@
 //! `swarm cost`.
 
 use serde_json::{Value, json};
+use swarm_os::Liveness;
 use swarm_protocol::{Budgets, DefaultBudgets};
 use swarm_store::{BlockOn as _, Team};
 use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
@@ -93,8 +94,11 @@ pub(super) fn run(app: &App, args: &CostArgs) -> Result<(), Failure> {
             "budgets": uses.iter().map(budget_record).collect::<Vec<_>>(),
         }))
     } else {
-        app.out
-            .drawn(&text(&spending, &uses, args.by, app.out.theme))
+        let mut text = text(&spending, &uses, args.by, app.out.theme);
+        for line in fallbacks(&*team)? {
+            text += &plain(&format!("\n{line}"));
+        }
+        app.out.drawn(&text)
     }
 }
 
@@ -110,6 +114,20 @@ pub(in crate::commands) fn accounts(
         &app.settings.default_budgets(),
     );
     Ok((spending, uses))
+}
+
+/// Returns which members another model answers at present.
+fn fallbacks(team: &dyn Team) -> Result<Vec<String>, Failure> {
+    let views = team.member_view().block_on()?;
+    let lines = views.iter().filter(|view| view.liveness == Liveness::Alive);
+    let lines = lines.filter_map(|view| {
+        let model = view.report.as_ref()?.fallback.as_ref()?;
+        let name = &view.member.name;
+        Some(format!(
+            "{name}: {model} answers (fallback), until its turn ends"
+        ))
+    });
+    Ok(lines.collect())
 }
 
 pub(in crate::commands) fn budget_record(used: &BudgetUse) -> Value {

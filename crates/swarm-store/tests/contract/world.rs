@@ -163,5 +163,6 @@ pub(crate) fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
         usage: Usage::default(),
         context: None,
         commands: Vec::new(),
+        fallback: None,
     }
 }

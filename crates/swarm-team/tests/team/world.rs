@@ -195,6 +195,7 @@ impl World {
             usage: Usage::default(),
             context: None,
             commands: Vec::new(),
+            fallback: None,
         };
         self.store
             .team(&self.team)

@@ -16,6 +16,8 @@ const ASCII_SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 pub struct SessionStatus {
     /// Model id at its provider.
     pub model: String,
+    /// Full name of the model that answers until the end of the turn, if the own one is overloaded.
+    fallback: Option<String>,
     /// Permission mode.
     pub mode: PermissionMode,
     /// Checked-out branch; `None` if there is none.
@@ -38,6 +40,7 @@ impl SessionStatus {
     pub fn new(model: String, mode: PermissionMode, branch: Option<String>) -> Self {
         Self {
             model,
+            fallback: None,
             mode,
             branch,
             context: None,
@@ -71,10 +74,12 @@ impl SessionStatus {
             AgentEvent::Context(used) => self.context = Some(*used),
             AgentEvent::ModeChanged { mode } => self.mode = *mode,
             AgentEvent::ModelChanged { model } => self.model.clone_from(model),
+            AgentEvent::FallbackUsed { model } => self.fallback = Some(model.clone()),
             AgentEvent::State { state, .. } => self.waits = state.needs_answer(),
             AgentEvent::TurnEnded { usage, .. } => {
                 self.tokens += usage.total();
                 self.calls.clear();
+                self.fallback = None;
                 let began = self.turn.take()?;
                 return Some(now.saturating_duration_since(began));
             }
@@ -98,7 +103,10 @@ impl SessionStatus {
         let mut parts = Vec::new();
         parts.extend(self.activity(now, theme));
         parts.push(self.mode.to_string());
-        parts.push(self.model.clone());
+        parts.push(match &self.fallback {
+            Some(fallback) => format!("{fallback} (fallback)"),
+            None => self.model.clone(),
+        });
         if let Some(used) = self.context {
             parts.push(format!("context {} %", used.percent()));
         }
@@ -174,6 +182,9 @@ mod tests {
         assert!(status.is_working() && !status.is_timed());
         status.follow(&enters(MemberState::Working), at(18));
         assert!(status.is_timed());
+        let model = "anthropic/haiku".to_owned();
+        status.follow(&AgentEvent::FallbackUsed { model }, at(18));
+        assert!(line(&status, 19).ends_with(" · plan · anthropic/haiku (fallback) · main"));
         let ended = AgentEvent::TurnEnded {
             text: String::new(),
             usage: Usage {

@@ -245,7 +245,8 @@ impl<W: Write> PaneView<W> {
             AgentEvent::Context(_)
             | AgentEvent::Commands { .. }
             | AgentEvent::ModeChanged { .. }
-            | AgentEvent::ModelChanged { .. } => {}
+            | AgentEvent::ModelChanged { .. }
+            | AgentEvent::FallbackUsed { .. } => {}
             AgentEvent::SubAgentStarted { .. }
             | AgentEvent::SubAgentEvent { .. }
             | AgentEvent::SubAgentEnded { .. } => self.sub_agent(event),

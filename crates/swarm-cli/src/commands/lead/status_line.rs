@@ -104,6 +104,7 @@ impl StatusLine {
                 | AgentEvent::Context(_)
                 | AgentEvent::ModeChanged { .. }
                 | AgentEvent::ModelChanged { .. }
+                | AgentEvent::FallbackUsed { .. }
                 | AgentEvent::Asked { .. }
                 | AgentEvent::State { .. }
         );

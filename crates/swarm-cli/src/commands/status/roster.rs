@@ -130,6 +130,15 @@ fn in_progress(tasks: &[Task]) -> InProgress<'_> {
     in_progress
 }
 
+/// Returns what the program of a member that joined by itself says in the roster.
+fn own_report(view: &MemberView) -> Option<&'static str> {
+    if view.state != MemberState::Foreign || view.member.name.is_lead() {
+        return None;
+    }
+    let is_active = view.member.is_active?;
+    Some(if is_active { "working" } else { "idle" })
+}
+
 /// Formats a member's task and activity, or the reason why it is not working.
 fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> String {
     if let Some(host) = &view.parked_on {
@@ -158,6 +167,14 @@ fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> St
     let commands = report.map_or(&[][..], |report| &report.commands);
     let commands =
         (!commands.is_empty()).then(|| format!("in the background: {}", commands.join(", ")));
-    let parts: Vec<String> = first.chain(mine).chain(detail).chain(commands).collect();
+    let fallback = report.and_then(|report| report.fallback.as_ref());
+    let fallback = fallback.map(|model| format!("{model} answers (fallback)"));
+    let parts = first
+        .chain(own_report(view).map(str::to_owned))
+        .chain(mine)
+        .chain(detail)
+        .chain(fallback)
+        .chain(commands);
+    let parts: Vec<String> = parts.collect();
     parts.join("; ")
 }

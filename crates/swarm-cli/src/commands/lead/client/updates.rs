@@ -96,6 +96,7 @@ impl Updates {
             | AgentEvent::MailOut { .. }
             | AgentEvent::Commands { .. }
             | AgentEvent::ModelChanged { .. }
+            | AgentEvent::FallbackUsed { .. }
             | AgentEvent::SubAgentStarted { .. }
             | AgentEvent::SubAgentEnded { .. }
             | AgentEvent::Expand => None,
