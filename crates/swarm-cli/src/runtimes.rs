@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use swarm_agent::{AgentRuntime, ModelLoop};
 use swarm_config::{Environment, RuntimePresets, RuntimeState, is_trusted, project_top};
+use swarm_model::RequestMeter;
 use swarm_protocol::AgentProgram;
-use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec, SettingsCopy, StateDirectory};
+use swarm_runtimes::{
+    AcpRuntime, ClaudeRuntime, ProgramAccounts, ProgramSpec, SettingsCopy, StateDirectory,
+};
 use swarm_supervisor::ResolveRuntime;
 use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_tools::prompt;
@@ -85,11 +88,16 @@ fn find(env: &Environment, name: &str) -> Option<PathBuf> {
 pub(crate) fn runtime_of(
     order: &SpawnOrder,
     directory: &Path,
+    meter: Arc<dyn RequestMeter>,
 ) -> anyhow::Result<Arc<dyn AgentRuntime>> {
     let Some(runtime) = &order.runtime else {
         return Ok(Arc::new(ModelLoop));
     };
     let mut spec = spec(order, runtime, directory)?;
+    spec.accounts = Some(ProgramAccounts {
+        meter,
+        model: order.model.clone(),
+    });
     if runtime.program != AgentProgram::Claude {
         return Ok(Arc::new(AcpRuntime::new(spec)));
     }
@@ -127,6 +135,7 @@ fn spec(
         argv: runtime.argv.clone(),
         env: runtime.env.clone(),
         key: None,
+        accounts: None,
         introduction: introduction(order),
         swarm: runtime.swarm.clone(),
         state,

@@ -152,7 +152,7 @@ impl OrderedTeammate {
             merger: self.merger(),
             isolator: Some(isolator(self.worktrees, Arc::clone(&self.clock))),
             home: self.order.env.get("HOME").map(PathBuf::from),
-            runtime: runtime_of(&self.order, &directory)?,
+            runtime: runtime_of(&self.order, &directory, Arc::clone(&self.spending) as _)?,
             order: self.order,
             root: self.root,
             store: self.store,

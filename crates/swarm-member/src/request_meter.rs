@@ -226,6 +226,14 @@ impl RequestMeter for SpendingMeter {
         }
     }
 
+    async fn used_up(self: Arc<Self>) -> Option<String> {
+        let meter = Arc::clone(&self);
+        apart(move || meter.full_budget())
+            .await?
+            .inspect_err(|error| tracing::error!(member = %self.name, %error, "budgets not read"))
+            .ok()?
+    }
+
     async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
         let Some(owner) = self.owner.get() else {
             return std::future::pending().boxed();

@@ -175,21 +175,34 @@ impl SpendingMeter {
         }
     }
 
-    /// Returns why no request to a model may be sent.
-    pub(crate) fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
+    /// Returns the use of the budgets that apply to this member.
+    fn uses(&self) -> Result<Vec<BudgetUse>, StoreError> {
         let accounts = self.accounts()?;
         let budgets = self.budgets(&accounts)?;
         if budgets == Budgets::default() && self.defaults.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let task = self.task(&accounts)?;
-        let uses = uses_of(
+        let spending = &accounts.spending;
+        Ok(uses_of(
             &self.name,
             task,
-            &accounts.spending,
+            spending,
             &budgets,
             &self.defaults,
-        );
+        ))
+    }
+
+    /// Returns why no request may be sent, whatever its model.
+    pub(crate) fn full_budget(&self) -> Result<Option<String>, StoreError> {
+        let uses = self.uses()?;
+        let full = uses.iter().find(|one| one.is_used_up());
+        Ok(full.map(|full| self.over(full)))
+    }
+
+    /// Returns why no request to a model may be sent.
+    pub(crate) fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
+        let uses = self.uses()?;
         if let Some(full) = uses.iter().find(|one| one.is_used_up()) {
             return Ok(Some(self.over(full)));
         }
@@ -306,12 +319,12 @@ impl SpendingMeter {
             return format!("{percent} % of the budget of {scope} is used: {used}.");
         }
         let who = match scope {
-            BudgetScope::Member(name) => format!("{name} sends"),
-            BudgetScope::Task(_) => format!("{} sends", self.name),
-            BudgetScope::Run | BudgetScope::Team => "all members send".to_owned(),
+            BudgetScope::Member(name) => format!("{name} sends no request"),
+            BudgetScope::Task(_) => format!("{} sends no request", self.name),
+            BudgetScope::Run | BudgetScope::Team => "no member sends a request".to_owned(),
         };
         format!(
-            "The budget of {scope} is used up: {used}. From now on {who} no request until a person raises it with \
+            "The budget of {scope} is used up: {used}. From now on {who} until a person raises it with \
              `swarm continue {} --budget +AMOUNT`. Its work is kept.",
             self.name
         )

@@ -29,6 +29,10 @@ pub trait RequestMeter: Send + Sync + Debug {
         request: &ModelRequest,
     ) -> Result<Admission, String>;
 
+    /// Returns which budget is used up, for display. For a member whose agent program asks its model
+    /// itself.
+    async fn used_up(self: Arc<Self>) -> Option<String>;
+
     /// Returns a future that resolves when the result of [`Self::admit`] may have changed. A change
     /// after this function is not missed.
     async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()>;
@@ -243,6 +247,10 @@ mod tests {
                 return Err(format!("{model} costs too much"));
             }
             Ok(Some(Box::new(Arc::clone(&self.admitted))))
+        }
+
+        async fn used_up(self: Arc<Self>) -> Option<String> {
+            None
         }
 
         async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {

@@ -4,6 +4,7 @@
 //! Each is an [`swarm_agent::AgentRuntime`]: the member loop, the transcript, permissions and
 //! shutdown are those of every member.
 
+mod accounts;
 mod acp;
 mod claude;
 mod cut_turn;
@@ -16,6 +17,7 @@ mod spec;
 mod state;
 mod team_tools;
 
+pub use accounts::ProgramAccounts;
 pub use acp::AcpRuntime;
 pub use claude::ClaudeRuntime;
 pub use no_model::NoModel;

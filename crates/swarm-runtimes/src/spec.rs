@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use swarm_agent::AgentError;
+use swarm_agent::{AgentError, Turn, TurnStop};
+use swarm_protocol::Usage;
 
-use crate::StateDirectory;
 use crate::team_tools::TEAM_TOOLS_RELAY;
+use crate::{ProgramAccounts, StateDirectory};
 
 /// An agent program and what it is started with.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct ProgramSpec {
     pub swarm: PathBuf,
     /// Its own directories, as far as they are known.
     pub state: Vec<StateDirectory>,
+    /// Where its use of the model is recorded; `None` if it is not.
+    pub accounts: Option<ProgramAccounts>,
     /// The first text of a new conversation: who the agent is and what its team expects.
     pub introduction: String,
 }
@@ -42,6 +45,21 @@ impl ProgramSpec {
     /// Returns the command line of the MCP server with the team's tools.
     pub(crate) fn team_tools(&self) -> (String, [&'static str; 1]) {
         (self.swarm.display().to_string(), [TEAM_TOOLS_RELAY])
+    }
+
+    /// Waits while a budget is used up.
+    pub(crate) async fn admitted(&self, turn: &Turn<'_>) -> Result<(), TurnStop> {
+        match &self.accounts {
+            Some(accounts) => accounts.admitted(turn).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records what a prompt has used. `model` is the full name of the model, if the program says it.
+    pub(crate) async fn record(&self, turn: &Turn<'_>, model: Option<&str>, usage: Usage) {
+        if let Some(accounts) = &self.accounts {
+            accounts.record(turn, model, usage).await;
+        }
     }
 
     /// Returns an error of this program.

@@ -21,6 +21,7 @@ pub fn fake_acp_agent_with(env: BTreeMap<String, String>) -> AcpRuntime {
         key: None,
         swarm: "swarm".into(),
         state: Vec::new(),
+        accounts: None,
         introduction: "You are in a team.".to_owned(),
     })
 }

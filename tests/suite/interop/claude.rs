@@ -84,6 +84,50 @@ fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
 }
 
 #[test]
+fn what_claude_code_uses_is_in_the_cost_and_a_used_up_budget_holds_it() {
+    let world = world_with_claude();
+    world.write(
+        "root/swarm.toml",
+        "[budget]
+member = \"10-tokens\"
+",
+    );
+    let spawn = [
+        "spawn",
+        "carl",
+        "--runtime",
+        "claude",
+        "--backend",
+        "headless",
+    ];
+    world
+        .swarm(&[&spawn[..], &["--prompt", "hello"]].concat())
+        .ok();
+    let reports = || {
+        world
+            .team("demo")
+            .frames("team-lead", "idle_notification")
+            .len()
+    };
+    world.wait_until("the first report", || reports() == 1);
+    let cost = world.swarm(&["cost", "--by", "model", "--json"]).json();
+    assert_eq!(
+        cost["rows"][0]["model"], "anthropic/claude-opus-4-6",
+        "{cost}"
+    );
+    assert_eq!(cost["total"]["usage"]["output_tokens"], 2, "{cost}");
+    world.swarm(&["send", "carl", "more"]).ok();
+    world.wait_until("the second report", || reports() == 2);
+    world.swarm(&["send", "carl", "too much"]).ok();
+    wait_for_state(&world, "carl", "over-budget");
+    world
+        .swarm(&["continue", "carl", "--budget", "+100-tokens"])
+        .ok();
+    world.wait_until("the third report", || reports() == 3);
+    world.swarm(&["kill", "carl"]).ok();
+}
+
+#[test]
 fn the_repository_of_the_member_decides_about_trust() {
     let world = world_with_claude();
     let trusted = world.directory().join("trusted");

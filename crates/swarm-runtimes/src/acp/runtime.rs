@@ -169,6 +169,7 @@ impl AgentRuntime for AcpRuntime {
         // Dropped with its process on any error.
         let mut slot = self.agent.lock().await;
         loop {
+            self.spec.admitted(turn).await?;
             let mut agent = self.ready(slot.take(), turn, &mut state).await?;
             let messages = turn.input();
             let cut = state.give(&messages)?;
@@ -178,6 +179,7 @@ impl AgentRuntime for AcpRuntime {
             let session = agent.session.as_ref().map_or("", |session| &session.id);
             let answered = run_prompt(&mut agent.connection, turn, session, &texts).await?;
             agent.notes = answered.notes;
+            self.spec.record(turn, None, answered.usage).await;
             *slot = Some(agent);
             if answered.end == PromptEnd::Cancelled {
                 return Err(TurnStop::Interrupted);

@@ -24,6 +24,8 @@ type Answered = (Value, Value);
 pub(super) struct Exchange<'a> {
     turn: &'a Turn<'a>,
     reply: Reply,
+    /// Full name of the model that answered last.
+    model: Option<String>,
     questions: FuturesUnordered<BoxFuture<'a, Answered>>,
 }
 
@@ -35,8 +37,14 @@ impl<'a> Exchange<'a> {
         Self {
             turn,
             reply: Reply::default(),
+            model: None,
             questions,
         }
+    }
+
+    /// Returns the full name of the model that answered.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// Returns the texts and the usage of the turn.
@@ -106,9 +114,11 @@ impl<'a> Exchange<'a> {
                 if let Some(session) = message["session_id"].as_str() {
                     state.set_session(session)?;
                 }
+                self.answers(&message["model"]);
             }
             // Messages of Claude Code's own sub-agents are part of the call that started them.
             Some("assistant") if message["parent_tool_use_id"].is_null() => {
+                self.answers(&message["message"]["model"]);
                 self.said(&message["message"]["content"]);
             }
             Some("user") if message["parent_tool_use_id"].is_null() => {
@@ -124,6 +134,13 @@ impl<'a> Exchange<'a> {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Takes the id of the model that answers.
+    fn answers(&mut self, model: &Value) {
+        if let Some(model) = model.as_str() {
+            self.model = Some(format!("anthropic/{model}"));
+        }
     }
 
     fn said(&mut self, content: &Value) {

@@ -144,15 +144,17 @@ impl AgentRuntime for ClaudeRuntime {
         // Dropped with its process on any error.
         let mut slot = self.claude.lock().await;
         loop {
+            self.spec.admitted(turn).await?;
             let mut claude = self.ready(slot.take(), turn, &mut state).await?;
             let messages = turn.input();
             let cut = state.give(&messages)?.map(str::to_owned);
             let texts: Vec<_> = cut.into_iter().chain(messages).collect();
             let mut exchange = Exchange::new(turn);
-            let is_done = exchange
-                .run(&mut claude.program, &texts, &mut state)
-                .await?;
+            let is_done = exchange.run(&mut claude.program, &texts, &mut state).await;
+            let model = exchange.model().map(str::to_owned);
             let (texts, usage) = exchange.finish();
+            self.spec.record(turn, model.as_deref(), usage).await;
+            let is_done = is_done?;
             *slot = Some(claude);
             if !is_done {
                 return Err(TurnStop::Interrupted);
