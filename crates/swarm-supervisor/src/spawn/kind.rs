@@ -139,7 +139,7 @@ fn work_mode(
 /// Returns the agent program of a member, resolved; `None` for swarm's own turn loop.
 ///
 /// # Errors
-/// [`LeadError::Runtime`] if the program cannot be started here.
+/// [`LeadError::Runtime`] if the program cannot be started here, or would not get what was asked for.
 pub(super) fn runtime(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
@@ -155,6 +155,13 @@ pub(super) fn runtime(
     if let (AgentProgram::Acp(_), Some(model)) = (&program, &options.model) {
         return Err(refused(format!(
             "the agent program {program} chooses its own model: omit model `{model}`"
+        )));
+    }
+    let servers = definition(spawn_context, options)?.map(|definition| &definition.mcp_servers);
+    if servers.is_some_and(|servers| !servers.is_empty()) {
+        return Err(refused(format!(
+            "its definition has `mcpServers`, which the agent program {program} does not get from swarm: configure \
+             them in the program, and use a definition without them"
         )));
     }
     (spawn_context.resolve_runtime)(&program, &options.cwd)

@@ -201,7 +201,8 @@ fn chosen_runtime(args: &SpawnArgs, dead: Option<&Member>) -> Result<AgentProgra
     match unused {
         Some((flag, _)) if !runtime.is_swarm() => {
             let message = format!("`{flag}` has no effect with runtime {runtime}");
-            let hint = "omit it; the program has its own models, servers and plans";
+            let hint =
+                "omit it; models, MCP servers and plans are configured in the program itself";
             Err(Failure::usage(message).with_hint(hint))
         }
         _ => Ok(runtime),
