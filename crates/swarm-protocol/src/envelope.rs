@@ -63,16 +63,21 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Returns the injected form of a message of another session, with Claude Code's tag.
+/// Returns the injected form of a message of another session.
 pub fn cross_session_message(from: &str, mode: PeerMode, text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 400);
+    let envelope = cross_session_envelope(from, mode, text);
+    format!("{envelope}\n{CROSS_SESSION_NOTE}")
+}
+
+/// Returns a message of another session in Claude Code's tag.
+pub(crate) fn cross_session_envelope(from: &str, mode: PeerMode, text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 96);
     out.push_str("<cross-session-message");
     attribute(&mut out, "from", Some(from));
     attribute(&mut out, "from-mode", Some(mode.name()));
     out.push_str(">\n");
     out.push_str(&defang(text));
-    out.push_str("\n</cross-session-message>\n");
-    out.push_str(CROSS_SESSION_NOTE);
+    out.push_str("\n</cross-session-message>");
     out
 }
 

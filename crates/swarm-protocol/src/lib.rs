@@ -6,6 +6,7 @@
 mod agent_event;
 mod agent_program;
 mod budget;
+mod claude_session;
 mod clock;
 mod color;
 mod config;
@@ -28,6 +29,7 @@ mod node;
 mod outline;
 mod partial_debug;
 mod peer;
+mod peer_frame;
 mod public_address;
 mod request;
 mod rewind_scope;
@@ -45,6 +47,10 @@ pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
 pub use agent_program::{AgentProgram, UnknownAgentProgram};
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
+};
+pub use claude_session::{
+    CLAUDE_PEER_PROTOCOL, ClaudeContent, ClaudeDelivery, ClaudeMessage, ClaudeReceipt,
+    ClaudeSession, ClaudeSessionKey,
 };
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
@@ -77,9 +83,10 @@ pub use names::{
 pub use node::{NodeReport, Order, OrderOutcome, OrderState, Repository};
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use peer::{
-    LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerInbound, PeerMessage, PeerMode,
-    PeerRecord, PeerSession, PeerStatus,
+    LONGEST_FRAME, PeerAddress, PeerDelivery, PeerInbound, PeerMessage, PeerMode, PeerRecord,
+    PeerSession, PeerStatus,
 };
+pub use peer_frame::PeerFrame;
 pub use public_address::is_public_address;
 pub use request::{
     Answer, AnswerInPlace, AnsweredBy, GrantSignature, NETWORK_ACCESS, PLAN_TOOL, RequestKind,

@@ -1,8 +1,6 @@
-//! Messages between sessions: lines of JSON over the receiver's socket, or entries of the receiver's
-//! log on a hub.
+//! Other sessions that can be written to, and messages between them.
 //!
-//! Names and limits are those of Claude Code 2.1.224 as far as they are known; the frames after
-//! the first line are swarm's own.
+//! Names and limits are those of Claude Code.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -64,6 +62,9 @@ pub struct PeerSession {
     pub session: SessionId,
     /// Its team, if it was chosen when the session started.
     pub team: Option<TeamName>,
+    /// Its program and version; `None` for a lead of swarm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// Host name; `None` for a session on this machine.
     pub host: Option<String>,
     /// Working directory.
@@ -164,27 +165,13 @@ impl PeerRecord {
             address: PeerAddress::Socket(&self.socket).to_string(),
             session: self.session,
             team: self.team.clone(),
+            program: None,
             host: None,
             cwd: self.cwd.clone(),
             pid: self.pid,
             started_at: self.started_at,
         }
     }
-}
-
-/// A line of a connection, or an entry of the receiver's log, which has no [`PeerFrame::Auth`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-pub enum PeerFrame {
-    /// The first line.
-    Auth {
-        /// The receiver's token.
-        token: String,
-    },
-    /// The second line.
-    Message(PeerMessage),
-    /// An answer of the receiver. `queued` is followed by `delivered`, if the sender waits.
-    Status(PeerStatus),
 }
 
 /// A message of another session.
@@ -232,21 +219,6 @@ pub struct PeerStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frames_are_objects_with_a_type() {
-        let message = PeerFrame::Message(PeerMessage {
-            msg_id: MessageId::new("m"),
-            from: "uds:/s".to_owned(),
-            from_mode: PeerMode::Bypass,
-            text: "hi".to_owned(),
-        });
-        let json = serde_json::to_string(&message).unwrap();
-        let expected =
-            r#"{"type":"message","msg_id":"m","from":"uds:/s","from_mode":"bypass","text":"hi"}"#;
-        assert_eq!(json, expected);
-        assert_eq!(serde_json::from_str::<PeerFrame>(&json).unwrap(), message);
-    }
 
     #[test]
     fn an_address_names_a_socket_or_a_session_on_a_hub() {

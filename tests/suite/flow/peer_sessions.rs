@@ -41,6 +41,13 @@ fn a_lead_and_a_person_write_to_the_lead_of_another_team() {
     ));
     api.wait_for("the lead", "team-lead", |ask| ask.number == 1);
     let to = address(&world);
+    // Claude Code sends a key only if it is 32 hex digits.
+    let keys = std::fs::read_dir(world.root().join("sessions")).unwrap();
+    let mut keys = keys.map(|file| file.unwrap().path());
+    let key = keys.find(|path| path.extension().is_some_and(|end| end == "key"));
+    let key: Value = serde_json::from_slice(&std::fs::read(key.unwrap()).unwrap()).unwrap();
+    let token = key["peerToken"].as_str().unwrap();
+    assert!(token.len() == 32 && token.chars().all(|c| c.is_ascii_hexdigit()));
     let refused = world.swarm(&["send", "uds:/nowhere.sock", "hi"]);
     refused.assert_code(3);
     let urgent = world.swarm(&["send", &to, "hi", "--urgent"]);

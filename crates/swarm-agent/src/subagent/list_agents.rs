@@ -100,10 +100,12 @@ fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
 fn session_line(session: &PeerSession, now: UnixMs) -> Line {
     let team = session.team.as_ref();
     let team = team.map_or_else(String::new, |team| format!(", team {team}"));
+    let program = session.program.as_ref();
+    let program = program.map_or_else(String::new, |program| format!(", {program}"));
     let host = session.host.as_ref();
     let host = host.map_or_else(String::new, |host| format!("{host}:"));
     let subject = format!(
-        "{} ({host}{}{team})",
+        "{} ({host}{}{team}{program})",
         session.address,
         session.cwd.display()
     );

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each running lead accepts messages at an address that begins with `uds:`, and from other machines, through the hub of \
-its team, at one that begins with `bridge:`. The setting `peers.inbound` of the receiving session decides whether they \
+Each running lead and each session of Claude Code accepts messages at an address that begins with `uds:`, and a lead \
+also from other machines, through the hub of its team, at one that begins with `bridge:`. The setting `peers.inbound` of the receiving session decides whether they \
 reach its model. A message never grants a permission.
 
 Examples:
@@ -25,6 +25,11 @@ pub(crate) struct PeersArgs {}
 /// Directory of the records of sessions.
 pub(in crate::commands) fn peer_directory(root: &Path) -> PathBuf {
     root.join("swarm").join("peers")
+}
+
+/// Directory of the records of Claude Code's sessions.
+pub(in crate::commands) fn claude_sessions(root: &Path) -> PathBuf {
+    root.join("sessions")
 }
 
 pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
@@ -43,6 +48,7 @@ pub(in crate::commands) fn peer_places(app: &App) -> Result<PeerPlaces, Failure>
     let hubs = hubs.map(|hub| Ok(app.hubs.nodes(hub)?.sessions()));
     Ok(PeerPlaces {
         directory: peer_directory(&app.root),
+        claude_sessions: claude_sessions(&app.root),
         hubs: hubs.collect::<Result<_, StoreError>>()?,
     })
 }
@@ -52,14 +58,17 @@ fn table(sessions: &[PeerSession]) -> Table {
     let headings = ["ADDRESS", "TEAM", "PID", "AGE", "HOST", "DIRECTORY"];
     let mut table = Table::new(headings).right([2, 3]);
     for session in sessions {
-        let team = session
-            .team
-            .as_ref()
-            .map_or_else(|| "-".to_owned(), ToString::to_string);
+        let team = session.team.as_ref().map(ToString::to_string);
+        let team = team.or_else(|| {
+            session
+                .program
+                .as_ref()
+                .map(|program| format!("({program})"))
+        });
         let age = short_duration(now.since(session.started_at));
         table.row([
             Cell::new(&session.address),
-            Cell::new(team),
+            Cell::new(team.as_deref().unwrap_or("-")),
             Cell::new(session.pid.to_string()),
             Cell::new(age),
             Cell::new(session.host.as_deref().unwrap_or("-")),

@@ -35,6 +35,7 @@ pub(super) fn peer_link(parts: &LeadParts, rights: &Arc<Rights>) -> Option<Arc<P
     Some(Arc::new(PeerLink {
         places: PeerPlaces {
             directory: place.records.clone(),
+            claude_sessions: place.claude_sessions.clone(),
             hubs: on_hub(parts).into_iter().collect(),
         },
         session: parts.session,
@@ -52,12 +53,14 @@ impl MemberLoop<LeadRole> {
         let dep = &parts.spawn_context;
         let listener = PeerListener {
             directory: place.records.clone(),
+            claude_sessions: place.claude_sessions.clone(),
             record: PeerRecord {
                 session: parts.session,
                 team: parts.team.clone(),
                 cwd: dep.cwd.clone(),
                 socket: socket(place, parts.session),
-                token: MessageId::random().to_string(),
+                // Claude Code sends a key only if it is 32 hex digits.
+                token: MessageId::random().to_string().replace('-', ""),
                 pid: dep.process.pid,
                 proc_start: dep.process.start.clone(),
                 started_at: dep.clock.now(),

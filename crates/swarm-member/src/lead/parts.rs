@@ -33,6 +33,8 @@ pub enum Beginning {
 pub struct PeerPlace {
     /// Directory of the sessions' records.
     pub records: PathBuf,
+    /// Directory of the records of Claude Code's sessions.
+    pub claude_sessions: PathBuf,
     /// Directory of their sockets.
     pub sockets: PathBuf,
     /// What happens to their messages.

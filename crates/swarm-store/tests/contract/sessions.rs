@@ -19,6 +19,7 @@ fn session(started_at: u64) -> PeerSession {
         address: "uds:/here".to_owned(),
         session: SessionId::random(),
         team: Some(team("crew")),
+        program: None,
         host: None,
         cwd: PathBuf::from("/work"),
         pid: 7,

@@ -1,12 +1,12 @@
 //! The sending side.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use swarm_protocol::{
-    LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerSession,
-    PeerStatus, SessionId,
+    ClaudeSession, LONGEST_FRAME, PeerAddress, PeerDelivery, PeerFrame, PeerMessage, PeerRecord,
+    PeerSession, PeerStatus, SessionId,
 };
 use swarm_store::{Sessions, StoreError};
 use tokio::io::{AsyncWriteExt as _, BufReader};
@@ -14,8 +14,8 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::bridge::Log;
-use super::peer_records;
-use super::server::{line, next_frame};
+use super::lines::{line, next_frame};
+use super::{claude, peer_records};
 
 /// How long the receiver may take for its first answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,16 +72,20 @@ pub enum PeerError {
 pub struct PeerPlaces {
     /// Directory of the records of sessions on this machine.
     pub directory: PathBuf,
+    /// Directory of the records of Claude Code's sessions.
+    pub claude_sessions: PathBuf,
     /// The sessions of the hubs that are used here.
     pub hubs: Vec<Sessions>,
 }
 
 impl PeerPlaces {
-    /// Returns the sessions of this machine, then the others of each hub, each oldest first; and the
-    /// errors of hubs that could not be asked.
+    /// Returns the sessions of this machine, those of Claude Code last, then the others of each hub,
+    /// each oldest first; and the errors of hubs that could not be asked.
     pub async fn sessions(&self) -> (Vec<PeerSession>, Vec<StoreError>) {
         let records = peer_records(&self.directory);
         let mut sessions: Vec<PeerSession> = records.iter().map(PeerRecord::public).collect();
+        let of_claude = claude::sessions(&self.claude_sessions);
+        sessions.extend(of_claude.iter().map(ClaudeSession::public));
         let mut errors = Vec::new();
         for hub in &self.hubs {
             match hub.all().await {
@@ -116,10 +120,8 @@ impl PeerPlaces {
             }
             PeerAddress::Bridge("") => return Err(PeerError::NoTarget(to.to_string())),
             PeerAddress::Socket(path) => {
-                let mut records = peer_records(&self.directory).into_iter();
-                let record = records.find(|record| record.socket == path);
-                let record = record.ok_or_else(|| PeerError::Unknown(to.to_string()))?;
-                let sent = exchange(&record, &frame).await;
+                let sent = self.over_socket(path, &message, &frame).await;
+                let sent = sent.ok_or_else(|| PeerError::Unknown(to.to_string()))?;
                 sent.map_err(|source| PeerError::Connection {
                     to: to.to_string(),
                     source,
@@ -137,6 +139,22 @@ impl PeerPlaces {
             }),
             reached => Ok(reached),
         }
+    }
+
+    /// Sends a message to the session with this socket; `None` if there is none.
+    async fn over_socket(
+        &self,
+        path: &Path,
+        message: &PeerMessage,
+        frame: &[u8],
+    ) -> Option<io::Result<PeerStatus>> {
+        let mut records = peer_records(&self.directory).into_iter();
+        if let Some(record) = records.find(|record| record.socket == path) {
+            return Some(exchange(&record, frame).await);
+        }
+        let mut of_claude = claude::sessions(&self.claude_sessions).into_iter();
+        let session = of_claude.find(|session| session.messaging_socket_path == path)?;
+        Some(claude::send(&session, message).await)
     }
 
     async fn over_hub(

@@ -1,8 +1,11 @@
 //! Messages between the leads of different teams. Each lead listens on a socket of its own, which a
 //! record in the config directory describes, and has a log on the hub of its team, if there is one.
+//! Sessions of Claude Code on the same machine take part.
 
 mod bridge;
+mod claude;
 mod client;
+mod lines;
 mod link;
 mod reception;
 mod record;

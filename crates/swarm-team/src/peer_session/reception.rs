@@ -48,6 +48,8 @@ pub struct HubPlace {
 pub struct PeerListener {
     /// Directory of the records.
     pub directory: PathBuf,
+    /// Directory of the records of Claude Code's sessions.
+    pub claude_sessions: PathBuf,
     /// Its own record.
     pub record: PeerRecord,
     /// Where sessions on other machines find it; `None` without a hub.

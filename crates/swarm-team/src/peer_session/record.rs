@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use swarm_os::process::Process;
 use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
 use swarm_protocol::{PeerRecord, SessionId};
@@ -24,19 +25,16 @@ pub(super) fn write(directory: &Path, record: &PeerRecord) -> Result<(), OsError
 /// Returns the sessions with a record in `directory` whose process is running, oldest first.
 /// Unreadable records are skipped. Files of sessions that were killed are removed.
 pub fn peer_records(directory: &Path) -> Vec<PeerRecord> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let files = entries.map(|entry| entry.path());
-    let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
-    let mut records: Vec<PeerRecord> = files.filter_map(|path| read(&path)).collect();
+    let mut records: Vec<PeerRecord> = json_files(directory)
+        .filter_map(|path| read(&path))
+        .collect();
     records.sort_by_key(|record| (record.started_at, record.pid));
     records
 }
 
 fn read(path: &Path) -> Option<PeerRecord> {
-    let bytes = read_optional(path).ok().flatten()?;
-    let record: PeerRecord = serde_json::from_slice(&bytes).ok()?;
-    let process = Process::running(record.pid);
-    if process.is_some_and(|process| process.start.to_string() == record.proc_start) {
+    let record: PeerRecord = parsed(path)?;
+    if is_running(record.pid, &record.proc_start) {
         return Some(record);
     }
     remove(path);
@@ -45,6 +43,24 @@ fn read(path: &Path) -> Option<PeerRecord> {
         remove(&record.socket);
     }
     None
+}
+
+/// Returns the JSON files in a directory.
+pub(super) fn json_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "json"))
+}
+
+/// Returns the content of a JSON file; `None` if it cannot be read.
+pub(super) fn parsed<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let bytes = read_optional(path).ok().flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Returns whether the process with this id and start time is running.
+pub(super) fn is_running(pid: u32, start: &str) -> bool {
+    Process::running(pid).is_some_and(|process| process.start.to_string() == start)
 }
 
 /// Removes a file of an ended session.

@@ -7,24 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::OsError;
-use swarm_protocol::{LONGEST_FRAME, PeerFrame, PeerMessage, PeerStatus};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use swarm_protocol::{PeerDelivery, PeerFrame, PeerMessage, PeerStatus};
+use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
+use super::lines::{line, next_frame};
 use super::reception::{PeerListener, Reception};
-use super::{bridge, record};
+use super::{bridge, claude, record};
 
 /// How long a sender may take for its two lines.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of a frame: a character has up to four.
-const FRAME_BYTES: u64 = 4 * LONGEST_FRAME as u64;
-
 /// Listens, also on the hub, until it is dropped, which removes the socket and the record.
 #[derive(Debug)]
 pub struct PeerServer {
-    files: [PathBuf; 2],
+    files: Vec<PathBuf>,
     _tasks: JoinSet<()>,
 }
 
@@ -43,16 +41,16 @@ impl PeerServer {
         record::remove(&socket);
         let bound = UnixListener::bind(&socket).map_err(bind)?;
         record::write(&listener.directory, &listener.record)?;
-        let files = [
-            record::path(&listener.directory, listener.record.session),
-            socket,
-        ];
+        let mut files = claude::enter(&listener.claude_sessions, &listener.record)?;
+        files.push(record::path(&listener.directory, listener.record.session));
+        files.push(socket.clone());
         let (token, session) = (listener.record.token.clone(), listener.record.public());
-        let hub = listener.hub.clone();
+        let (hub, claude_sessions) = (listener.hub.clone(), listener.claude_sessions.clone());
         let reception = Arc::new(Reception::of(listener));
         let connections = Connections {
             reception: Arc::clone(&reception),
-            socket: files[1].clone(),
+            claude_sessions,
+            socket,
             token,
         };
         let mut tasks = JoinSet::new();
@@ -101,6 +99,7 @@ async fn accept(bound: UnixListener, own: Arc<Connections>) {
 /// The connections to the socket.
 struct Connections {
     reception: Arc<Reception>,
+    claude_sessions: PathBuf,
     socket: PathBuf,
     token: String,
 }
@@ -117,54 +116,53 @@ impl Connections {
         let (reading, mut writing) = stream.into_split();
         let mut lines = BufReader::new(reading);
         let read = tokio::time::timeout(PATIENCE, self.read(&mut lines));
-        let message = read.await.map_err(io::Error::other)??;
-        let (first, last) = self.reception.take(message);
-        // The message stays queued if its sender does not wait.
-        write(&mut writing, first).await?;
-        match last {
-            Some(last) => write(&mut writing, last.await).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn read(
-        &self,
-        lines: &mut (impl tokio::io::AsyncBufRead + Unpin),
-    ) -> io::Result<PeerMessage> {
-        match next_frame(lines).await? {
-            PeerFrame::Auth { token } if token == self.token => {}
-            _ => {
-                return Err(io::Error::other(
-                    "the first line has not the session's token",
-                ));
+        match read.await.map_err(io::Error::other)?? {
+            PeerFrame::Message(message) => {
+                let (first, last) = self.reception.take(message);
+                // The message stays queued if its sender does not wait.
+                write(&mut writing, first).await?;
+                match last {
+                    Some(last) => write(&mut writing, last.await).await,
+                    None => Ok(()),
+                }
             }
-        }
-        match next_frame(lines).await? {
-            PeerFrame::Message(message) => Ok(message),
+            PeerFrame::User(message) => {
+                // Claude Code waits for the end of the connection.
+                drop((lines, writing));
+                self.take_of_claude(message.opened()).await
+            }
             _ => Err(io::Error::other("the second line is not a message")),
         }
     }
-}
 
-/// Reads one line of at most [`LONGEST_FRAME`] characters.
-pub(super) async fn next_frame(
-    lines: &mut (impl tokio::io::AsyncBufRead + Unpin),
-) -> io::Result<PeerFrame> {
-    let mut bytes = Vec::new();
-    lines
-        .take(FRAME_BYTES + 1)
-        .read_until(b'\n', &mut bytes)
-        .await?;
-    if bytes.is_empty() {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    /// Takes a message of a session of Claude Code, which gets a receipt unless it is simply read.
+    async fn take_of_claude(&self, message: PeerMessage) -> io::Result<()> {
+        let sender = message.from.clone();
+        let (first, last) = self.reception.take(message);
+        let report = async |status| {
+            claude::report(&self.claude_sessions, &sender, &self.socket, status).await
+        };
+        let is_read = first.status == PeerDelivery::Queued;
+        report(first).await?;
+        let Some(last) = last else { return Ok(()) };
+        match last.await {
+            last if is_read && last.status == PeerDelivery::Delivered => Ok(()),
+            last => report(last).await,
+        }
     }
-    let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    if text.chars().count() > LONGEST_FRAME {
-        return Err(io::Error::other(format!(
-            "a frame has more than {LONGEST_FRAME} characters"
-        )));
+
+    /// Reads the second line of a connection whose first line has the token.
+    async fn read(
+        &self,
+        lines: &mut (impl tokio::io::AsyncBufRead + Unpin),
+    ) -> io::Result<PeerFrame> {
+        match next_frame(lines).await? {
+            PeerFrame::Auth { token } if token == self.token => next_frame(lines).await,
+            _ => Err(io::Error::other(
+                "the first line has not the session's token",
+            )),
+        }
     }
-    serde_json::from_str(&text).map_err(io::Error::other)
 }
 
 async fn write(
@@ -172,12 +170,4 @@ async fn write(
     status: PeerStatus,
 ) -> io::Result<()> {
     writing.write_all(&line(&PeerFrame::Status(status))).await
-}
-
-/// Returns a frame as a line.
-pub(super) fn line(frame: &PeerFrame) -> Vec<u8> {
-    // Strings always serialize.
-    let mut bytes = serde_json::to_vec(frame).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
 }

@@ -8,6 +8,7 @@
 )]
 
 mod brief;
+mod claude_session;
 mod completion;
 mod hello;
 mod incoming;

@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 
 /// An inbox that reads immediately, unless messages are held.
 #[derive(Debug, Default)]
-struct Reader {
-    read: Mutex<Vec<String>>,
-    held: Mutex<Vec<oneshot::Sender<()>>>,
-    senders: Mutex<Vec<String>>,
+pub(crate) struct Reader {
+    pub(crate) read: Mutex<Vec<String>>,
+    pub(crate) held: Mutex<Vec<oneshot::Sender<()>>>,
+    pub(crate) senders: Mutex<Vec<String>>,
 }
 
 impl PeerInbox for Reader {
@@ -48,15 +48,15 @@ impl PeerInbox for Reader {
     }
 }
 
-struct Session {
+pub(crate) struct Session {
     directory: TempDir,
-    reader: Arc<Reader>,
-    server: PeerServer,
-    socket: PathBuf,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) server: PeerServer,
+    pub(crate) socket: PathBuf,
     id: SessionId,
 }
 
-fn session(inbound: PeerInbound) -> Session {
+pub(crate) fn session(inbound: PeerInbound) -> Session {
     session_on(inbound, None)
 }
 
@@ -68,6 +68,7 @@ fn session_on(inbound: PeerInbound, hub: Option<&Sessions>) -> Session {
     let own = Process::running(std::process::id()).unwrap();
     let server = PeerServer::start(PeerListener {
         directory: directory.path().to_owned(),
+        claude_sessions: directory.path().join("sessions"),
         record: PeerRecord {
             session: id,
             team: None,
@@ -113,11 +114,12 @@ fn process(own: &Process) -> LifeRecord {
 fn elsewhere(hub: &Sessions) -> PeerPlaces {
     PeerPlaces {
         directory: "/no/where".into(),
+        claude_sessions: "/no/where".into(),
         hubs: vec![hub.clone()],
     }
 }
 
-fn message(from: &str, text: &str) -> PeerMessage {
+pub(crate) fn message(from: &str, text: &str) -> PeerMessage {
     PeerMessage {
         msg_id: MessageId::random(),
         from: from.to_owned(),
@@ -127,6 +129,11 @@ fn message(from: &str, text: &str) -> PeerMessage {
 }
 
 impl Session {
+    /// Directory of the records of Claude Code's sessions.
+    pub(crate) fn claude_sessions(&self) -> PathBuf {
+        self.directory.path().join("sessions")
+    }
+
     /// Sends from another machine, once the session is on the hub.
     async fn send_over(
         &self,
@@ -150,6 +157,7 @@ impl Session {
         };
         let places = PeerPlaces {
             directory: self.directory.path().to_owned(),
+            claude_sessions: self.claude_sessions(),
             hubs: Vec::new(),
         };
         places
@@ -170,6 +178,7 @@ async fn a_message_is_delivered_to_a_session_that_listens_and_not_after_its_end(
     assert!(!session.socket.exists());
     let places = PeerPlaces {
         directory: directory.path().to_owned(),
+        claude_sessions: directory.path().join("sessions"),
         hubs: Vec::new(),
     };
     let to = PeerAddress::Socket(&session.socket);

@@ -17,7 +17,7 @@ use super::flags::LeadFlags;
 use super::kept_choices::KeptChoices;
 use super::report::{OutputFormat, output_format};
 use crate::app::App;
-use crate::commands::peers::peer_directory;
+use crate::commands::peers::{claude_sessions, peer_directory};
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
 use crate::config_directory;
@@ -148,6 +148,7 @@ fn peer_place(app: &App) -> PeerPlace {
             socket_directory(&app.env, &app.root)
         },
         records,
+        claude_sessions: claude_sessions(&app.root),
         inbound: app.settings.peers_inbound,
     }
 }

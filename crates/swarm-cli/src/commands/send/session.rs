@@ -40,7 +40,7 @@ fn sentence(reached: PeerDelivery) -> &'static str {
             "held: the session shows it, and its model reads it with the next prompt typed there"
         }
         PeerDelivery::Queued | PeerDelivery::Expired => {
-            "queued: the session is working; the message is lost if the session ends before it reads it"
+            "queued: the session has not read it yet; it is lost if the session ends before"
         }
     }
 }
