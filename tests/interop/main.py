@@ -12,6 +12,8 @@ from rig import Failed, Rig
 
 TRIES = {f"{one.name}": (one.package, lambda rig, one=one: tries.member(rig, one)) for one in PROGRAMS}
 TRIES.update({
+    "editor": ("acpx", tries.editor),
+    "claude-peers": (PACKAGES[0], tries.peers),
     "claude-joined": (PACKAGES[0], tries.joined),
     "claude-leads": (PACKAGES[0], tries.leads),
     "claude-mcp": (PACKAGES[0], tries.mcp_claude),

@@ -65,16 +65,17 @@ class Rig:
         words = [f"{name}={value}" for name, value in env.items()]
         self.tmux("new-session", "-d", "-s", session, "-x", "80", "-y", "24", "-c", str(self.project), "env", *words, *argv)
 
-    def screen(self):
-        return self.run(["tmux", "-S", str(self.directory / "tmux"), "capture-pane", "-p"], check=False).stdout
+    def screen(self, session=None):
+        target = ["-t", session] if session else []
+        return self.run(["tmux", "-S", str(self.directory / "tmux"), "capture-pane", "-p", *target], check=False).stdout
 
-    def type(self, text):
-        """Types a line into the terminal."""
-        self.tmux("send-keys", "-l", text)
+    def type(self, text, session="main"):
+        """Types a line into a terminal."""
+        self.tmux("send-keys", "-t", session, "-l", text)
         # An Enter in the same read as the text would be a part of it.
-        self.wait("typed text", lambda: text[-8:] in self.screen(), 10)
+        self.wait("typed text", lambda: text[-8:] in self.screen(session), 10)
         time.sleep(0.5)
-        self.tmux("send-keys", "Enter")
+        self.tmux("send-keys", "-t", session, "Enter")
 
     def read(self, *args, **more):
         """Runs a command with `--json` and returns what it prints."""
@@ -99,9 +100,12 @@ class Rig:
         raise Failed(f"no {what} within {seconds:.0f} s")
 
     def inbox(self, team, name):
-        path = self.directory / "config/teams" / team / "inboxes" / f"{name}.json"
+        """Returns the messages of a member, those that it has acknowledged first."""
+        directory = self.directory / "config/teams" / team
+        archive, inbox = directory / "swarm/archive" / f"{name}.jsonl", directory / "inboxes" / f"{name}.json"
         try:
-            return json.loads(path.read_text())
+            found = [json.loads(line) for line in archive.read_text().splitlines()] if archive.exists() else []
+            return found + json.loads(inbox.read_text())
         except (OSError, ValueError):
             return []
 

@@ -63,6 +63,17 @@ def of_requests(requests):
     return {"betas": sorted(found["betas"] - {""}), "tools": found["tools"]}
 
 
+def of_session(rig):
+    """Returns the record of a session and its key, by which other sessions write to it."""
+    directory = rig.directory / "config/sessions"
+    records = [json.loads(path.read_text()) for path in directory.glob("*.json")]
+    found = {}
+    for record in records:
+        merge(found, shape({name: one for name, one in record.items() if name not in ["status", "statusUpdatedAt", "updatedAt"]}))
+    keys = [json.loads(path.read_text()) for path in directory.glob("*.key")]
+    return {"record": found, "key": shape(keys[0]), "protocol": f"{max(one['peerProtocol'] for one in records)}"}
+
+
 def of_process(rig, name):
     """Returns the options and the variables with which a lead starts a teammate."""
     def found():
@@ -103,6 +114,7 @@ def led(rig):
         kind = "lead" if member["name"] == "team-lead" else "member"
         merge(found[kind], {name: one for name, one in shape(member).items() if name != "isActive"})
     found["config"] = shape(config)
+    found["session"] = of_session(rig)
     return {**found, **of_requests(rig.mock.requests)}
 
 

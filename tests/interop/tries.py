@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -84,19 +85,36 @@ def joined(rig):
 
 
 def leads(rig):
-    """A team that Claude Code leads, with a member of swarm: mail in both directions, shutdown."""
+    """A team that Claude Code leads, with a member of swarm: mail in both directions, a task, a question in Claude Code's
+    dialog, death, shutdown."""
     env = {**claude(rig), **TEAMS}
     rig.in_terminal(["claude", *FLAGS], env)
     teams = rig.directory / "config/teams"
     team = rig.wait("team of the session", lambda: next(teams.glob("session-*"), None), 30).name
-    model = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": rig.mock.url}
-    rig.swarm("--team", team, "spawn", "zed", "--backend", "headless", "--model", "sonnet",
-              "--prompt", message("team-lead", "hello from zed") + " [[say: ZED DONE]]", env=model)
+    in_team = lambda *args, **more: rig.swarm("--team", team, *args, **more)
+    in_team("spawn", "zed", "--backend", "headless", "--model", "sonnet",
+            "--prompt", message("team-lead", "hello from zed") + " [[say: ZED DONE]]", env=model(rig))
     rig.wait("turn of zed", lambda: any(one.get("step") == ("say", "", "ZED DONE") for one in rig.mock.requests), 30)
+    in_model = lambda text: sum(text in json.dumps(one["body"].get("messages", [])) for one in rig.mock.requests if "body" in one)
     rig.type(message("zed", "hello zed") + " [[say: LEAD DONE]]")
     rig.wait("message to zed", lambda: any("hello zed" in json.dumps(one["body"].get("messages", [])) and "zed" in
              json.dumps(one["body"].get("system", "")) for one in rig.mock.requests if "body" in one), 30)
-    rig.swarm("--team", team, "shutdown", "zed")
+    # Claude Code reads its inbox only after it has spawned a teammate.
+    agent = json.dumps({"name": "pam", "description": "a test", "prompt": "<<say: noted>>"})
+    rig.type(f"[[tool Agent: {agent}]] [[say: PAM]]")
+    rig.wait("message of zed", lambda: in_model("hello from zed") > 1, 60)
+    in_team("task", "create", "tidy up", "--owner", "zed")
+    rig.wait("task of zed", lambda: in_model("tidy up"), 30)
+    in_team("send", "zed", "[[shell: touch by-zed.txt]] [[say: asked]]")
+    rig.wait("dialog of the question", lambda: "Do you want to" in rig.screen(), 30)
+    rig.tmux("send-keys", "Enter")
+    rig.wait("answer to the question", lambda: (rig.project / "by-zed.txt").exists(), 30)
+    pid = next(one["pid"] for one in rig.read("--team", team, "ps") if one.get("member") == "zed")
+    os.kill(pid, signal.SIGKILL)
+    in_team("status")
+    rig.wait("notice of the death", lambda: in_model("zed died"), 30)
+    in_team("spawn", "zed", "--backend", "headless", "--model", "sonnet", "--prompt", "[[say: again]]", env=model(rig))
+    in_team("shutdown", "zed")
     check(team in [one["name"] for one in rig.read("team", "list")], "the team of the session is gone")
 
 
@@ -163,16 +181,80 @@ def lead_did(rig, done):
     check(all(entry.get("read") for entry in rig.inbox("demo", "team-lead")), "the mail is unread")
 
 
+def model(rig):
+    """The environment of swarm's own agents."""
+    return {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": rig.mock.url}
+
+
+def editor(rig):
+    """A client of the Agent Client Protocol with `swarm acp` as its agent: questions, a cancelled turn, an earlier session."""
+    env = model(rig)
+    client = ["acpx", "--agent", f"{rig.swarm_path} acp --model sonnet", "--cwd", str(rig.project), "--ttl", "1"]
+    prompt = lambda text, *flags: rig.run([*client, *flags, "prompt", text], env=env).stdout
+    rig.run([*client, "sessions", "new"], env=env)
+    allowed = prompt("[[shell: touch allowed.txt]] [[say: ALLOWED]]", "--approve-all")
+    check("ALLOWED" in allowed and (rig.project / "allowed.txt").exists(), f"it printed {allowed[-300:]}")
+    refused = prompt("[[shell: touch refused.txt]] [[say: REFUSED]]", "--deny-all")
+    check("REFUSED" in refused and not (rig.project / "refused.txt").exists(), f"it printed {refused[-300:]}")
+    rig.mock.delay = 60.0
+    asked = len(rig.mock.requests)
+    slow = rig.start([*client, "prompt", "[[say: too late]]"], env=env)
+    rig.wait("request", lambda: len(rig.mock.requests) > asked, 30)
+    rig.run([*client, "cancel"], env=env)
+    rig.mock.delay = 0.0
+    check(slow.wait(20) == 0, "the cancelled prompt failed")
+    # The client ends its agent after a second without a prompt; the next one loads the session.
+    nothing_left(rig)
+    check("LOADED" in prompt("[[say: LOADED]]"), "no answer in the earlier session")
+    seen = json.dumps(rig.mock.requests[-1]["body"])
+    check("ALLOWED" in seen and "The turn was interrupted here" in seen, "the earlier session was not loaded")
+    rig.run([*client, "sessions", "close"], env=env)
+    nothing_left(rig)
+
+
+def peers(rig):
+    """A lead and a session of Claude Code write to each other, and another session refuses a message."""
+    env = claude(rig)
+    runtime = rig.directory / "run"
+    runtime.mkdir(mode=0o700)
+    rig.in_terminal(["claude", *FLAGS], {**env, "XDG_RUNTIME_DIR": str(runtime)}, session="claude")
+    lead = [rig.swarm_path, "lead", "--team", "demo", "--backend", "headless", "--model", "sonnet"]
+    rig.in_terminal(lead, model(rig), session="lead")
+    listed = lambda: {bool(one.get("program")): one for one in rig.read("peers")}
+    both = rig.wait("two sessions", lambda: listed() if len(listed()) == 2 else None, 30)
+    session = both[True]
+    check(session["program"].startswith("Claude Code "), f"sessions: {both}")
+
+    def in_envelope(text):
+        """Returns whether a model got a text as a message of another session."""
+        return re.search(r"<cross-session-message [^>]*>\\n" + text, json.dumps([one["body"] for one in rig.mock.requests if "body" in one]))
+
+    sent = rig.read("send", session["address"], "from a person")
+    check(sent["status"] == "queued", f"sent: {sent}")
+    rig.wait("message of the person", lambda: in_envelope("from a person"), 30)
+    rig.in_terminal(["claude", *FLAGS, "--settings", '{"crossSessionInbound": "refuse"}'], {**env, "XDG_RUNTIME_DIR": str(runtime)}, session="closed")
+    closed = rig.wait("third session", lambda: [one for one in rig.read("peers") if one.get("program") and one["pid"] != session["pid"]], 30)
+    refused = rig.swarm("send", closed[0]["address"], "from a person", check=False)
+    check(refused.returncode == 5 and "not accepting" in refused.stderr, f"sent to a session that refuses: {refused}")
+    # Claude Code writes to the name that its ListAgents shows.
+    rig.swarm("send", "team-lead", message(session["address"], "from the lead") + " [[say: noted]]")
+    rig.wait("message of the lead", lambda: in_envelope("from the lead"), 30)
+    rig.type(f"[[tool ListAgents: {{}}]] {message('swarm-demo', 'from claude')} [[say: done]]", "claude")
+    rig.wait("message of Claude Code", lambda: in_envelope("from claude"), 30)
+
+
 def mixed(rig):
     """A team of swarm, Claude Code and an ACP agent: tasks with dependencies, mail, questions, one death, shutdown."""
     from programs import codex
 
-    env, model = {"carl": claude(rig), "cody": codex(rig)}, {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": rig.mock.url}
+    env = {"carl": claude(rig), "cody": codex(rig)}
     rig.swarm("team", "create", "demo")
+    rig.in_terminal([rig.swarm_path, "lead", "--team", "demo", "--backend", "headless", "--model", "sonnet"], model(rig))
+    rig.wait("lead", lambda: rig.read("status")["members"][0]["state"] == "idle", 30)
     for number in [1, 2, 3]:
         blocked = ["--blocked-by", str(number - 1)] if number > 1 else []
         rig.swarm("task", "create", f"task {number}", *blocked)
-    work = lambda name, to, task: (f"[[shell: touch by-{name}.txt]] [[send {to}: from {name} to {to}]] "
+    work = lambda name, to, task: (f"[[shell: touch by-{name}.txt]] [[send {to}: from {name} to {to}]] [[send team-lead: from {name} to the lead]] "
                                    f'[[call task_claim: {{"id": {task}}}]] '
                                    f'[[call task_update: {{"id": {task}, "status": "completed", "result": "done"}}]] [[say: {name} DONE]]')
 
@@ -187,14 +269,15 @@ def mixed(rig):
     # The receivers exist before the first message.
     spawn(rig, "carl", "claude", env["carl"], "[[say: ready]]")
     spawn(rig, "cody", "acp:codex-acp", env["cody"], "[[say: ready]]")
-    rig.swarm("spawn", "sam", "--backend", "headless", "--model", "sonnet", "--prompt", "[[say: ready]]", env=model)
+    rig.swarm("spawn", "sam", "--backend", "headless", "--model", "sonnet", "--prompt", "[[say: ready]]", env=model(rig))
+    rig.swarm("send", "team-lead", " ".join(message(name, f"from the lead to {name}") for name in ["carl", "cody", "sam"]) + " [[say: noted]]")
     rig.swarm("send", "carl", work("carl", "cody", 1))
     until_report("carl")
     rig.swarm("send", "cody", work("cody", "sam", 2))
     until_report("cody")
     update = json.dumps({"taskId": "3", "status": "completed", "result": "done"})
     claim = json.dumps({"taskId": "3", "status": "in_progress", "owner": "sam"})
-    rig.swarm("send", "sam", f"[[shell: touch by-sam.txt]] {message('carl', 'from sam to carl')} "
+    rig.swarm("send", "sam", f"[[shell: touch by-sam.txt]] {message('carl', 'from sam to carl')} {message('team-lead', 'from sam to the lead')} "
                              f"[[tool TaskUpdate: {claim}]] [[tool TaskUpdate: {update}]] [[say: sam DONE]]")
     until_report("sam")
     for name in ["carl", "cody", "sam"]:
@@ -205,19 +288,21 @@ def mixed(rig):
     rig.wait("claim", answering(lambda: rig.read("task", "list")[3]["status"] == "in_progress"))
     os.kill(next(one["pid"] for one in rig.read("ps") if one.get("member") == "cody"), signal.SIGKILL)
     rig.wait("death of cody", lambda: any(one["name"] == "cody" and one["state"] == "dead" for one in rig.read("status")["members"]), 15)
-    check(any("cody" in entry["text"] and "#4" in entry["text"] for entry in rig.inbox("demo", "team-lead") if entry["from"] == "system"),
-          "the lead was not told about cody and its task")
+    said = lambda text: sum(text in json.dumps(one["body"]) for one in rig.mock.requests if "body" in one)
+    rig.wait("notice of the death", lambda: said("cody died") or said("cody has died") or said("cody ended"), 15)
     rig.swarm("send", "carl", '[[call task_claim: {"id": 4}]] '
                               '[[call task_update: {"id": 4, "status": "completed", "result": "done"}]] [[say: carl took over]]')
     until_report("carl", "took over")
     tasks = rig.read("task", "list")
     check([task["status"] for task in tasks] == ["completed"] * 4, f"tasks: {tasks}")
     seen = json.dumps([one["body"] for one in rig.mock.requests if "body" in one])
-    for text in ["from carl to cody", "from cody to sam", "from sam to carl"]:
+    ways = ["from carl to cody", "from cody to sam", "from sam to carl"]
+    ways += [f"from {name} to the lead" for name in ["carl", "cody", "sam"]] + [f"from the lead to {name}" for name in ["carl", "cody", "sam"]]
+    for text in ways:
         check(seen.count(text) > 1, f"`{text}` did not reach its receiver's model")
     for name in ["carl", "sam"]:
         rig.swarm("shutdown", name)
-    rig.swarm("team", "delete", "demo")
+    rig.swarm("shutdown", "team-lead")
     nothing_left(rig)
 
 
