@@ -317,10 +317,10 @@ fn reached_text(reached: PeerDelivery) -> &'static str {
     match reached {
         PeerDelivery::Delivered => "Delivered: it is in the session's conversation.",
         PeerDelivery::Held => {
-            "Held: the session shows it to its user and reads it with the user's next prompt."
+            "Held: the session shows it to its user, who decides when it is read."
         }
         PeerDelivery::Queued | PeerDelivery::Expired => {
-            "Queued: the session is working and reads it between two calls or after its turn. It is lost if the session ends first."
+            "Queued: the session reads it between two calls or after its turn. It is lost if the session ends first."
         }
     }
 }

@@ -112,3 +112,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_whole_column_is_not_narrowed_while_others_are_omitted_and_narrowed() {
+    let mut table = Table::new(["ADDRESS", "TEAM", "AGE", "DIRECTORY"])
+        .whole(0)
+        .spare([2]);
+    let directory = "/home/you/a/long/path/to/a/project";
+    table.row(
+        [
+            "uds:/run/user/1000/cc-socks/4711.sock",
+            "alpha",
+            "2 s",
+            directory,
+        ]
+        .map(Cell::from),
+    );
+    let wide = table.render(Theme::PLAIN);
+    assert!(wide.contains(directory), "{wide}");
+    let narrow = table.render(Theme {
+        width: Some(60),
+        ..Theme::PLAIN
+    });
+    assert!(
+        narrow.contains("uds:/run/user/1000/cc-socks/4711.sock  alpha"),
+        "{narrow}"
+    );
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 60),
+        "{narrow}"
+    );
+}

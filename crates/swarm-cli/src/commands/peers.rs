@@ -38,8 +38,7 @@ pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
         app.out.warn(&format!("swarm: {error}"));
     }
     let none = "no session accepts messages: start one with `swarm lead` or `swarm run`";
-    app.out
-        .list(&sessions, &table(&sessions).spare([4, 3, 1]), none)
+    app.out.list(&sessions, &table(&sessions), none)
 }
 
 /// Returns where sessions are found: on this machine, and on the hubs of its teams.
@@ -56,7 +55,10 @@ pub(in crate::commands) fn peer_places(app: &App) -> Result<PeerPlaces, Failure>
 fn table(sessions: &[PeerSession]) -> Table {
     let now = SystemClock.now();
     let headings = ["ADDRESS", "TEAM", "PID", "AGE", "HOST", "DIRECTORY"];
-    let mut table = Table::new(headings).right([2, 3]);
+    let mut table = Table::new(headings)
+        .right([2, 3])
+        .whole(0)
+        .spare([4, 3, 2, 5]);
     for session in sessions {
         let team = session.team.as_ref().map(ToString::to_string);
         let team = team.or_else(|| {

@@ -117,6 +117,8 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     /// Columns that may be omitted, in order.
     spare: Vec<usize>,
+    /// The column that is never narrowed.
+    whole: Option<usize>,
 }
 
 impl Table {
@@ -130,6 +132,7 @@ impl Table {
             headings,
             rows: Vec::new(),
             spare: Vec::new(),
+            whole: None,
         }
     }
 
@@ -138,6 +141,14 @@ impl Table {
     #[must_use]
     pub fn spare(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.spare.extend(columns);
+        self
+    }
+
+    /// Shows the texts of this column, counted from 0, in full even if the table is too wide: people
+    /// copy them.
+    #[must_use]
+    pub fn whole(mut self, column: usize) -> Self {
+        self.whole = Some(column);
         self
     }
 
@@ -214,8 +225,13 @@ impl Table {
         if let Some(limit) = limit {
             self.leave_out(&mut widths, limit);
             let room = limit.saturating_sub(gaps(&widths));
+            let whole = self.whole.and_then(|column| widths.get_mut(column)?.take());
+            let room = room.saturating_sub(whole.unwrap_or(0));
             shrink(&mut widths, room, MIN_WIDTH);
             shrink(&mut widths, room, 0);
+            if let (Some(column), Some(width)) = (self.whole, whole) {
+                widths[column] = Some(width);
+            }
         }
         widths
     }
@@ -236,7 +252,11 @@ impl Table {
             !self.rows.is_empty() && texts.all(|cell| cell.text.is_empty())
         });
         for column in empty.chain(self.spare.iter().copied()) {
-            let readable: usize = widths.iter().flatten().map(|w| READABLE.min(*w)).sum();
+            let readable = |(column, width): (usize, &Option<usize>)| match *width {
+                Some(width) if self.whole != Some(column) => READABLE.min(width),
+                width => width.unwrap_or(0),
+            };
+            let readable: usize = widths.iter().enumerate().map(readable).sum();
             if readable + gaps(widths) <= limit {
                 return;
             }

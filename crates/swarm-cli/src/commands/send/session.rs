@@ -37,7 +37,7 @@ fn sentence(reached: PeerDelivery) -> &'static str {
     match reached {
         PeerDelivery::Delivered => "delivered",
         PeerDelivery::Held => {
-            "held: the session shows it, and its model reads it with the next prompt typed there"
+            "held: the session shows it; its model reads it with the next prompt typed there, or once its user allows it"
         }
         PeerDelivery::Queued | PeerDelivery::Expired => {
             "queued: the session has not read it yet; it is lost if the session ends before"
