@@ -41,7 +41,12 @@ impl PeerServer {
         record::remove(&socket);
         let bound = UnixListener::bind(&socket).map_err(bind)?;
         record::write(&listener.directory, &listener.record)?;
-        let mut files = claude::enter(&listener.claude_sessions, &listener.record)?;
+        let entered = claude::enter(&listener.claude_sessions, &listener.record);
+        let mut files = entered.unwrap_or_else(|error| {
+            let line = format!("sessions of Claude Code do not find this one: {error}");
+            listener.inbox.notice(line);
+            Vec::new()
+        });
         files.push(record::path(&listener.directory, listener.record.session));
         files.push(socket.clone());
         let (token, session) = (listener.record.token.clone(), listener.record.public());
