@@ -27,7 +27,9 @@ impl<'t> Call<'t> {
     fn parse(line: &'t str) -> Option<Self> {
         let (thread, line) = line.split_once(' ')?;
         let (name, rest) = line.split_once('(')?;
-        let (arguments, result) = rest.rsplit_once(") = ")?;
+        // Columns are padded.
+        let (arguments, result) = rest.rsplit_once(" = ")?;
+        let arguments = arguments.trim_end().strip_suffix(')')?;
         let has_failed = result.starts_with("-1");
         (!has_failed).then(|| Self {
             thread,
@@ -121,8 +123,8 @@ struct Unflushed {
     root: PathBuf,
     /// Everything that exists.
     known: BTreeSet<PathBuf>,
-    /// Files with content that was not flushed.
-    contents: BTreeSet<PathBuf>,
+    /// Files with content that was not flushed since a process wrote it.
+    contents: BTreeSet<(PathBuf, String)>,
     /// Paths whose entry in their directory was not flushed since a process changed it.
     entries: BTreeSet<(PathBuf, String)>,
 }
@@ -153,7 +155,10 @@ impl Unflushed {
 
     fn apply(&mut self, call: &Call<'_>, process: &str) {
         match call.name {
-            "write" | "writev" | "pwrite64" | "ftruncate" => self.contents.extend(call.file(0)),
+            "write" | "writev" | "pwrite64" | "ftruncate" => {
+                let file = call.file(0).map(|file| (file, process.to_owned()));
+                self.contents.extend(file);
+            }
             "openat" if call.arguments[2].contains("O_CREAT") => {
                 self.enter(path_of(call.result), process);
             }
@@ -165,7 +170,7 @@ impl Unflushed {
             }
             "fsync" | "fdatasync" => {
                 let Some(flushed) = call.file(0) else { return };
-                self.contents.remove(&flushed);
+                self.contents.retain(|(file, _)| *file != flushed);
                 self.entries
                     .retain(|(entry, _)| entry.parent() != Some(flushed.as_path()));
             }
@@ -183,11 +188,10 @@ impl Unflushed {
         let Some((from, to)) = from.zip(to) else {
             return;
         };
-        if self.contents.remove(&from) {
-            self.contents.insert(to.clone());
-        } else {
-            self.contents.remove(&to);
-        }
+        self.contents.retain(|(file, _)| *file != to);
+        let moved = self.contents.extract_if(.., |(file, _)| *file == from);
+        let moved: Vec<_> = moved.map(|(_, process)| (to.clone(), process)).collect();
+        self.contents.extend(moved);
         self.known.insert(to.clone());
         self.entries.insert((to, process.to_owned()));
     }
@@ -204,19 +208,13 @@ impl Unflushed {
     #[track_caller]
     fn assert_durable(&self, file: &Path, process: &str) {
         assert!(self.known.contains(file), "{} is missing", file.display());
-        assert!(
-            !self.contents.contains(file),
-            "content of {}",
-            file.display()
-        );
+        let own = |path: &Path| (path.to_owned(), process.to_owned());
+        let shown = file.display();
+        assert!(!self.contents.contains(&own(file)), "content of {shown}");
         let above = file.ancestors();
         let mut above = above.take_while(|path| path.starts_with(&self.root));
-        let is_pending = |path: &&Path| {
-            let entry = (path.to_path_buf(), process.to_owned());
-            self.entries.contains(&entry)
-        };
-        let lost = above.find(is_pending);
-        assert_eq!(lost, None, "an entry above {}", file.display());
+        let lost = above.find(|path| self.entries.contains(&own(path)));
+        assert_eq!(lost, None, "an entry above {shown}");
     }
 }
 
