@@ -71,12 +71,10 @@ fn p3_an_always_answer_holds_for_every_member_and_after_a_restart() {
     world.swarm(&["shutdown", "bob"]).ok();
     for name in ["amy", "bob"] {
         removed();
-        spawn_with(
-            &world,
-            name,
-            &["--mode", "default", "--fresh", "--prompt", "go"],
-        );
+        let more = ["--mode", "default", "--fresh", "--prompt", "go"];
+        spawn_with(&world, name, &more);
         wait_for_state(&world, name, "idle");
+        world.swarm(&["shutdown", name]).ok();
     }
     removed();
     // A lead that takes the team over.

@@ -11,7 +11,7 @@ use swarm_tests::stage::World;
 use crate::scene::{spawn_args, wait_for_state, world_over};
 
 /// The calls that change files and directories, those that flush them, and those that start threads.
-const TRACED: &str = "trace=clone,clone3,fork,vfork,openat,mkdir,mkdirat,write,writev,pwrite64,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,fsync,fdatasync";
+const TRACED: &str = "trace=clone,clone3,?fork,?vfork,?open,openat,openat2,?mkdir,mkdirat,write,writev,pwrite64,ftruncate,?rename,renameat,renameat2,?link,linkat,fsync,fdatasync";
 
 /// A recorded system call.
 #[derive(Debug)]
@@ -37,6 +37,11 @@ impl<'t> Call<'t> {
             arguments: split(arguments),
             result,
         })
+    }
+
+    fn creates(&self) -> bool {
+        let mut flags = self.arguments.iter();
+        flags.any(|argument| argument.contains("O_CREAT"))
     }
 
     /// Path of the open file that an argument names: `7</path>`.
@@ -159,7 +164,7 @@ impl Unflushed {
                 let file = call.file(0).map(|file| (file, process.to_owned()));
                 self.contents.extend(file);
             }
-            "openat" if call.arguments[2].contains("O_CREAT") => {
+            "open" | "openat" | "openat2" if call.creates() => {
                 self.enter(path_of(call.result), process);
             }
             "mkdir" => self.enter(call.path(0), process),
