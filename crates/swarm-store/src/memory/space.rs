@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, sanitized_collision};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs, sanitized_collision};
 use tokio::sync::{oneshot, watch};
 
 use super::faults::{Fault, Faults};
@@ -22,6 +22,8 @@ use crate::{LeaseEnd, Result, StoreError};
 pub(super) struct Shared {
     pub(super) teams: Mutex<BTreeMap<TeamName, Arc<Content>>>,
     pub(super) faults: Arc<Faults>,
+    /// When its clock began.
+    pub(super) since: Instant,
 }
 
 /// The key space of one team, which need not exist.
@@ -146,6 +148,11 @@ impl Space for MemorySpace {
 
     fn accepts_writes(&self) -> bool {
         !self.shared.faults.is_held()
+    }
+
+    fn time(&self, _at_most: Duration) -> Answered<UnixMs> {
+        let elapsed = self.shared.since.elapsed().as_millis();
+        Ok(UnixMs(u64::try_from(elapsed).unwrap_or(u64::MAX)))
     }
 
     fn create(&self, records: &[(Key, WriteId, Vec<u8>)], _at_most: Duration) -> Answered<bool> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -44,6 +45,7 @@ impl MemoryStore {
             shared: Arc::new(Shared {
                 teams: Mutex::default(),
                 faults: Arc::new(faults),
+                since: Instant::now(),
             }),
             clock,
             scratch,

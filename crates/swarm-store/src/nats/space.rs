@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use parking_lot::Mutex;
-use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -151,6 +151,14 @@ impl Space for NatsSpace {
     fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>> {
         let key = key.clone();
         self.wait(at_most, |requests| async move { requests.read(&key).await })
+    }
+
+    fn time(&self, at_most: Duration) -> Answered<UnixMs> {
+        let time = self.wait(
+            at_most,
+            |requests| async move { requests.server_time().await },
+        )?;
+        Ok(UnixMs(u64::try_from(time / 1_000_000).unwrap_or_default()))
     }
 
     fn largest(&self, at_most: Duration) -> Answered<usize> {

@@ -23,7 +23,7 @@ struct OrdersValue(BTreeMap<OrderId, Placed>);
 struct Placed {
     #[serde(flatten)]
     order: Order,
-    /// Whoever placed it waits no longer than until then, by its clock.
+    /// Whoever placed it waits no longer than until then, by the server's clock.
     expires: UnixMs,
 }
 
@@ -56,13 +56,13 @@ impl Orders {
         &self.team.team
     }
 
-    /// Adds an order, which nobody takes after `lifetime`. Removes those that have expired: whoever
-    /// placed them is gone. Clocks of machines differ, so `lifetime` must be longer than any wait.
+    /// Adds an order, which nobody takes after `lifetime`, by the server's clock. Removes those that have
+    /// expired: whoever placed them is gone.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
             team.require()?;
-            let now = team.now();
+            let now = time(team)?;
             let expires = UnixMs(now.0.saturating_add(lifetime));
             changed(team, |all| {
                 all.retain(|_, placed| now < placed.expires);
@@ -76,7 +76,7 @@ impl Orders {
     /// Takes an open order for a process of a node. Returns `None` if there is none any more.
     pub async fn take(&self, id: OrderId, by: SpawnId) -> Result<Option<Order>> {
         let work = move |team: &RecordsTeam| {
-            let now = team.now();
+            let now = time(team)?;
             changed(team, |all| {
                 let placed = all.get_mut(&id)?;
                 let is_open = placed.order.state == OrderState::Open && now < placed.expires;
@@ -158,6 +158,11 @@ impl RecordsTeam {
         };
         Some(Orders::new(self.clone(), Nodes::new(records)))
     }
+}
+
+/// Returns the server's time: clocks of machines differ.
+fn time(team: &RecordsTeam) -> Result<UnixMs> {
+    team.answered(false, |at_most| team.space.time(at_most))
 }
 
 fn changed<R>(

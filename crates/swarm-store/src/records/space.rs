@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use swarm_protocol::{LifeRecord, MemberName, SpawnId};
+use swarm_protocol::{LifeRecord, MemberName, SpawnId, UnixMs};
 use uuid::Uuid;
 
 use super::bell::Heard;
@@ -117,6 +117,9 @@ pub(crate) trait Space: Debug + Send + Sync {
 
     /// Returns a record, if there is one.
     fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>>;
+
+    /// Returns the server's time, which is the same for all machines. Only its differences count.
+    fn time(&self, at_most: Duration) -> Answered<UnixMs>;
 
     /// Returns the size in bytes of the largest value that is stored in one piece.
     fn largest(&self, _at_most: Duration) -> Answered<usize> {

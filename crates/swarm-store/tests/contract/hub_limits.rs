@@ -6,7 +6,8 @@ use std::time::Duration;
 use swarm_hubkit::NatsServer;
 use swarm_os::Liveness;
 use swarm_protocol::{
-    BackendType, Clock, ErrorKind, PaneId, Reservation, SpawnId, SystemClock, UnixMs,
+    BackendType, Clock, ErrorKind, Order, OrderId, OrderState, PaneId, Reservation, SpawnId,
+    SystemClock, UnixMs,
 };
 use swarm_store::{Actor, BlockOn as _, Draft, NewMember, Team, TeamStore};
 
@@ -67,19 +68,49 @@ impl Clock for WrongClock {
     }
 }
 
+/// The team on machines whose clocks differ by ten minutes.
+fn early_and_late(scene: &Scene) -> [Arc<dyn Team>; 2] {
+    [-5, 5].map(|minutes| {
+        let clock = Arc::new(WrongClock { minutes });
+        let root = scene.directory.path().join(format!("at {minutes}"));
+        let store = machine_with_clock(&root, settings(scene.server.url()), clock);
+        store.join(&team("crew")).block_on().unwrap();
+        crew(&store)
+    })
+}
+
+#[test]
+fn an_order_expires_by_the_hubs_clock() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let [early, late] = early_and_late(&scene).map(|machine| machine.orders().unwrap());
+    let order = || Order {
+        id: OrderId::random(),
+        words: vec!["peek".to_owned(), "bob".to_owned()],
+        input: None,
+        repository: None,
+        state: OrderState::Open,
+    };
+    for (from, to, lifetime, is_taken) in [
+        (&early, &late, Duration::from_mins(1), true),
+        (&late, &early, Duration::ZERO, false),
+    ] {
+        let order = order();
+        from.place(order.clone(), lifetime).block_on().unwrap();
+        let taken = to.take(order.id, SpawnId::random()).block_on().unwrap();
+        assert_eq!(taken.is_some(), is_taken, "{lifetime:?}");
+    }
+}
+
 #[test]
 fn machines_whose_clocks_differ_by_minutes_agree_on_who_is_alive_and_what_is_new() {
     if has_no_server() {
         return;
     }
     let scene = Scene::new();
-    let [early, late] = [-5, 5].map(|minutes| {
-        let clock = Arc::new(WrongClock { minutes });
-        let root = scene.directory.path().join(format!("at {minutes}"));
-        let store = machine_with_clock(&root, settings(scene.server.url()), clock);
-        store.join(&team("crew")).block_on().unwrap();
-        crew(&store)
-    });
+    let [early, late] = early_and_late(&scene);
     let alice = name("alice");
     let deadline = UnixMs(WrongClock { minutes: -5 }.now().0 + 30_000);
     let spawner = Reservation::new(u32::MAX, "1", deadline).in_space("early#pid:[1]");

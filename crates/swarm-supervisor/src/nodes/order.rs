@@ -37,9 +37,9 @@ impl OrderWait {
         }
     }
 
-    /// Returns how long an order can be of use to whoever gives it, with room for clocks that differ.
+    /// Returns how long an order can be of use to whoever gives it.
     fn lifetime(&self) -> Duration {
-        self.taken + self.done + self.cancelled + Duration::from_mins(5)
+        self.taken + self.done + self.cancelled
     }
 }
 
