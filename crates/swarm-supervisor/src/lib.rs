@@ -22,7 +22,7 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
-    NewOrder, NodeError, NodeState, OrderWait, choose_any, choose_node, node_of, order,
+    NewOrder, NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_of, order,
     order_in_repository,
 };
 pub use process_list::{

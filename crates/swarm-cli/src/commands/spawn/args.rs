@@ -37,6 +37,9 @@ pub(crate) struct SpawnArgs {
     /// File with the initial prompt, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
+    /// Summary of the initial prompt: a lead's call on another machine has one.
+    #[arg(long, value_name = "TEXT", hide = true)]
+    pub(crate) summary: Option<String>,
     /// Agent program: swarm, claude (Claude Code), or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
     #[arg(long, value_name = "RUNTIME")]
     pub(crate) runtime: Option<AgentProgram>,

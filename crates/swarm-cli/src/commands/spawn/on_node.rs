@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use swarm_protocol::{PermissionMode, TeamName};
-use swarm_supervisor::NewOrder;
+use swarm_supervisor::SpawnCommand;
 
 use super::args::SpawnArgs;
 use crate::app::App;
@@ -19,43 +19,32 @@ pub(super) fn spawn_on(
     team: &TeamName,
     on: &str,
 ) -> Result<(), Failure> {
-    let prompt = args.initial_prompt()?;
     // Files are read before a node is asked.
-    let mut inside = words(args, prompt.is_some(), true)?;
-    let mut outside = words(args, prompt.is_some(), false)?;
-    let mode = match args.mode {
-        Some(mode) => {
-            acting.require_mode("spawn", mode)?;
-            None
-        }
+    let mut command = command(args)?;
+    match args.mode {
+        Some(mode) => acting.require_mode("spawn", mode)?,
         // The node's own default may be higher than an agent can ask for.
-        None => acting
-            .require_no_agent("spawn")
-            .err()
-            .map(|_| PermissionMode::Default),
-    };
-    for words in [&mut inside, &mut outside] {
-        words.extend(mode.map(|mode| format!("--mode={mode}")));
-        words.extend(app.out.json.then(|| "--json".to_owned()));
+        None if acting.require_no_agent("spawn").is_err() => {
+            command.option("mode", Some(PermissionMode::Default));
+        }
+        None => {}
     }
+    command.flag("json", app.out.json);
     let timeout = args.timeout.map(Duration::from_secs);
     let timeout = timeout.unwrap_or(app.settings.hello_timeout);
-    let command = |has_repository: bool| NewOrder {
-        words: if has_repository { inside } else { outside },
-        input: prompt,
-    };
-    let done = on_node(app, team, on, command, timeout)?;
+    let done = on_node(app, team, on, |inside| command.order(inside), timeout)?;
     done.show(app, &format!(" on {}", done.node))
 }
 
-/// Returns the command for the node. A member of a repository works in a worktree there.
-fn words(args: &SpawnArgs, has_prompt: bool, has_repository: bool) -> Result<Vec<String>, Failure> {
+/// Returns the command for the node.
+fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
     let SpawnArgs {
         name,
         agent,
         agents,
         prompt: _,
         prompt_file: _,
+        summary,
         runtime,
         model,
         requests,
@@ -75,42 +64,30 @@ fn words(args: &SpawnArgs, has_prompt: bool, has_repository: bool) -> Result<Vec
         budget,
         timeout,
     } = args;
-    let mut words = vec!["spawn".to_owned(), name.clone()];
-    let mut add = |flag: &str, value: Option<String>| {
-        // In one word, because a value may begin with a dash.
-        words.extend(value.map(|value| format!("--{flag}={value}")));
-    };
-    add("agent", agent.clone());
-    add("agents", agents.clone());
-    add("prompt-file", has_prompt.then(|| "-".to_owned()));
-    add("runtime", runtime.as_ref().map(ToString::to_string));
-    add("model", model.clone());
-    add("effort", requests.effort.map(|effort| effort.to_string()));
-    add(
-        "thinking",
-        requests.thinking.map(|thinking| thinking.to_string()),
-    );
-    add("mode", mode.map(|mode| mode.to_string()));
-    add("cwd", cwd.as_ref().map(|cwd| cwd.display().to_string()));
-    add("backend", backend.clone());
-    add("budget", budget.map(String::from));
-    add("timeout", timeout.map(|seconds| seconds.to_string()));
+    let mut command = SpawnCommand::new(name);
+    command.prompt(args.initial_prompt()?, summary.as_deref());
+    command.option("agent", agent.as_deref());
+    command.option("agents", agents.as_deref());
+    command.option("runtime", runtime.as_ref());
+    command.option("model", model.as_deref());
+    command.option("effort", requests.effort);
+    command.option("thinking", requests.thinking);
+    command.option("mode", *mode);
+    command.option("cwd", cwd.as_ref().map(|cwd| cwd.display()));
+    command.option("backend", backend.as_deref());
+    command.option("budget", budget.map(String::from));
+    command.option("timeout", *timeout);
     for pair in env {
-        add("env", Some(pair.clone()));
+        command.option("env", Some(pair));
     }
     for servers in mcp_config {
-        add("mcp-config", Some(in_json(servers)?));
+        command.option("mcp-config", Some(in_json(servers)?));
     }
-    match worktree.as_deref() {
-        Some(slug) if !slug.is_empty() => add("worktree", Some(slug.to_owned())),
-        Some(_) => add("worktree", Some(name.clone())),
-        None if has_repository => add("worktree", Some(name.clone())),
-        None => {}
-    }
-    let flags = [("--plan", plan), ("--replace", replace), ("--fresh", fresh)];
-    let flags = flags.into_iter().filter(|(_, is_given)| **is_given);
-    words.extend(flags.map(|(flag, _)| flag.to_owned()));
-    Ok(words)
+    command.worktree(worktree.as_deref());
+    command.flag("plan", *plan);
+    command.flag("replace", *replace);
+    command.flag("fresh", *fresh);
+    Ok(command)
 }
 
 /// Returns MCP servers as JSON: a file is on this machine.
@@ -140,8 +117,8 @@ mod tests {
     }
 
     /// What the node parses of the command of an order.
-    fn there(given: &SpawnArgs, has_prompt: bool, has_repository: bool) -> SpawnArgs {
-        let words = words(given, has_prompt, has_repository).unwrap();
+    fn there(given: &SpawnArgs, has_repository: bool) -> SpawnArgs {
+        let words = command(given).unwrap().order(has_repository).words;
         let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         parsed(&words)
     }
@@ -186,8 +163,10 @@ mod tests {
             "9",
             "--prompt",
             "hello",
+            "--summary",
+            "greeting",
         ]);
-        let there = there(&given, true, true);
+        let there = there(&given, true);
         given.on = None;
         given.prompt = None;
         given.prompt_file = Some("-".into());
@@ -197,9 +176,9 @@ mod tests {
     #[test]
     fn a_member_of_a_repository_has_a_worktree() {
         let given = parsed(&["bob", "--on", "box"]);
-        assert_eq!(there(&given, false, true).worktree.as_deref(), Some("bob"));
-        assert_eq!(there(&given, false, false).worktree, None);
+        assert_eq!(there(&given, true).worktree.as_deref(), Some("bob"));
+        assert_eq!(there(&given, false).worktree, None);
         let given = parsed(&["bob", "--on", "box", "--worktree"]);
-        assert_eq!(there(&given, false, false).worktree.as_deref(), Some("bob"));
+        assert_eq!(there(&given, false).worktree.as_deref(), Some("bob"));
     }
 }

@@ -114,9 +114,13 @@ fn spawn_here(
         name,
         agent_type,
         runtime: Some(runtime),
-        prompt: args
-            .initial_prompt()?
-            .map(|text| Draft::new(LEAD_NAME, text)),
+        prompt: args.initial_prompt()?.map(|text| {
+            let prompt = Draft::new(LEAD_NAME, text);
+            match &args.summary {
+                Some(summary) => prompt.with_summary(summary),
+                None => prompt,
+            }
+        }),
         model,
         effort: args.requests.effort,
         mode,

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use swarm_agent::{SpawnRequest, Spawned};
-use swarm_protocol::{AgentId, OrderOutcome, PaneId, PermissionMode};
+use swarm_protocol::{AgentId, Member, OrderOutcome, PaneId, PermissionMode};
 use swarm_store::{NodeView, Team};
-use swarm_supervisor::{NewOrder, OrderWait, SpawnContext, choose_any, order_in_repository};
+use swarm_supervisor::{OrderWait, SpawnCommand, SpawnContext, choose_any, order_in_repository};
 
 /// Spawns a teammate on the node with the most free slots. The error is for the model.
 pub(super) async fn spawn_remote(
@@ -12,53 +12,50 @@ pub(super) async fn spawn_remote(
     team: &dyn Team,
     request: &SpawnRequest,
     mode: PermissionMode,
+    former: Option<&Member>,
 ) -> Result<Spawned, String> {
     let name = &request.name;
     let failed = |why: String| format!("{name} was not spawned: {why}");
     let orders = team.orders().ok_or_else(|| {
         failed("the team is not on a hub, so there are no nodes. Leave `isolation` out".to_owned())
     })?;
+    if request.cwd.is_some() {
+        let why = "`cwd` is a directory of this machine, and the node works in a copy of the repository. Leave `cwd` out";
+        return Err(failed(why.to_owned()));
+    }
     let nodes = orders.nodes().nodes().await;
     let nodes = nodes.map_err(|error| failed(error.to_string()))?;
     let node = choose_any(&nodes).map_err(|error| failed(error.to_string()))?;
     let wait = OrderWait::of(context.hello_deadline, request.cancel.clone());
-    let command = |has_repository: bool| NewOrder {
-        words: words(context, request, mode, has_repository),
-        input: Some(request.prompt.clone()),
-    };
+    let command = command(context, request, mode, former);
     let at = (&context.worktrees, context.cwd.as_path());
-    let done = order_in_repository((team, &orders, node), at, command, &wait).await;
+    let on = (team, &orders, node);
+    let done = order_in_repository(on, at, |inside| command.order(inside), &wait).await;
     let outcome = done.map_err(|error| failed(error.to_string()))?;
     let id = AgentId::new(name.clone(), team.name().clone());
     read(&outcome, node, id)
 }
 
-/// Returns the command for the node. The mode is always named: the node's default may be higher.
-fn words(
+/// Returns the command for the node. Mode and model are always named, because the node's defaults are
+/// not those of the lead.
+fn command(
     context: &SpawnContext,
     request: &SpawnRequest,
     mode: PermissionMode,
-    has_repository: bool,
-) -> Vec<String> {
-    let mut words = vec!["spawn".to_owned(), request.name.to_string()];
-    let mut add = |flag: &str, value: Option<&str>| {
-        words.extend(value.map(|value| format!("--{flag}={value}")));
-    };
-    add("prompt-file", Some("-"));
-    add("agent", request.agent_type.as_deref());
-    add(
-        "model",
-        Some(request.model.as_deref().unwrap_or(&context.model)),
-    );
-    add(
-        "effort",
-        request.effort.map(|effort| effort.to_string()).as_deref(),
-    );
-    add("mode", Some(mode.name()));
-    add("worktree", has_repository.then(|| request.name.as_str()));
-    words.push("--json".to_owned());
-    words.extend(request.plan.then(|| "--plan".to_owned()));
-    words
+    former: Option<&Member>,
+) -> SpawnCommand {
+    let mut command = SpawnCommand::new(request.name.as_str());
+    command.prompt(Some(request.prompt.clone()), Some(&request.description));
+    let former_type = former.and_then(|former| former.agent_type.as_deref());
+    command.option("agent", request.agent_type.as_deref().or(former_type));
+    let model = request.model.as_deref();
+    let model = model.or_else(|| former?.requested_model());
+    command.option("model", Some(model.unwrap_or(&context.model)));
+    command.option("effort", request.effort);
+    command.option("mode", Some(mode));
+    command.flag("plan", request.plan);
+    command.flag("json", true);
+    command
 }
 
 fn read(outcome: &OrderOutcome, node: &NodeView, id: AgentId) -> Result<Spawned, String> {

@@ -82,7 +82,11 @@ impl LeadTeammates {
         request: &SpawnRequest,
     ) -> Result<Spawned, String> {
         let ceiling = self.ceiling_of_members(request)?;
-        let mode = request.mode.unwrap_or_else(|| self.rights.mode());
+        // The conversation of a former member is on its machine, unlike that of a local one.
+        let former = former_elsewhere(team, &request.name).await;
+        let former = former.map_err(|error| error.to_string())?;
+        let mode = request.mode.or(self.mode_of(former.as_ref()));
+        let mode = mode.unwrap_or_else(|| self.rights.mode());
         if mode != PermissionMode::Plan && !ceiling.covers(mode) {
             let member = request.name.clone();
             let asked = mode;
@@ -93,8 +97,15 @@ impl LeadTeammates {
             }
             .to_string());
         }
-        let spawned = spawn_remote(&self.spawn_context, team, request, mode).await;
+        let context = &self.spawn_context;
+        let spawned = spawn_remote(context, team, request, mode, former.as_ref()).await;
         spawned.inspect_err(|why| self.context.emit(AgentEvent::Notice { line: why.clone() }))
+    }
+
+    /// Returns the mode that a former member had, if the lead may give it.
+    fn mode_of(&self, former: Option<&Member>) -> Option<PermissionMode> {
+        let mode = former.and_then(Member::known_mode);
+        mode.filter(|mode| self.rights.mode().covers(*mode))
     }
 
     /// Shows where members run, once for each response.
@@ -152,16 +163,12 @@ impl Teammates for LeadTeammates {
         // A member that died or left is restored with its settings, unless the call changes them.
         let dead =
             namesake(&self.spawn_context, team.name(), &name).map_err(|error| error.to_string())?;
-        let mode = self.rights.mode();
         let spawn_context = SpawnContext {
-            mode,
+            mode: self.rights.mode(),
             ceiling: self.ceiling_of_members(&request)?,
             ..self.spawn_context.clone()
         };
-        let dead_mode = dead
-            .as_ref()
-            .and_then(Member::known_mode)
-            .filter(|dead| mode.covers(*dead));
+        let dead_mode = self.mode_of(dead.as_ref());
         let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
         let dead_model = dead.as_ref().and_then(Member::requested_model);
         let dead_model = dead_model.map(str::to_owned);
@@ -243,6 +250,17 @@ impl Teammates for LeadTeammates {
             message.extend(more.map(|more| format!("\n{more}")));
         }
         Ok(message)
+    }
+}
+
+/// Returns the dead or departed member of a name, whose conversation may be on another machine.
+async fn former_elsewhere(
+    team: &dyn Team,
+    name: &MemberName,
+) -> swarm_store::Result<Option<Member>> {
+    match team.config().await?.member(name) {
+        Some(member) => Ok(Some(member.clone())),
+        None => team.former_member(name).await,
     }
 }
 

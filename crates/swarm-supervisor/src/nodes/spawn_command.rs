@@ -1,0 +1,62 @@
+//! The command that lets a node spawn a member.
+
+use super::order::NewOrder;
+
+/// A `swarm spawn` for a node. Options that are not given have the defaults of that command there.
+#[derive(Debug, Clone)]
+pub struct SpawnCommand {
+    words: Vec<String>,
+    prompt: Option<String>,
+    /// Name of its worktree.
+    worktree: Option<String>,
+    name: String,
+}
+
+impl SpawnCommand {
+    /// Creates the command for a member with this name.
+    pub fn new(name: &str) -> Self {
+        Self {
+            words: vec!["spawn".to_owned(), name.to_owned()],
+            prompt: None,
+            worktree: None,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Adds an option, if it has a value.
+    pub fn option(&mut self, flag: &str, value: Option<impl ToString>) {
+        // In one word, because a value may begin with a dash.
+        let word = value.map(|value| format!("--{flag}={}", value.to_string()));
+        self.words.extend(word);
+    }
+
+    /// Adds an option without value, if it is given.
+    pub fn flag(&mut self, flag: &str, is_given: bool) {
+        self.words.extend(is_given.then(|| format!("--{flag}")));
+    }
+
+    /// Sets the initial prompt, with its summary.
+    pub fn prompt(&mut self, prompt: Option<String>, summary: Option<&str>) {
+        self.option("prompt-file", prompt.as_ref().map(|_| "-"));
+        self.option("summary", summary);
+        self.prompt = prompt;
+    }
+
+    /// Lets the member work in a worktree; without a name, in that of its own name.
+    pub fn worktree(&mut self, name: Option<&str>) {
+        let named = name.map(|name| Some(name).filter(|name| !name.is_empty()));
+        self.worktree = named.map(|name| name.unwrap_or(&self.name).to_owned());
+    }
+
+    /// Returns the order for a node that has received a repository or not. A member of a repository
+    /// works in a worktree.
+    pub fn order(mut self, has_repository: bool) -> NewOrder {
+        let own = || has_repository.then(|| self.name.clone());
+        let worktree = self.worktree.clone().or_else(own);
+        self.option("worktree", worktree);
+        NewOrder {
+            words: self.words,
+            input: self.prompt,
+        }
+    }
+}
