@@ -48,7 +48,6 @@ fn the_demo_on_two_machines_merges_the_work_of_the_node() {
         "implementer@demo",
         "explorer     writes to implementer: ",
         "person       answers implementer: approved",
-        "merged worktree-implementer into main",
         "ok    several of one\n",
         "implementer  has stopped",
         "A lead and 2 teammates: ",

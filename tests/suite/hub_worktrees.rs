@@ -26,15 +26,15 @@ fn state(machine: &World) -> Value {
 }
 
 /// Two machines with a team on a hub, whose server the first one runs.
-struct Machines {
-    first: World,
-    second: World,
+pub(crate) struct Machines {
+    pub(crate) first: World,
+    pub(crate) second: World,
     hub: Running,
 }
 
 impl Machines {
     /// Returns `None` if no server is installed.
-    fn with_team(api: &FakeApi) -> Option<Self> {
+    pub(crate) fn with_team(api: &FakeApi) -> Option<Self> {
         let (first, second) = (world().with_api(api), world().with_api(api));
         let port = free_port_of_a_server(&second)?;
         first.write("project/song.txt", "one\ntwo\nthree\n");
@@ -64,7 +64,7 @@ impl Machines {
     }
 
     /// Deletes the team, and proves that nothing is left running.
-    fn end(self) {
+    pub(crate) fn end(self) {
         for machine in [&self.second, &self.first] {
             machine.swarm(&["team", "delete", "demo", "--force"]).ok();
         }

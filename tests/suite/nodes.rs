@@ -1,6 +1,7 @@
 //! Members on another machine: nodes of a hub carry out what a person orders elsewhere.
 
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -16,13 +17,13 @@ use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
 pub(crate) struct Machines {
     pub(crate) first: World,
     pub(crate) second: World,
-    hub: Running,
+    pub(crate) hub: Running,
     pub(crate) url: String,
     pub(crate) credentials: String,
 }
 
 impl Machines {
-    fn start(second: World) -> Option<Self> {
+    pub(crate) fn start(second: World) -> Option<Self> {
         Self::with(world(), second)
     }
 
@@ -55,7 +56,7 @@ impl Machines {
     }
 
     /// Starts the node `box` on the second machine.
-    fn node(&self, more: &[&str]) -> Running {
+    pub(crate) fn node(&self, more: &[&str]) -> Running {
         let join = [
             "node",
             "join",
@@ -71,15 +72,15 @@ impl Machines {
         node
     }
 
-    fn nodes(&self) -> Value {
+    pub(crate) fn nodes(&self) -> Value {
         self.first.swarm(&["node", "list", "--json"]).json()
     }
 
-    fn state_of_node(&self) -> String {
+    pub(crate) fn state_of_node(&self) -> String {
         column(&self.nodes(), "state").concat()
     }
 
-    fn members(&self) -> Vec<String> {
+    pub(crate) fn members(&self) -> Vec<String> {
         let status = self.first.swarm(&["status", "--json"]).json();
         column(&status["members"], "name")
     }
@@ -93,19 +94,55 @@ impl Machines {
 }
 
 /// The message of a command that fails with this code.
-fn refusal(world: &World, words: &[&str], code: i32) -> String {
+pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
     let refused = world.swarm(&[words, &["--json"]].concat()).error(code);
     refused["message"].as_str().unwrap().to_owned()
 }
 
-fn says_done() -> FakeApi {
+/// A machine whose `ssh` runs the command on this one.
+fn world_with_ssh() -> World {
+    let world = world();
+    let script = "#!/bin/sh\n[ \"$1 $2\" = \"-- box.example\" ] && exec sh -c \"$3\"\n";
+    let ssh = world.program("ssh");
+    std::fs::write(&ssh, script).unwrap();
+    std::fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).unwrap();
+    world
+}
+
+pub(crate) fn says_done() -> FakeApi {
     FakeApi::start(|_: &Ask| Reply::text("done"))
+}
+
+/// The output of a member of the node, and where it runs.
+fn shows_what_bob_does(first: &World) {
+    let logs = first.swarm(&["logs", "bob", "--json"]).json();
+    assert_eq!(
+        (&logs["node"], &logs["name"]),
+        (&"box".into(), &"bob".into())
+    );
+    assert!(logs["text"].as_str().unwrap().contains("done"), "{logs}");
+    first
+        .swarm(&["peek", "bob", "-n", "5"])
+        .ok()
+        .stdout_has("done");
+    let status = first.swarm(&["status", "--json"]).json();
+    assert_eq!(status["members"][1]["node"], "box", "{status}");
+    first.swarm(&["status"]).ok().stdout_has("headless on box");
+}
+
+/// The output of a member that has ended is still there.
+fn shows_what_bob_did(first: &World) {
+    let logs = first.swarm(&["logs", "bob", "--json"]).json();
+    assert_eq!(logs["node"], "box", "{logs}");
+    let followed = first.swarm(&["logs", "bob", "--follow"]);
+    followed.ok().stdout_has("done");
+    followed.stderr_has("bob has stopped");
 }
 
 #[test]
 fn a_node_runs_members_that_another_machine_orders() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with(world_with_ssh(), world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
@@ -114,7 +151,7 @@ fn a_node_runs_members_that_another_machine_orders() {
         refusal(first, &on_box, 3),
         "no node has the name or label `box`; no node has joined the hub"
     );
-    let node = machines.node(&["--slots", "1", "--label", "gpu"]);
+    let node = machines.node(&["--slots", "1", "--label", "gpu", "--ssh", "box.example"]);
     let nodes = machines.nodes();
     assert_eq!(nodes[0]["slots"], 1, "{nodes}");
     let same = [
@@ -169,16 +206,7 @@ fn a_node_runs_members_that_another_machine_orders() {
         refusal(first, &full, 4),
         "no node for `gpu` takes a member now: box (all 1 slots in use)"
     );
-    let logs = first.swarm(&["logs", "bob", "--json"]).json();
-    assert_eq!(
-        (&logs["node"], &logs["name"]),
-        (&"box".into(), &"bob".into())
-    );
-    assert!(logs["text"].as_str().unwrap().contains("done"), "{logs}");
-    first
-        .swarm(&["peek", "bob", "-n", "5"])
-        .ok()
-        .stdout_has("done");
+    shows_what_bob_does(first);
 
     let killed = first.swarm(&["kill", "bob", "--json"]).json();
     assert_eq!(
@@ -186,6 +214,7 @@ fn a_node_runs_members_that_another_machine_orders() {
         (&"killed".into(), &"box".into())
     );
     assert_eq!(machines.members(), ["team-lead"]);
+    shows_what_bob_did(first);
 
     // What fails on the node is the failure of the command.
     let wrong = ["--agent", "nobody", "--on", "box"];
@@ -303,25 +332,5 @@ fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
     let node = machines.node(&[]);
     node.signal(Signal::TERM);
     node.wait().ok().stdout_lacks("spawn");
-    machines.end();
-}
-
-#[test]
-fn a_node_that_was_cut_off_joins_again() {
-    let Some(machines) = Machines::start(world()) else {
-        return;
-    };
-    let node = machines.node(&[]);
-    machines.hub.signal(Signal::STOP);
-    machines.first.wait_until("the lease is lost", || {
-        node.stdout().contains("joining again")
-    });
-    machines.hub.signal(Signal::CONT);
-    machines.first.wait_until("it has joined again", || {
-        node.stdout().contains("joined again")
-    });
-    assert_eq!(machines.state_of_node(), "ready");
-    node.signal(Signal::INT);
-    node.wait().ok();
     machines.end();
 }

@@ -10,7 +10,7 @@ use swarm_config::{
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName, with_causes};
-use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
+use swarm_store::{FileStore, HubSettings, RootStore, StoreLimits, TeamStore};
 
 use crate::command_line::CommandLine;
 use crate::config_directory;
@@ -130,6 +130,16 @@ impl App {
     pub(crate) fn for_team(&self, team: &TeamName) -> Self {
         Self {
             flag_team: Some(team.to_string()),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same state for a command that creates teams on a hub.
+    pub(crate) fn creating_on(&self, hub: HubSettings) -> Self {
+        let hubs = self.hubs.creating_on(hub);
+        Self {
+            store: Arc::new(hubs.clone()),
+            hubs,
             ..self.clone()
         }
     }

@@ -236,6 +236,16 @@ fn capture(text: &str) -> bool {
     CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(|all| all.push_str(text)).is_some())
 }
 
+/// Quotes a word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Formats a failure: the message and an indented hint.
 pub(crate) fn failure_text(failure: &Failure) -> String {
     // Indented, so that a line in foreign text, such as a path, does not look like a message of

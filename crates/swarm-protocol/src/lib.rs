@@ -36,6 +36,7 @@ mod rewind_scope;
 mod shell_guards;
 mod shortened;
 mod skill;
+mod ssh_destination;
 mod state;
 mod surrogate;
 mod task;
@@ -80,7 +81,7 @@ pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, NodeLabel, NodeName, PERSON,
     PERSON_SENDER, ROOT_VARIABLE, SPAWN_MARK, SYSTEM_SENDER, TeamName, sanitized_collision,
 };
-pub use node::{NodeReport, Order, OrderOutcome, OrderState, Repository};
+pub use node::{NodeReport, NodeShell, Order, OrderOutcome, OrderState, Repository};
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use peer::{
     LONGEST_FRAME, PeerAddress, PeerDelivery, PeerInbound, PeerMessage, PeerMode, PeerRecord,
@@ -98,6 +99,7 @@ pub use shell_guards::{
 };
 pub use shortened::shortened;
 pub use skill::Skill;
+pub use ssh_destination::{SshDestination, SshDestinationError};
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, RightsReport,
     RuleText, StateReport, WorktreeReport,

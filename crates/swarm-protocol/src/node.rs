@@ -1,11 +1,12 @@
 //! Nodes of a hub, and orders for them.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AgentId, BlobRef, NodeLabel, OrderId, SpawnId, UnixMs};
+use crate::{AgentId, BlobRef, NodeLabel, OrderId, SpawnId, SshDestination, UnixMs};
 
 /// What a node reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,9 +26,25 @@ pub struct NodeReport {
     pub since: UnixMs,
     /// Members that run on it.
     pub members: Vec<AgentId>,
+    /// How to run its program there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<NodeShell>,
     /// Commits that it has, which are not sent to it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_commits: Vec<String>,
+}
+
+/// How a person runs a command in the terminal of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeShell {
+    /// Destination for `ssh`, if it can be reached so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh: Option<SshDestination>,
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Its config directory.
+    pub root: PathBuf,
 }
 
 /// A command of swarm that a node carries out for a team.

@@ -22,14 +22,17 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
-    NewOrder, NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_of, order,
-    order_in_repository,
+    NewOrder, NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_at,
+    node_of, order, order_in_repository,
 };
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
     lead_marks, lead_standing, process_list, reap,
 };
-pub use published::{BranchPublisher, NotFetched, fetch_published};
+pub use published::{
+    BranchPublisher, MergeCarrier, MergeOrder, MergeReply, NotFetched, SentTarget,
+    carry_out_merges, fetch_published,
+};
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use repositories::{RepositoryError, forget_repository, receive_repository, send_repository};
 pub use spawn::{
@@ -40,5 +43,6 @@ pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
     end_without_roster, finish, kill, kill_team, member_death, namesake, runs_elsewhere, shutdown,
+    started_elsewhere,
 };
 pub use target_wait::wait_for_target;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use swarm_os::LockInterrupt;
+use swarm_protocol::TaskId;
 use swarm_team::{MergeError, PreparedMerge, WorkMerger};
 use swarm_worktree::{MergeCandidate, MergeMode, Record, WorktreeError, Worktrees};
 use tokio::runtime::Handle;
@@ -22,6 +23,7 @@ impl WorkMerger for WorktreeMerger {
     async fn prepare(
         &self,
         worktree: &Path,
+        _task: TaskId,
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError> {
         if self.0.settings().merge == MergeMode::Manual {

@@ -147,7 +147,7 @@ impl Completion<'_> {
         work: &OwnerWork,
         cancel: &CancellationToken,
     ) -> Result<Vec<CheckRun>, CompletionFailure> {
-        let Some(mut merge) = merger.prepare(&work.worktree, cancel).await? else {
+        let Some(mut merge) = merger.prepare(&work.worktree, self.id, cancel).await? else {
             return Ok(self.check(self.shell, CheckPlace::Owner).await?);
         };
         let task = self
@@ -156,14 +156,19 @@ impl Completion<'_> {
             .await
             .map_err(CompletionError::from)?;
         let has_checks = !task.swarm().checks.is_empty();
-        let shell = match self.shell.filter(|_| has_checks) {
+        let (shell, place) = match self.shell.filter(|_| has_checks) {
             Some(shell) => {
                 let files = merge.check_out().await?;
-                Some(shell_in_merge(shell, &work.worktree, &files))
+                let place = if files == work.worktree {
+                    CheckPlace::Owner
+                } else {
+                    CheckPlace::Merge
+                };
+                (Some(shell_in_merge(shell, &work.worktree, &files)), place)
             }
-            None => None,
+            None => (None, CheckPlace::Merge),
         };
-        let runs = self.check(shell.as_ref(), CheckPlace::Merge).await?;
+        let runs = self.check(shell.as_ref(), place).await?;
         merge.apply().await?;
         Ok(runs)
     }

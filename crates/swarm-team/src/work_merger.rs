@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use swarm_protocol::TaskId;
 use tokio_util::sync::CancellationToken;
 
 /// Merges the work in a worktree into its target.
 #[async_trait]
 pub trait WorkMerger: Send + Sync + fmt::Debug {
-    /// Waits for other merges of the repository, and prepares that of a worktree. Returns `None` if
-    /// its commits need not be merged.
+    /// Waits for other merges of the repository, and prepares that of a worktree for a task. Returns
+    /// `None` if its commits need not be merged.
     async fn prepare(
         &self,
         worktree: &Path,
+        task: TaskId,
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
 

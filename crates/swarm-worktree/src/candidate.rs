@@ -79,13 +79,18 @@ impl MergeCandidate {
         &self.record
     }
 
+    /// Returns whether the merge adds nothing to the branch, so that its files are those of the worktree.
+    pub fn adds_nothing(&self) -> bool {
+        self.prepared.new == self.prepared.tip
+    }
+
     /// Returns a directory with the files of the merge: the worktree itself if the merge adds
     /// nothing to it, otherwise a scratch checkout, which is removed with the candidate.
     ///
     /// # Errors
     /// [`WorktreeError`] if it could not be created.
     pub fn check_out(&mut self) -> Result<PathBuf, WorktreeError> {
-        if self.prepared.new == self.prepared.tip
+        if self.adds_nothing()
             && let Some(own) = self.record.path_here().filter(|own| own.is_dir())
         {
             return Ok(own.to_owned());

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
 use super::detach;
+use super::hub::HubArgs;
 use super::input_text::prompt;
 use super::json_schema::required_output;
 use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
@@ -29,6 +30,7 @@ use crate::team_hooks::hooks;
     reason = "each is a separate command line flag"
 )]
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("hub", |hub| hub.conflicts_with_all(["continue", "resume"])))]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
 failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. In a terminal, type to the lead while \
@@ -53,6 +55,8 @@ pub(crate) struct RunArgs {
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) lead: LeadFlags,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
@@ -88,6 +92,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let prompt = prompt(&args.prompt)?;
     let output = output_format(app, args.output);
+    let app = &args.hub.applied(app)?;
     let report = match Earlier::asked(app, args.resume.as_deref(), args.r#continue)? {
         Some(Earlier::Team(team)) => follow_up(app, args, &team, prompt)?,
         Some(Earlier::Alone(session)) => begin(app, &acting, args, session, prompt)?,
@@ -113,7 +118,8 @@ fn begin(
     if let Some(team) = &team {
         refuse_if_there(app, team)?;
     }
-    if args.detach && team.is_none() {
+    // On a hub, others find it from the beginning.
+    if team.is_none() && (args.detach || app.hubs.new_teams_on().is_some()) {
         team = Some(implicit_team_name(session)?);
     }
     let mut ready = Ready::of(app, acting, "run", &args.lead, session)?;

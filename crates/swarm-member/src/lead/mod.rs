@@ -5,6 +5,7 @@ mod collisions;
 mod end_deadline;
 mod listen;
 mod mail;
+mod merges;
 mod open_questions;
 mod parts;
 mod report;

@@ -13,7 +13,7 @@ use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use swarm_supervisor::SpawnContext;
+use swarm_supervisor::{MergeCarrier, SpawnContext};
 
 use crate::SpendingMeter;
 
@@ -90,6 +90,8 @@ pub struct LeadParts {
     pub remove_team: bool,
     /// Where and how it gets messages of other sessions; `None` if it gets none.
     pub peers: Option<PeerPlace>,
+    /// Merges the work of members on other machines; `None` leaves that to a person.
+    pub merges: Option<Arc<dyn MergeCarrier>>,
     /// Cancelled to stop gracefully.
     pub stop: CancellationToken,
     /// Cancelled, like `stop`, when the terminal is gone: the run stops and its members wait for

@@ -111,9 +111,10 @@ async fn run(
     }
     let early = member.follow_stop();
     let listening = member.listen();
+    let merging = member.carry_out_merges();
     let worked = member.work(taken, prompt).await;
     member.mail.finish_writes().await;
-    drop(listening);
+    drop((listening, merging));
     match worked {
         Ok(outcome) => member.finish(outcome, early, servers, started).await,
         Err(error) => {

@@ -217,9 +217,14 @@ impl FileTeam {
         if let Some(damage) = self.hub_damage() {
             return damage;
         }
+        let mut known = self.store.directory_names().unwrap_or_default();
+        known.retain(|name| {
+            let is_on_hub = || hub_file::path(&self.store.layout, name).exists();
+            self.store.files(name).exists() || is_on_hub()
+        });
         StoreError::TeamNotFound {
             team: self.team.clone(),
-            known: self.store.team_names().unwrap_or_default(),
+            known,
             remains: is_there(&self.at.own()).then(|| self.at.directory().to_owned()),
         }
     }

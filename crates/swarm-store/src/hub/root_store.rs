@@ -26,6 +26,8 @@ pub struct RootStore {
     files: FileStore,
     hubs: Arc<Mutex<BTreeMap<HubSettings, HubStore>>>,
     interrupt: LockInterrupt,
+    /// Where teams are created; in files without it.
+    new_teams_on: Option<HubSettings>,
 }
 
 impl RootStore {
@@ -36,7 +38,22 @@ impl RootStore {
             files,
             hubs: Arc::default(),
             interrupt: LockInterrupt::default(),
+            new_teams_on: None,
         }
+    }
+
+    /// Returns the same teams in a store that creates new ones on a hub.
+    #[must_use]
+    pub fn creating_on(&self, hub: HubSettings) -> Self {
+        Self {
+            new_teams_on: Some(hub),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the hub on which teams are created.
+    pub fn new_teams_on(&self) -> Option<&HubSettings> {
+        self.new_teams_on.as_ref()
     }
 
     /// Returns the hub of a team; `None` for teams in files.
@@ -55,15 +72,6 @@ impl RootStore {
         let teams = self.on_hubs()?;
         let hubs = teams.iter().filter_map(|team| self.hub_of(team).ok()?);
         Ok(hubs.collect())
-    }
-
-    /// Creates a team on a hub.
-    ///
-    /// # Errors
-    /// As [`TeamStore::create_team`].
-    pub async fn create_on_hub(&self, new: NewTeam, hub: HubSettings) -> Result<TeamConfig> {
-        self.refuse_if_known(&new.name)?;
-        self.hub(hub)?.create_team(new).await
     }
 
     /// Connects this machine to a team that exists on a hub. If it is connected, the settings of the
@@ -117,13 +125,6 @@ impl RootStore {
         Ok(self.hub(hub)?.nodes())
     }
 
-    fn refuse_if_known(&self, team: &TeamName) -> Result<()> {
-        match self.hub_of(team)? {
-            Some(hub) => Err(exists(team, &hub)),
-            None => self.files.refuse_collision(team),
-        }
-    }
-
     fn hub(&self, settings: HubSettings) -> Result<HubStore> {
         let mut hubs = self.hubs.lock();
         if let Some(store) = hubs.get(&settings) {
@@ -173,6 +174,7 @@ impl TeamStore for RootStore {
             files: self.files.interrupted_by(interrupt),
             hubs: Arc::clone(&self.hubs),
             interrupt: interrupt.clone(),
+            new_teams_on: self.new_teams_on.clone(),
         })
     }
 
@@ -180,7 +182,13 @@ impl TeamStore for RootStore {
         if let Some(hub) = self.hub_of(&new.name)? {
             return Err(exists(&new.name, &hub));
         }
-        self.files.create_team(new).await
+        match &self.new_teams_on {
+            Some(hub) => {
+                self.files.refuse_collision(&new.name)?;
+                self.hub(hub.clone())?.create_team(new).await
+            }
+            None => self.files.create_team(new).await,
+        }
     }
 
     async fn teams(&self) -> Result<Vec<TeamName>> {

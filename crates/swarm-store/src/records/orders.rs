@@ -132,6 +132,16 @@ impl Orders {
         self.team.run_blocking(read).await
     }
 
+    /// Returns the orders that nobody has taken.
+    pub async fn open(&self) -> Result<Vec<Order>> {
+        let read = move |team: &RecordsTeam| {
+            let all = team.read(&orders())?.0.into_values();
+            let open = all.filter(|placed| placed.order.state == OrderState::Open);
+            Ok(open.map(|placed| placed.order).collect())
+        };
+        self.team.run_blocking(read).await
+    }
+
     /// Watches the orders of the team. **Watch before the first read.**
     pub fn watch(&self) -> Changes {
         Changes::of_records(self.team.space.heard(&[orders().key]))

@@ -57,7 +57,8 @@ fn an_unreachable_hub_is_named_and_nothing_is_left_behind() {
         ca: None,
     };
     let store = RootStore::new(store_at(directory.path()));
-    let created = store.create_on_hub(new_team("crew"), hub);
+    let on_hub = store.creating_on(hub);
+    let created = on_hub.create_team(new_team("crew"));
     let error = created.block_on().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment, "{error}");
     assert!(error.to_string().contains(&url), "{error}");
@@ -93,26 +94,27 @@ fn a_root_has_teams_in_files_and_on_hubs_and_each_name_once() {
     let hub = settings(server.url());
     let store = RootStore::new(store_at(&directory.path().join("root")));
     store.create_team(new_team("local")).block_on().unwrap();
-    let created = store.create_on_hub(new_team("crew"), hub.clone());
+    let on_hub = store.creating_on(hub.clone());
+    let created = on_hub.create_team(new_team("crew"));
     created.block_on().unwrap();
     let (teams, remains) = store.teams_and_remains().block_on().unwrap();
     assert_eq!(teams, [team("crew"), team("local")]);
+    let missing = store.team(&team("other")).config().block_on().unwrap_err();
+    assert_eq!(missing.hint().unwrap(), "teams: crew, local");
     assert_eq!(remains, []);
     for error in [
         store.create_team(new_team("crew")).block_on().unwrap_err(),
-        store
-            .create_on_hub(new_team("local"), hub.clone())
+        on_hub
+            .create_team(new_team("local"))
             .block_on()
             .unwrap_err(),
-        store
-            .create_on_hub(new_team("crew"), hub.clone())
-            .block_on()
-            .unwrap_err(),
+        on_hub.create_team(new_team("crew")).block_on().unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     }
     let elsewhere = RootStore::new(store_at(&directory.path().join("elsewhere")));
-    let exists = elsewhere.create_on_hub(new_team("crew"), hub.clone());
+    let on_hub = elsewhere.creating_on(hub.clone());
+    let exists = on_hub.create_team(new_team("crew"));
     let error = exists.block_on().unwrap_err();
     let hint = error.hint().unwrap();
     assert!(
@@ -153,7 +155,8 @@ fn joining_again_corrects_the_settings_of_a_hub_and_never_takes_another_team() {
     let link = Link::to(server.port());
     let store = RootStore::new(store_at(&directory.path().join("root")));
     let crew = team("crew");
-    let created = store.create_on_hub(new_team("crew"), settings(link.url()));
+    let on_hub = store.creating_on(settings(link.url()));
+    let created = on_hub.create_team(new_team("crew"));
     created.block_on().unwrap();
     // The hub has moved.
     link.cut();
@@ -162,7 +165,8 @@ fn joining_again_corrects_the_settings_of_a_hub_and_never_takes_another_team() {
     store.team(&crew).config().block_on().unwrap();
     let other = NatsServer::start(&directory.path().join("other"), &[]);
     let elsewhere = RootStore::new(store_at(&directory.path().join("elsewhere")));
-    let created = elsewhere.create_on_hub(new_team("crew"), settings(other.url()));
+    let on_hub = elsewhere.creating_on(settings(other.url()));
+    let created = on_hub.create_team(new_team("crew"));
     created.block_on().unwrap();
     let joined = store.join_hub(&crew, settings(other.url()));
     let error = joined.block_on().unwrap_err();

@@ -19,6 +19,7 @@ mod hub_blobs;
 mod hub_failures;
 mod hub_limits;
 mod hub_scene;
+mod hub_security;
 mod hub_teams;
 mod hub_values;
 mod journal;

@@ -24,6 +24,7 @@ fn report(slots: u32) -> NodeReport {
         clock_ahead_ms: 0,
         since: UnixMs(1),
         members: Vec::new(),
+        shell: None,
         known_commits: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use swarm_protocol::AgentId;
+use swarm_protocol::{AgentId, LifeRecord};
 use swarm_store::NodeView;
 
 use super::error::NodeError;
@@ -88,10 +88,20 @@ fn best_of<'a>(candidates: &[&'a NodeView]) -> Option<&'a NodeView> {
     best.copied()
 }
 
-/// Returns the node whose process runs on the machine of a member.
+/// Returns the node that reports a running member.
 pub fn node_of<'a>(nodes: &'a [NodeView], member: &AgentId) -> Option<&'a NodeView> {
     let is_its = |node: &&NodeView| node.process.is_some() && node.report.members.contains(member);
     nodes.iter().find(is_its)
+}
+
+/// Returns the node on the machine of a process that has ended, if it is the only one there.
+pub fn node_at<'a>(nodes: &'a [NodeView], ended: &LifeRecord) -> Option<&'a NodeView> {
+    let is_there =
+        |process: &LifeRecord| process.host == ended.host && process.pid_space == ended.pid_space;
+    let mut there = nodes
+        .iter()
+        .filter(|node| node.process.as_ref().is_some_and(is_there));
+    there.next().filter(|_| there.next().is_none())
 }
 
 fn free_slots(node: &NodeView) -> usize {
@@ -109,7 +119,7 @@ fn in_words(node: &NodeView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use swarm_protocol::{LifeKind, LifeRecord, MemberName, NodeName, NodeReport, SpawnId, UnixMs};
+    use swarm_protocol::{LifeKind, MemberName, NodeName, NodeReport, SpawnId, UnixMs};
 
     use super::*;
 
@@ -128,6 +138,7 @@ mod tests {
                 clock_ahead_ms: 0,
                 since: UnixMs(1),
                 members: Vec::new(),
+                shell: None,
                 known_commits: Vec::new(),
             },
             is_draining: state == NodeState::Draining,
@@ -157,6 +168,11 @@ mod tests {
         assert_eq!(chosen(&nodes[1..], "gpu"), Ok("a".to_owned()));
         assert_eq!(choose_any(&nodes).unwrap().name.as_str(), "a");
         assert_eq!(node_of(&nodes, &id("y")).unwrap().name.as_str(), "b");
+        let mut ended = nodes[1].process.clone().unwrap();
+        assert!(node_at(&nodes, &ended).is_none(), "there are several");
+        assert_eq!(node_at(&nodes[..1], &ended).unwrap().name.as_str(), "gpu");
+        ended.host = "elsewhere".to_owned();
+        assert!(node_at(&nodes[..1], &ended).is_none());
         nodes[2].process = None;
         assert!(node_of(&nodes, &id("y")).is_none(), "its node is lost");
     }

@@ -101,7 +101,7 @@ impl NodeError {
                 return error.hint();
             }
             Self::Repository(RepositoryError::Worktree(WorktreeError::Uncommitted { .. })) => {
-                "commit them, or set `worktree.uncommitted` to \"leave\"".to_owned()
+                "with `worktree.uncommitted = \"leave\"`, the node gets the last commit without them".to_owned()
             }
             Self::NoHub { .. } => {
                 "omit `--on`, or create a team with `swarm team create NAME --hub URL`".to_owned()

@@ -5,7 +5,7 @@ mod error;
 mod order;
 mod spawn_command;
 
-pub use choose::{NodeState, choose_any, choose_node, node_of};
+pub use choose::{NodeState, choose_any, choose_node, node_at, node_of};
 pub use error::NodeError;
 pub use order::{NewOrder, OrderWait, order, order_in_repository};
 pub use spawn_command::SpawnCommand;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_os::process::pid_space;
-use swarm_protocol::{LifeKind, Member, MemberName, MemberState, SpawnId, TeamName};
+use swarm_protocol::{LifeKind, LifeRecord, Member, MemberName, MemberState, SpawnId, TeamName};
 use swarm_store::process::is_running;
 use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team};
 
@@ -146,8 +146,18 @@ pub(super) async fn end_processes(
 /// another config directory.
 pub async fn runs_elsewhere(team: &dyn Team, name: &MemberName, this_host: &str) -> Option<String> {
     let there = team.life_record(name).await?;
+    started_elsewhere(team, name, &there, this_host).await
+}
+
+/// Returns where a process of a member was started, if that is not here.
+pub async fn started_elsewhere(
+    team: &dyn Team,
+    name: &MemberName,
+    there: &LifeRecord,
+    this_host: &str,
+) -> Option<String> {
     if !there.host.is_empty() && there.host != this_host {
-        return Some(there.host);
+        return Some(there.host.clone());
     }
     let here = team.life_record_here(name).await;
     let is_here = here.is_some_and(|here| here.spawn_id == there.spawn_id);

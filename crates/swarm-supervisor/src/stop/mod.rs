@@ -12,7 +12,7 @@ mod team;
 mod worktree_outcome;
 
 pub(crate) use escalate::member_liveness;
-pub use escalate::{await_reported_end, member_death, runs_elsewhere};
+pub use escalate::{await_reported_end, member_death, runs_elsewhere, started_elsewhere};
 pub(crate) use finish::clean_up_after;
 pub use finish::{clean_up_after_lead, clear_dead, dead_namesake, finish, namesake};
 pub use kill::kill;

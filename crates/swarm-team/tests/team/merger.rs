@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use swarm_protocol::TaskId;
 use swarm_team::{MergeError, PreparedMerge, WorkMerger};
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +37,7 @@ impl WorkMerger for RecordedMerger {
     async fn prepare(
         &self,
         worktree: &Path,
+        _: TaskId,
         _: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError> {
         let line = format!("prepare {}", worktree.display());

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::{ErrorKind, PublishedBranch, TeamName};
 use swarm_worktree::{
-    Condition, MergeOutcome, OutgoingWork, Record, Uncommitted, Wanted, WorktreeError,
+    Condition, ExportedTarget, MergeOutcome, OutgoingWork, Record, Uncommitted, Wanted,
+    WorktreeError,
 };
 
 use crate::fixture::{NOW, RepositoryFixture, request, slug};
@@ -339,4 +340,56 @@ fn a_name_of_two_agents_is_not_guessed_and_fetched_work_is_removed_by_force_only
     let saved = removed.rescue.unwrap().reference;
     assert_eq!(fixture.git_in(&repo, &["rev-parse", &saved]), work.commit);
     assert!(tree.is_dir());
+}
+
+#[test]
+fn the_target_of_a_conflict_comes_to_the_worktree_under_a_name_that_is_no_branch() {
+    let machines = Machines::new();
+    let (fixture, repo) = (&machines.fixture, machines.fixture.repo());
+    let worktrees = fixture.worktrees();
+    let tree = machines.work("alice", "song.txt", "alice\n");
+    machines.publish(&tree);
+    let published = published(&machines.outgoing(&tree));
+    let export = |limit| worktrees.export_target(&repo, &published, limit);
+    assert_eq!(export(LIMIT).unwrap(), None, "there is nothing new");
+    fixture.write(&repo, "song.txt", "mine\n");
+    fixture.commit(&repo, "mine");
+    let refused = worktrees.merge(&repo, &slug("alice")).unwrap_err();
+    assert!(matches!(refused, WorktreeError::Conflict { .. }));
+    let too_large = export(1).unwrap_err();
+    assert!(matches!(too_large, WorktreeError::BundleTooLarge { .. }));
+    let target = export(LIMIT).unwrap().unwrap();
+
+    let branches = fixture.branches(&machines.there);
+    let name = worktrees.receive_target(&tree, &target).unwrap();
+    assert_eq!(name, format!("refs/swarm/target/{}", target.branch));
+    assert_eq!(
+        fixture.git_in(&tree, &["rev-parse", &name]).trim(),
+        target.commit
+    );
+    assert_eq!(fixture.branches(&machines.there), branches);
+    fixture.git_in(&tree, &["merge", "-q", "-X", "ours", &name]);
+    machines.publish(&tree);
+    worktrees.merge(&repo, &slug("alice")).unwrap();
+    let merged = fs::read_to_string(repo.join("song.txt")).unwrap();
+    assert_eq!(merged, "alice\n");
+
+    let escaping = ExportedTarget {
+        branch: "../heads/main".to_owned(),
+        ..target.clone()
+    };
+    let option = ExportedTarget {
+        commit: "--all".to_owned(),
+        ..target.clone()
+    };
+    let damaged = ExportedTarget {
+        bundle: target.bundle[..target.bundle.len() / 2].to_vec(),
+        ..target
+    };
+    let refs = fixture.git_in(&tree, &["for-each-ref"]);
+    for hostile in [escaping, option, damaged] {
+        let refused = worktrees.receive_target(&tree, &hostile).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Refused, "{refused}");
+    }
+    assert_eq!(fixture.git_in(&tree, &["for-each-ref"]), refs);
 }

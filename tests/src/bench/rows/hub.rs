@@ -75,7 +75,10 @@ fn join_hub(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
 pub(super) fn create(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
     let new = NewTeam::new(team_name(TEAM), "/", "bench");
     let created = RootStore::new(store(root));
-    created.create_on_hub(new, settings(server)).block_on()?;
+    created
+        .creating_on(settings(server))
+        .create_team(new)
+        .block_on()?;
     Ok(open(root))
 }
 

@@ -38,7 +38,8 @@ impl Machines {
         let name = TeamName::parse(TEAM).expect("a sound name");
         let store = store(below("watcher"));
         let new = NewTeam::new(name.clone(), "/work", "a test");
-        let created = store.create_on_hub(new, settings(server.url()));
+        let on_hub = store.creating_on(settings(server.url()));
+        let created = on_hub.create_team(new);
         created.block_on().expect("the team");
         let links: Vec<Link> = (0..MACHINES).map(|_| Link::to(server.port())).collect();
         let roots: Vec<PathBuf> = (0..MACHINES).map(|at| below(&format!("m{at}"))).collect();

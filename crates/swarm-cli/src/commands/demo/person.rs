@@ -1,5 +1,4 @@
-//! The person of the demo: kills a teammate, brings it back, and answers a question; on two machines,
-//! merges the work from the other one.
+//! The person of the demo: kills a teammate, brings it back, and answers a question.
 
 use std::future::pending;
 use std::time::Duration;
@@ -14,8 +13,6 @@ use super::shell::Shell;
 use crate::failure::Failure;
 
 const VICTIM: &str = "explorer";
-/// The member on the other machine.
-const REMOTE: &str = "implementer";
 
 /// Pause before each action, at pace 1.
 const PAUSE: Duration = Duration::from_millis(1800);
@@ -67,8 +64,6 @@ impl Person<'_> {
         self.pause().await;
         self.run(&["approve", &commit], false).await?;
         let question = self.next_request().await;
-        self.pause().await;
-        self.run(&["worktree", "merge", REMOTE], true).await?;
         self.pause().await;
         self.run(&["approve", &question, "--answer", "1"], false)
             .await?;

@@ -13,7 +13,7 @@ use crate::hub_credentials::exposure;
 pub(crate) const HUB_OF_NODES: &str =
     "Hub of the nodes [default: that of the team; if no URL is given: setting `hub.url`]";
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct HubArgs {
     /// Hub of the team: a server that all of its machines reach [without URL: setting `hub.url`].
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
@@ -23,7 +23,7 @@ pub(crate) struct HubArgs {
 }
 
 // A doc comment here would replace the help of the commands that flatten this.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct HubFiles {
     /// File with the hub's credentials [default: setting `hub.credentials`].
     #[arg(long, value_name = "FILE")]
@@ -34,15 +34,15 @@ pub(crate) struct HubFiles {
 }
 
 impl HubArgs {
-    /// Returns the hub that was asked for.
-    pub(in crate::commands) fn wanted(&self, app: &App) -> Result<Option<HubSettings>, Failure> {
+    /// Returns the state of the command, whose new teams are on the hub that was asked for.
+    pub(in crate::commands) fn applied(&self, app: &App) -> Result<App, Failure> {
         match &self.hub {
-            Some(url) => self.files.hub_at(app, url).map(Some),
+            Some(url) => Ok(app.creating_on(self.files.hub_at(app, url)?)),
             None if self.files.are_given() => {
                 let message = "`--credentials` and `--ca` are for a hub";
                 Err(Failure::new(ErrorKind::Usage, message).with_hint("add `--hub URL`"))
             }
-            None => Ok(None),
+            None => Ok(app.clone()),
         }
     }
 

@@ -8,6 +8,7 @@ use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
+use swarm_supervisor::implicit_team_name;
 
 use super::execute_lead::LeadConsole;
 use super::flags::LeadFlags;
@@ -18,11 +19,13 @@ use super::sessions::{Earlier, open_session};
 use super::trust_question::ask_for_trust;
 use crate::app::App;
 use crate::commands::acting::require_person;
+use crate::commands::hub::HubArgs;
 use crate::commands::resume::carry_on;
 use crate::failure::{Failure, exit_code};
 use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("hub", |hub| hub.conflicts_with_all(["continue", "resume"])))]
 #[command(after_help = "\
 `swarm` alone, with a prompt in quotes or with these options is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
@@ -44,6 +47,8 @@ pub(crate) struct LeadArgs {
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) lead: LeadFlags,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
 }
 
 pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, Failure> {
@@ -60,6 +65,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
         },
         word => Earlier::asked(app, word, args.r#continue)?,
     };
+    let app = &args.hub.applied(app)?;
     let mut prompt = args.prompt.clone();
     loop {
         let console = LeadConsole::default();
@@ -104,8 +110,12 @@ pub(in crate::commands) fn converse(
     let session = session.unwrap_or_else(SessionId::random);
     let _open = open_session(app, session)?;
     let mut ready = Ready::of(app, acting, "lead", flags, session)?;
+    let mut team = app.asked_team()?;
+    if team.is_none() && app.hubs.new_teams_on().is_some() {
+        team = Some(implicit_team_name(session)?);
+    }
     ready.parts = LeadParts {
-        team: app.asked_team()?,
+        team,
         is_interactive: true,
         ..ready.parts
     };
@@ -118,6 +128,11 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
         return Ok(None);
     };
     match app.store.team(&team).config().block_on() {
+        Ok(_) if app.hubs.new_teams_on().is_some() => {
+            let message = format!("team `{team}` exists already: `--hub` is for a new one");
+            let hint = format!("use `--team {team}` without `--hub`, or another name");
+            Err(Failure::conflict(message).with_hint(hint))
+        }
         Ok(_) => Ok(Some(team)),
         Err(StoreError::TeamNotFound { .. }) => Ok(None),
         Err(error) => Err(error.into()),

@@ -19,7 +19,7 @@ use super::report::{OutputFormat, output_format};
 use crate::app::App;
 use crate::commands::peers::{claude_sessions, peer_directory};
 use crate::commands::runtime;
-use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
+use crate::commands::worktree::{OwnWorktree, PublishedMerges, leave_entered, wish};
 use crate::config_directory;
 use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
@@ -203,6 +203,7 @@ fn parts(
         timeout: None,
         remove_team: false,
         peers: Some(peer_place(app)),
+        merges: Some(Arc::new(PublishedMerges(app.clone()))),
         stop: CancellationToken::new(),
         hangup: CancellationToken::new(),
         kill: CancellationToken::new(),

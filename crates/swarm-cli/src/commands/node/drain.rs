@@ -29,13 +29,12 @@ pub(super) fn run(app: &App, args: &NodeDrainArgs) -> Result<ExitCode, Failure> 
     let nodes = app.hubs.nodes(args.hub.or_of_team(app)?)?;
     let name = &args.name;
     let known = nodes.nodes().block_on()?;
-    let is_lost = known
-        .iter()
-        .any(|node| node.name == *name && NodeState::of(node) == NodeState::Lost);
+    let found = known.iter().find(|node| node.name == *name);
+    let is_lost = found.is_some_and(|node| NodeState::of(node) == NodeState::Lost);
     let (state, text) = if is_lost {
         nodes.leave(name).block_on()?;
         ("removed", format!("{name} was lost and is removed"))
-    } else if nodes.drain(name).block_on()? {
+    } else if found.is_some() && nodes.drain(name).block_on()? {
         ("draining", format!("{name} takes no more members"))
     } else {
         let message = format!("node {name} not found");

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use swarm_os::{InheritableLock, OsError};
-use swarm_protocol::{ErrorKind, NodeLabel, NodeName, NodeReport, TeamName};
+use swarm_protocol::{
+    ErrorKind, NodeLabel, NodeName, NodeReport, NodeShell, SshDestination, TeamName,
+};
 use swarm_store::StoreError;
 
 use super::machine::Node;
@@ -26,7 +28,7 @@ The first Ctrl-C drains the node: it takes no more members and ends with the las
 
 Examples:
   swarm node join nats://build.example:4222 --credentials ~/hub
-  swarm node join --name box --slots 4 --label gpu")]
+  swarm node join --name box --slots 4 --label gpu --ssh alice@box.example")]
 pub(crate) struct NodeJoinArgs {
     /// Hub, as nats://HOST:PORT or tls://HOST:PORT [default: setting `hub.url`].
     #[arg(value_name = "URL")]
@@ -42,6 +44,9 @@ pub(crate) struct NodeJoinArgs {
     /// Label by which `swarm spawn --on` finds it; repeatable.
     #[arg(long = "label", value_name = "LABEL")]
     labels: Vec<NodeLabel>,
+    /// Where others reach this machine with ssh, for `swarm attach` and `swarm logs --follow`.
+    #[arg(long, value_name = "[USER@]HOST")]
+    ssh: Option<SshDestination>,
 }
 
 pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
@@ -68,6 +73,11 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
             clock_ahead_ms: 0,
             since: app.clock.now(),
             members: Vec::new(),
+            shell: Some(NodeShell {
+                ssh: args.ssh.clone(),
+                program: std::env::current_exe()?,
+                root: app.root.clone(),
+            }),
             known_commits: Vec::new(),
         };
         let (mut report, lease) = node.join(report).await?;

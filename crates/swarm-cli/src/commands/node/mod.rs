@@ -3,6 +3,7 @@
 mod announce;
 mod dispatch;
 mod drain;
+mod elsewhere;
 mod execute;
 mod join;
 mod list;
@@ -13,4 +14,5 @@ mod serve;
 
 pub(crate) use dispatch::NodeCommand;
 pub(super) use dispatch::run;
-pub(super) use relay::{Relayed, elsewhere, on_node, relayed};
+pub(super) use elsewhere::Elsewhere;
+pub(super) use relay::{Relayed, RelayedCommand, on_node, relayed};

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_protocol::{AgentId, ErrorKind, MemberName, NodeName, OrderOutcome, TeamName};
+use swarm_protocol::{ErrorKind, NodeName, OrderOutcome, TeamName};
 use swarm_store::{BlockOn as _, NodeView, Orders, Team};
-use swarm_supervisor::{
-    NewOrder, NodeError, OrderWait, choose_node, node_of, order, order_in_repository,
-};
+use swarm_supervisor::{NewOrder, NodeError, OrderWait, choose_node, order, order_in_repository};
 use tokio_util::sync::CancellationToken;
 
+use super::elsewhere::Elsewhere;
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
+use crate::ordered::is_ordered;
 use crate::output::plain;
 use crate::spawn_context::worktrees;
 
@@ -48,70 +48,43 @@ pub(in crate::commands) fn on_node(
 
 /// A command for the node of a member.
 #[derive(Debug)]
-pub(in crate::commands) struct Elsewhere {
+pub(in crate::commands) struct RelayedCommand {
     orders: Orders,
     node: NodeView,
     new: NewOrder,
 }
 
-/// Returns a command for the node of a member, if the member is not on this machine and its node is
-/// known. A node that cannot be looked up is not known.
-pub(in crate::commands) fn elsewhere<'a>(
-    app: &App,
-    team: &dyn Team,
-    name: &MemberName,
-    words: impl IntoIterator<Item = &'a str>,
-) -> Result<Option<Elsewhere>, Failure> {
-    let Some(orders) = team.orders() else {
-        return Ok(None);
-    };
-    let config = team.config().block_on()?;
-    let Some(spawn) = config
-        .member(name)
-        .and_then(swarm_protocol::Member::spawn_id)
-    else {
-        return Ok(None);
-    };
-    let here = team.life_record_here(name).block_on();
-    if here.is_some_and(|here| here.spawn_id == spawn) {
-        return Ok(None);
-    }
-    let Ok(nodes) = orders.nodes().nodes().block_on() else {
-        return Ok(None);
-    };
-    let Some(node) = node_of(&nodes, &AgentId::new(name.clone(), team.name().clone())) else {
-        return Ok(None);
-    };
-    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-    if app.out.json {
-        words.push("--json".to_owned());
-    }
-    Ok(Some(Elsewhere {
-        node: node.clone(),
-        new: NewOrder { words, input: None },
-        orders,
-    }))
-}
-
-/// Lets the node of a member carry out a command, if there is one for [`elsewhere`].
-pub(in crate::commands) fn relayed<'a>(
-    app: &App,
-    team: &dyn Team,
-    name: &MemberName,
-    words: impl IntoIterator<Item = &'a str>,
-) -> Result<Option<Relayed>, Failure> {
-    let Some(elsewhere) = elsewhere(app, team, name, words)? else {
-        return Ok(None);
-    };
+/// Lets the node of a member carry out a command.
+pub(in crate::commands) fn relayed(app: &App, command: RelayedCommand) -> Result<Relayed, Failure> {
     let cancel = CancellationToken::new();
     let runtime = runtime()?;
-    let given = Box::pin(elsewhere.carry_out(app, cancel.clone()));
+    let given = Box::pin(command.carry_out(app, cancel.clone()));
     let relayed = runtime.block_on(called_off_by_signals(cancel, given));
     runtime.shutdown_background();
-    relayed.map(Some)
+    relayed
 }
 
-impl Elsewhere {
+impl RelayedCommand {
+    /// Returns a command for the node of a member that is not on this machine; `None` if it has none.
+    pub(in crate::commands) fn new<'a>(
+        app: &App,
+        team: &dyn Team,
+        elsewhere: &Elsewhere,
+        words: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Self> {
+        let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        if app.out.json {
+            words.push("--json".to_owned());
+        }
+        // A node does not pass orders on.
+        let node = elsewhere.node.clone().filter(|_| !is_ordered())?;
+        Some(Self {
+            node,
+            new: NewOrder { words, input: None },
+            orders: team.orders()?,
+        })
+    }
+
     /// Waits until the node has carried it out.
     ///
     /// # Errors

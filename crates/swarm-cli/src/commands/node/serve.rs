@@ -169,9 +169,11 @@ impl Serving<'_> {
         );
         node.out.tell("ready", &text);
         if !report.members.is_empty() {
-            let members = counted(report.members.len() as u64, "member");
-            node.out
-                .tell("found", &format!("{members} run here already"));
+            let members = match report.members.len() {
+                1 => "1 member already runs here".to_owned(),
+                many => format!("{many} members already run here"),
+            };
+            node.out.tell("found", &members);
         }
     }
 

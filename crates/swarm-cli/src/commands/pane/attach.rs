@@ -2,19 +2,20 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use serde_json::json;
 use swarm_panes::{BackendKind, PaneStatus, backend_kind};
-use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig};
+use swarm_protocol::{Member, MemberName, TeamConfig};
 use swarm_store::{BlockOn as _, Team};
 
+use super::become_command::become_command;
 use super::output;
-use super::place::{pane_of, refuse_elsewhere};
+use super::place::pane_of;
 use crate::app::App;
+use crate::commands::node::Elsewhere;
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
+use crate::output::quoted;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -32,12 +33,17 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<(), Failu
     let (member, words) = match &args.name {
         Some(name) => {
             let member = members::known(&config, name)?;
-            refuse_elsewhere(&*team, name, "attach")?;
             refuse_without_terminal(member)?;
-            (member, command(app, &*team, member)?)
+            let words = match Elsewhere::of(&*team, name)? {
+                Some(elsewhere) => {
+                    elsewhere.over_ssh(team.name(), name, &["attach", name.as_str()])?
+                }
+                None => command(app, &*team, member)?,
+            };
+            (member, words)
         }
         None => match (
-            best_to_see(app, &config),
+            best_to_see(app, &*team, &config),
             config.member(&MemberName::lead()),
         ) {
             (Err(_), Some(lead)) if output::path(app, &*team, &lead.name).is_ok() => {
@@ -82,6 +88,7 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
 /// selected only if no member is running.
 fn best_to_see<'a>(
     app: &App,
+    team: &dyn Team,
     config: &'a TeamConfig,
 ) -> Result<(&'a Member, Vec<OsString>), Failure> {
     let in_panes = config.teammates().filter(|member| {
@@ -93,6 +100,12 @@ fn best_to_see<'a>(
     let mut second_best = None;
     let mut trouble = None;
     for member in in_panes {
+        if let Some(elsewhere) = Elsewhere::of(team, &member.name)? {
+            let words = ["attach", member.name.as_str()];
+            trouble =
+                trouble.or_else(|| Some(elsewhere.refusal(team.name(), &member.name, &words)));
+            continue;
+        }
         match inspect(app, member) {
             Ok((PaneStatus::Running { .. }, words)) if !words.is_empty() => {
                 return Ok((member, words));
@@ -148,19 +161,6 @@ fn command(app: &App, team: &dyn Team, member: &Member) -> Result<Vec<OsString>,
     )))
 }
 
-/// Replaces this process, so that tmux owns the terminal.
-fn become_command(words: &[OsString]) -> Result<(), Failure> {
-    let [program, args @ ..] = words else {
-        return Err(Failure::new(
-            ErrorKind::Internal,
-            "the attach command is empty",
-        ));
-    };
-    let error = Command::new(program).args(args).exec();
-    let message = format!("{} could not be run: {error}", program.to_string_lossy());
-    Err(Failure::environment(message))
-}
-
 /// Formats the command with shell quoting.
 fn typed(words: &[OsString]) -> String {
     let words: Vec<String> = words
@@ -168,15 +168,6 @@ fn typed(words: &[OsString]) -> String {
         .map(|word| quoted(&word.to_string_lossy()))
         .collect();
     words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use swarm_os::Liveness;
 use swarm_protocol::{Event, MemberName};
 use swarm_store::{BlockOn as _, StoreError, Team};
 
+use super::become_command::become_command;
 use super::output;
-use super::place::refuse_elsewhere;
 use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
-use crate::commands::node::relayed;
+use crate::commands::node::{Elsewhere, RelayedCommand, relayed};
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -35,16 +35,13 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<(), Failure
     let team = app.team()?;
     let lead = MemberName::lead();
     let name = args.name.as_ref().unwrap_or(&lead);
-    if !args.follow
-        && let Some(relayed) = relayed(app, &*team, name, ["logs", name.as_str()])?
-    {
-        return relayed.show(app, "");
+    if let Some(elsewhere) = Elsewhere::of(&*team, name)? {
+        return logs_elsewhere(app, &*team, name, &elsewhere, args.follow);
     }
     let path = output::path(app, &*team, name)?;
     if !path.exists() {
         // A member's output is kept after it leaves the roster.
         members::known(&team.config().block_on()?, name)?;
-        refuse_elsewhere(&*team, name, "logs")?;
     }
     if args.follow {
         return follow(app, &*team, name, &path);
@@ -62,6 +59,27 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<(), Failure
         app.out.say(&end);
     }
     Ok(())
+}
+
+/// Prints the output of a member on another machine.
+fn logs_elsewhere(
+    app: &App,
+    team: &dyn Team,
+    name: &MemberName,
+    elsewhere: &Elsewhere,
+    follow: bool,
+) -> Result<(), Failure> {
+    if follow {
+        let words = ["logs", name.as_str(), "--follow"];
+        let json = app.out.json.then_some("--json");
+        let words: Vec<&str> = words.into_iter().chain(json).collect();
+        return become_command(&elsewhere.over_ssh(team.name(), name, &words)?);
+    }
+    let words = ["logs", name.as_str()];
+    match RelayedCommand::new(app, team, elsewhere, words) {
+        Some(command) => relayed(app, command)?.show(app, ""),
+        None => Err(elsewhere.refusal(team.name(), name, &words)),
+    }
 }
 
 /// Describes how a stopped member exited, unless its output already does.

@@ -1,6 +1,7 @@
 //! Members' output: `swarm attach`, `peek` and `logs`.
 
 mod attach;
+mod become_command;
 mod logs;
 mod output;
 mod peek;

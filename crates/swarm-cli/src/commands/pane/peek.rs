@@ -7,10 +7,10 @@ use swarm_panes::PaneError;
 use swarm_protocol::{Member, MemberName};
 
 use super::output;
-use super::place::{pane_of, refuse_elsewhere};
+use super::place::pane_of;
 use super::seen::seen;
 use crate::app::App;
-use crate::commands::node::relayed;
+use crate::commands::node::{Elsewhere, RelayedCommand, relayed};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
@@ -38,14 +38,14 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure
     let words = ["peek", args.name.as_str()]
         .into_iter()
         .chain(lines.as_deref());
-    if let Some(relayed) = relayed(app, &*team, &args.name, words)? {
-        return relayed.show(app, "");
+    if let Some(elsewhere) = Elsewhere::of(&*team, &args.name)? {
+        return match RelayedCommand::new(app, &*team, &elsewhere, words) {
+            Some(command) => relayed(app, command)?.show(app, ""),
+            None => Err(elsewhere.refusal(team.name(), &args.name, &["peek", args.name.as_str()])),
+        };
     }
     let path = output::path(app, &*team, &args.name)?;
     let config = team.config().block_on()?;
-    if !path.exists() {
-        refuse_elsewhere(&*team, &args.name, "peek")?;
-    }
     let captured = match config.member(&args.name) {
         // A member's output is kept after it leaves the roster.
         None if path.exists() => None,

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use swarm_panes::{Pane, PaneBackend, backend_for_pane};
-use swarm_protocol::{Member, MemberName};
-use swarm_store::{BlockOn as _, Team};
-use swarm_supervisor::runs_elsewhere;
+use swarm_protocol::Member;
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::own_process::host_name;
 use crate::spawn_context::terminal;
 
 /// Returns the pane of a member and the backend that can show it.
@@ -29,20 +26,4 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
     let backend = backend_for_pane(kind, mark.socket.as_deref(), &terminal(app))?;
     let pane = Pane::new(member.tmux_pane_id.clone(), mark.socket.clone());
     Ok((backend, pane))
-}
-
-/// Fails for a member whose process is on another machine, where its pane and its output are.
-pub(super) fn refuse_elsewhere(
-    team: &dyn Team,
-    name: &MemberName,
-    command: &str,
-) -> Result<(), Failure> {
-    match runs_elsewhere(team, name, &host_name()).block_on() {
-        Some(host) => {
-            let message = format!("{name} runs on {host}, where its output is");
-            let hint = format!("run `swarm {command} {name}` there");
-            Err(Failure::environment(message).with_hint(hint))
-        }
-        None => Ok(()),
-    }
 }

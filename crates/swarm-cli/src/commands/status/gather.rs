@@ -1,15 +1,17 @@
 //! Everything that a status shows, read once.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
-    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
+    AgentId, MemberName, NodeName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
 };
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team, TeamView};
+use swarm_supervisor::{node_of, started_elsewhere};
 use swarm_team::{BudgetUse, TeamSpending, budget_uses};
 use swarm_worktree::Collision;
 
@@ -21,6 +23,7 @@ use crate::commands::requests::is_open;
 use crate::commands::task;
 use crate::commands::team::state_in;
 use crate::failure::Failure;
+use crate::own_process::host_name;
 use crate::spawn_context::worktrees;
 use crate::which_team::not_entered;
 
@@ -39,6 +42,8 @@ pub(super) struct Status {
     /// Lead state: `led`, `orphaned`, `by-hand` or `foreign`.
     pub(super) state: &'static str,
     pub(super) members: Vec<MemberView>,
+    /// Where members run that are not on this machine.
+    pub(super) elsewhere: BTreeMap<MemberName, Elsewhere>,
     /// Reason of each member's last death.
     deaths: BTreeMap<MemberName, String>,
     /// Costs, including those of members that have left.
@@ -76,6 +81,7 @@ impl Status {
         Ok(Self {
             collisions: collisions(app, &seen.config, state),
             state,
+            elsewhere: elsewhere(&*team, &seen.members),
             damaged,
             undelivered: task::undelivered(&*team),
             unentered: unentered.as_ref().map(not_entered),
@@ -121,6 +127,10 @@ impl Status {
             let sum = self.spending.of_member(&view.member.name);
             record["usage"] = json!(sum.usage);
             record["cost"] = json!(sum);
+            if let Some(elsewhere) = self.elsewhere.get(&view.member.name) {
+                record["host"] = json!(elsewhere.host);
+                record["node"] = json!(elsewhere.node);
+            }
             if is_over(view.state) {
                 record["reason"] = json!(self.death(&view.member.name));
             }
@@ -146,6 +156,46 @@ impl Status {
         document["undelivered"] = json!(self.undelivered);
         Ok(document)
     }
+}
+
+/// A member that is not on this machine.
+pub(super) struct Elsewhere {
+    host: String,
+    node: Option<NodeName>,
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.node {
+            Some(node) => node.fmt(f),
+            None => self.host.fmt(f),
+        }
+    }
+}
+
+/// Returns where the running members of a team are. A node that cannot be looked up is not known.
+fn elsewhere(team: &dyn Team, members: &[MemberView]) -> BTreeMap<MemberName, Elsewhere> {
+    let Some(orders) = team.orders() else {
+        return BTreeMap::new();
+    };
+    let this_host = host_name();
+    let mut found = BTreeMap::new();
+    for view in members.iter().filter(|view| !is_over(view.state)) {
+        let name = &view.member.name;
+        let Some(life) = &view.process else { continue };
+        if let Some(host) = started_elsewhere(team, name, life, &this_host).block_on() {
+            found.insert(name.clone(), Elsewhere { host, node: None });
+        }
+    }
+    if found.is_empty() {
+        return found;
+    }
+    let nodes = orders.nodes().nodes().block_on().unwrap_or_default();
+    for (name, elsewhere) in &mut found {
+        let id = AgentId::new(name.clone(), team.name().clone());
+        elsewhere.node = node_of(&nodes, &id).map(|node| node.name.clone());
+    }
+    found
 }
 
 /// Returns the forecast conflicts between worktrees, whose files only the lead reads, because that

@@ -100,9 +100,21 @@ fn context(view: &MemberView) -> Cell {
     Cell::new(format!("{}%", used.percent()))
 }
 
+/// Formats the pane with its machine, if it is another one.
+fn pane(status: &Status, member: &Member) -> String {
+    let Some(elsewhere) = status.elsewhere.get(&member.name) else {
+        return pane_here(status, member);
+    };
+    let there = match member.tmux_pane_id.as_str() {
+        text if text.starts_with('%') => text.to_owned(),
+        _ => pane_here(status, member),
+    };
+    format!("{there} on {elsewhere}").trim_start().to_owned()
+}
+
 /// Formats the tmux pane, with the server if there are several. Of other backends only the name is
 /// shown, because their ids have no meaning for people.
-fn pane(status: &Status, member: &Member) -> String {
+fn pane_here(status: &Status, member: &Member) -> String {
     match member.tmux_pane_id.as_str() {
         text if text.starts_with('%') => match server_of(member, &status.members) {
             Some(server) => format!("{text} on {server}"),

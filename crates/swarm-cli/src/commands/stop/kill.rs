@@ -8,7 +8,7 @@ use super::report;
 use super::targets::{StopTargets, lead_target, targets};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::node::elsewhere;
+use crate::commands::node::{Elsewhere, RelayedCommand};
 use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::for_stopping;
@@ -36,10 +36,20 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure
     let mut away = Vec::new();
     let mut on_nodes = Vec::new();
     for name in names {
-        match elsewhere(app, &*team, &name, ["kill", name.as_str()]) {
-            Ok(None) => here.push(name),
-            Ok(Some(there)) => away.push((name, there)),
-            Err(failure) => on_nodes.push((name, Err(failure))),
+        let elsewhere = match Elsewhere::of(&*team, &name) {
+            Ok(elsewhere) => elsewhere,
+            Err(failure) => {
+                on_nodes.push((name, Err(failure)));
+                continue;
+            }
+        };
+        let words = ["kill", name.as_str()];
+        let command = |elsewhere| RelayedCommand::new(app, &*team, elsewhere, words);
+        // A member that has ended is removed from here too.
+        let running = elsewhere.filter(|elsewhere| !elsewhere.has_ended);
+        match running.as_ref().and_then(command) {
+            Some(command) => away.push((name, command)),
+            None => here.push(name),
         }
     }
     let spawn_context = for_stopping(app);

@@ -36,11 +36,8 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<(), Failure> {
         description: args.description,
         ..NewTeam::new(name, &app.env.cwd, PERSON)
     };
-    let made = match args.hub.wanted(app)? {
-        Some(hub) => app.hubs.create_on_hub(new, hub).block_on(),
-        None => app.store.create_team(new).block_on(),
-    };
-    let config = match made {
+    let app = &args.hub.applied(app)?;
+    let config = match app.store.create_team(new).block_on() {
         Err(StoreError::TeamExists { team, state }) => {
             let hint = how_to_use(app, &team);
             return Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint));

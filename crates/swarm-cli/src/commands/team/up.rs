@@ -10,6 +10,7 @@ use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 
 use crate::app::App;
 use crate::commands::acting::require_person;
+use crate::commands::hub::HubArgs;
 use crate::commands::members::is_over;
 use crate::commands::{spawn, task};
 use crate::config_directory;
@@ -32,12 +33,15 @@ pub(crate) struct TeamUpArgs {
     /// Backend for members: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
 }
 
 pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
     require_person(app, "team up")?;
     let template = template(app, &args.template)?;
     let name = app.asked_team()?.unwrap_or_else(|| template.name.clone());
+    let app = &args.hub.applied(app)?;
     let is_new = create(app, &name, &template)?;
     let team = app.store.team(&name);
     if let Some(budget) = template.budget.filter(|_| is_new) {
@@ -95,8 +99,24 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, F
     };
     match app.store.create_team(new).block_on() {
         Ok(_) => Ok(true),
-        Err(StoreError::TeamExists { .. } | StoreError::TeamOnHub { .. }) => Ok(false),
+        Err(
+            StoreError::TeamExists { .. }
+            | StoreError::TeamOnHub {
+                is_joined: true, ..
+            },
+        ) if is_where_asked(app, name)? => Ok(false),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns whether a team that exists is on the hub that was asked for, if one was.
+fn is_where_asked(app: &App, name: &TeamName) -> Result<bool, Failure> {
+    match app.hubs.new_teams_on() {
+        Some(asked) => Ok(app
+            .hubs
+            .hub_of(name)?
+            .is_some_and(|hub| hub.url == asked.url)),
+        None => Ok(true),
     }
 }
 

@@ -1,24 +1,16 @@
 //! `swarm worktree merge`.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_os::LockInterrupt;
-use swarm_protocol::{AgentId, ErrorKind, TaskStatus};
-use swarm_store::BlockOn as _;
-use swarm_supervisor::{merge_error, wait_for_target};
-use swarm_team::{MergeError, MergeRetries, MergeRetry, shell_in_merge};
-use swarm_tools::run_check;
-use swarm_worktree::{
-    Condition, MergeCandidate, MergeOutcome, Merged, RemoteState, Slug, WorktreeError, Worktrees,
-};
-use tokio_util::sync::CancellationToken;
+use swarm_team::MergeRetries;
+use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, Worktrees};
 
+use super::merging::{Checks, Merge};
 use super::published::{fetch, uncommitted_there};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::runtime;
-use crate::commands::task::check_shell;
 use crate::failure::Failure;
 use crate::spawn_context::worktrees;
 
@@ -54,8 +46,25 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     };
     let (mut records, mut failures) = (Vec::new(), Vec::new());
     let mut retries = MergeRetries::new(worktrees.settings().merge_wait);
+    let has_waited = Cell::new(false);
+    let merge = Merge {
+        app,
+        worktrees: &worktrees,
+        checks: if args.no_checks {
+            Checks::None
+        } else {
+            Checks::OfOwner
+        },
+        on_wait: &|awaited| {
+            has_waited.set(true);
+            app.out.say(&format!(
+                "waiting for {awaited}; commit or stash them there"
+            ));
+        },
+    };
     for slug in slugs {
-        match merged(app, &worktrees, &slug, args.no_checks, &mut retries) {
+        has_waited.set(false);
+        match merge.run(&slug, &mut retries) {
             Ok((merged, remote)) => {
                 if !app.out.json {
                     app.out.data(&sentence(&merged))?;
@@ -73,15 +82,10 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
                 }
                 records.push(record);
             }
-            Err(NotMerged {
-                failure, conflicts, ..
-            }) => {
-                let mut record = failure.to_json();
-                record["slug"] = json!(slug);
-                record["outcome"] = json!("failed");
-                record["conflicts"] = json!(conflicts);
-                records.push(record);
-                failures.push(failure);
+            Err(not_merged) => {
+                records.push(not_merged.record(&slug));
+                let has_waited = has_waited.get() && !app.out.json;
+                failures.push(not_merged.failure(&slug, has_waited));
             }
         }
     }
@@ -101,91 +105,6 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         ));
     }
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
-}
-
-/// Why a worktree was not merged.
-struct NotMerged {
-    failure: Failure,
-    /// The files of a conflict.
-    conflicts: Option<Vec<String>>,
-    /// Why the merge itself is refused.
-    refusal: Option<Box<MergeError>>,
-}
-
-impl From<WorktreeError> for NotMerged {
-    fn from(error: WorktreeError) -> Self {
-        let conflicts = match &error {
-            WorktreeError::Conflict { files, .. } => Some(files.clone()),
-            _ => None,
-        };
-        Self {
-            conflicts,
-            refusal: Some(Box::new(merge_error(&error))),
-            failure: Failure::from(error),
-        }
-    }
-}
-
-impl From<Failure> for NotMerged {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure,
-            conflicts: None,
-            refusal: None,
-        }
-    }
-}
-
-/// Merges a worktree, if the checks of its owner's open tasks pass. Attempts it again if its target
-/// moves, and waits while the checkout of the target has uncommitted changes.
-fn merged(
-    app: &App,
-    worktrees: &Worktrees,
-    slug: &Slug,
-    no_checks: bool,
-    retries: &mut MergeRetries,
-) -> Result<(Merged, Option<RemoteState>), NotMerged> {
-    retries.begin_merge();
-    loop {
-        let refused = match try_merge(app, worktrees, slug, no_checks) {
-            Ok(merged) => return Ok(merged),
-            Err(refused) => refused,
-        };
-        let retry = refused
-            .refusal
-            .as_deref()
-            .and_then(|why| retries.after(why));
-        match retry {
-            Some(MergeRetry::Immediate) => {}
-            Some(MergeRetry::AfterWait { awaited, within }) => {
-                app.out.say(&format!(
-                    "waiting for {awaited}; commit or stash them there"
-                ));
-                let cancel = CancellationToken::new();
-                let waited = wait_for_target(worktrees, &app.env.cwd, slug, within, &cancel);
-                runtime()?.block_on(waited)?;
-            }
-            None => return Err(refused),
-        }
-    }
-}
-
-fn try_merge(
-    app: &App,
-    worktrees: &Worktrees,
-    slug: &Slug,
-    no_checks: bool,
-) -> Result<(Merged, Option<RemoteState>), NotMerged> {
-    let interrupt = LockInterrupt::default();
-    let on_wait = || {
-        app.out.say("waiting for another merge of this repository");
-    };
-    let mut candidate = worktrees.merge_candidate(&app.env.cwd, slug, &interrupt, &on_wait)?;
-    if !no_checks {
-        run_checks(app, &mut candidate)?;
-    }
-    let remote = candidate.record().remote.clone();
-    Ok((candidate.apply()?, remote))
 }
 
 /// Splits worktrees into unused ones and those in use.
@@ -218,49 +137,4 @@ fn sentence(merged: &Merged) -> String {
             format!("merged {branch} into {target}, now at {head}")
         }
     }
-}
-
-/// Runs the checks of the owner's open tasks on a merge. Fails at the first that does not pass.
-pub(super) fn run_checks(app: &App, candidate: &mut MergeCandidate) -> Result<(), Failure> {
-    let owner = candidate.record().owner.clone();
-    let (Some(team), Some(member), None) = (owner.team, owner.member, owner.agent) else {
-        return Ok(());
-    };
-    let files = app.store.team(&team);
-    // The team may be gone.
-    let Ok(tasks) = files.tasks().block_on() else {
-        return Ok(());
-    };
-    let owner = AgentId::new(member, team);
-    let worktree = candidate.record().path.clone();
-    let is_open = |task: &&swarm_protocol::Task| {
-        task.is_owned_by(&owner) && task.status != TaskStatus::Completed
-    };
-    // One for all checks: a task's shell keeps its sandbox, whose proxy runs on this runtime.
-    let runtime = runtime()?;
-    for task in tasks.tasks.iter().filter(is_open) {
-        let Some(shell) = check_shell(app, &*files, task.id)? else {
-            continue;
-        };
-        let merge = candidate.check_out()?;
-        let shell = shell_in_merge(&shell, &worktree, &merge);
-        for check in &task.swarm().checks {
-            let ran = runtime.block_on(run_check(&check.command, &shell));
-            let why = match ran {
-                Ok(ran) if ran.exit_code == Some(0) => continue,
-                Ok(ran) => format!("failed:\n{}", ran.output),
-                Err(why) => format!("did not run: {why}"),
-            };
-            let message = format!(
-                "{} was not merged: check `{}` of task #{} {why}",
-                candidate.record().branch,
-                check.command,
-                task.id
-            );
-            return Err(
-                Failure::new(ErrorKind::Refused, message).with_hint("`--no-checks` merges anyway")
-            );
-        }
-    }
-    Ok(())
 }

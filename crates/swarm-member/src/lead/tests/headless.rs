@@ -66,6 +66,7 @@ impl Run {
             timeout: None,
             remove_team: false,
             peers: None,
+            merges: None,
             stop: CancellationToken::new(),
             hangup: CancellationToken::new(),
             kill: CancellationToken::new(),

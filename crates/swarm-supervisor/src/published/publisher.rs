@@ -1,24 +1,25 @@
-//! Work of members on other machines than the lead's: they publish their branches on the hub, and the
-//! lead's machine fetches them.
+//! Publishing the branch of a member.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_protocol::{Clock, MemberName, PublishedBranch};
+use swarm_protocol::{Clock, MemberName, PublishedBranch, TaskId};
 use swarm_store::{StoreError, StoreLimits, Team};
 use swarm_team::{MergeError, PreparedMerge, WorkMerger};
-use swarm_worktree::{OutgoingWork, Wanted, WorktreeError, Worktrees};
+use swarm_worktree::{OutgoingWork, Worktrees};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::merge_order::MergeOrder;
+use super::ordered_merge::OrderedMerge;
 use crate::merger::merge_error;
 use crate::repositories::RepositoryError;
 use crate::spawn::blocking;
 
-/// Publishes the branch of a member instead of merging it, because the branch into which it is to be
-/// merged is on another machine.
+/// Publishes the branch of a member, because the branch into which it is to be merged is on another
+/// machine. A process of the lead there merges it; without one, a person does.
 #[derive(Debug)]
 pub struct BranchPublisher {
     worktrees: Worktrees,
@@ -49,16 +50,17 @@ impl BranchPublisher {
         }
     }
 
-    async fn publish_new(&self, worktree: &Path) -> Result<(), RepositoryError> {
+    /// Publishes what is new. Returns the work, if there is any.
+    async fn publish_new(&self, worktree: &Path) -> Result<Option<OutgoingWork>, RepositoryError> {
         let _publishing = self.publishing.lock().await;
         let before = self.published_before().await?;
         let (worktrees, path) = (self.worktrees.clone(), worktree.to_owned());
         let Some(work) = blocking(move || worktrees.outgoing(&path)).await? else {
-            return Ok(());
+            return Ok(None);
         };
         let has_news = work.has_commits() || !work.uncommitted.is_empty();
         if !has_news && before.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         let branch = self.described(&work, before.as_ref()).await?;
         let is_known = before.is_some_and(|before| {
@@ -72,7 +74,7 @@ impl BranchPublisher {
         if !is_known {
             self.team.publish_branch(&branch).await?;
         }
-        Ok(())
+        Ok(Some(work))
     }
 
     async fn published_before(&self) -> Result<Option<PublishedBranch>, StoreError> {
@@ -134,13 +136,28 @@ impl WorkMerger for BranchPublisher {
     async fn prepare(
         &self,
         worktree: &Path,
-        _cancel: &CancellationToken,
+        task: TaskId,
+        cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError> {
-        self.publish(worktree).await.map(|()| None)
+        let work = self.publish_new(worktree).await?;
+        let ordered = work.filter(OutgoingWork::has_commits).map(|work| {
+            Box::new(OrderedMerge {
+                worktrees: self.worktrees.clone(),
+                team: Arc::clone(&self.team),
+                order: MergeOrder {
+                    member: self.member.clone(),
+                    task,
+                },
+                worktree: work.record.path,
+                cancel: cancel.clone(),
+            }) as _
+        });
+        Ok(ordered)
     }
 
     async fn publish(&self, worktree: &Path) -> Result<(), MergeError> {
-        Ok(self.publish_new(worktree).await?)
+        self.publish_new(worktree).await?;
+        Ok(())
     }
 
     fn wait_limit(&self) -> Duration {
@@ -155,81 +172,4 @@ impl WorkMerger for BranchPublisher {
     ) -> Result<(), MergeError> {
         Ok(())
     }
-}
-
-/// A published branch that was not fetched.
-#[derive(Debug)]
-pub struct NotFetched {
-    /// What was published.
-    pub branch: PublishedBranch,
-    /// The reason.
-    pub why: WorktreeError,
-}
-
-/// Fetches the published branches of a team into the repository of a directory. Branches that were
-/// merged and forgotten are not fetched again. Returns those that cannot be fetched.
-///
-/// # Errors
-/// [`StoreError`] if the team cannot be read.
-pub async fn fetch_published(
-    team: &dyn Team,
-    worktrees: &Worktrees,
-    directory: &Path,
-) -> Result<Vec<NotFetched>, StoreError> {
-    let mut failed = Vec::new();
-    for mut branch in team.published_branches().await? {
-        // Its bundle may have been replaced meanwhile.
-        let why = loop {
-            match fetch_one(team, worktrees, directory, &branch).await? {
-                Ok(()) => break None,
-                Err(Some(why)) => break Some(why),
-                Err(None) => {}
-            }
-            let now = team.published_branches().await?.into_iter();
-            match now.clone().find(|now| now.member == branch.member) {
-                Some(newer) if newer.bundle != branch.bundle => branch = newer,
-                _ => {
-                    break Some(WorktreeError::NotFetched {
-                        branch: branch.branch.clone(),
-                        of: format!("{}@{} on {}", branch.member, team.name(), branch.host),
-                        why: "its commits are missing on the hub; it publishes them with its next commit"
-                            .to_owned(),
-                    });
-                }
-            }
-        };
-        failed.extend(why.map(|why| NotFetched { branch, why }));
-    }
-    Ok(failed)
-}
-
-/// Fetches a branch; `Err(None)` if its commits are not on the hub.
-async fn fetch_one(
-    team: &dyn Team,
-    worktrees: &Worktrees,
-    directory: &Path,
-    branch: &PublishedBranch,
-) -> Result<Result<(), Option<WorktreeError>>, StoreError> {
-    let (name, all) = (team.name().clone(), worktrees.clone());
-    let (from, wanted) = (directory.to_owned(), branch.clone());
-    let wanted = blocking(move || all.wants(&from, &name, &wanted)).await;
-    let bundle = match wanted {
-        Ok(Wanted::Nothing) => return Ok(Ok(())),
-        Ok(Wanted::Record) => None,
-        Ok(Wanted::Bundle) => {
-            let bundle = match &branch.bundle {
-                Some(bundle) => team.blob(bundle).await?,
-                None => None,
-            };
-            if bundle.is_none() {
-                return Ok(Err(None));
-            }
-            bundle
-        }
-        Err(why) => return Ok(Err(Some(why))),
-    };
-    let (name, all) = (team.name().clone(), worktrees.clone());
-    let (from, branch) = (directory.to_owned(), branch.clone());
-    let fetched = blocking(move || all.fetch(&from, &name, &branch, bundle.as_deref())).await;
-    Ok(fetched.map(drop).map_err(Some))
 }

@@ -1,0 +1,11 @@
+//! Work of members on other machines than the lead's: they publish their branches on the hub, and the
+//! lead's machine fetches and merges them.
+
+mod fetch;
+mod merge_order;
+mod ordered_merge;
+mod publisher;
+
+pub use fetch::{NotFetched, fetch_published};
+pub use merge_order::{MergeCarrier, MergeOrder, MergeReply, SentTarget, carry_out_merges};
+pub use publisher::BranchPublisher;

@@ -1,0 +1,151 @@
+//! The process of a lead merges what a member on another machine completes.
+
+use rustix::process::Signal;
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::{MODEL, World};
+
+use crate::hub_worktrees::Machines;
+use crate::pains::worktrees::{commit, git};
+use crate::scene::{not_proven, spawn_args};
+
+/// Lets bob complete task 1. Returns what the tool answered.
+fn completes(first: &World, api: &FakeApi, attempt: &str) -> (String, bool) {
+    first
+        .swarm(&["send", "bob", &format!("finish: {attempt}")])
+        .ok();
+    let told = api.wait_for("the result", "bob", |ask| ask.result_of(attempt).is_some());
+    told.ask.result_of(attempt).unwrap()
+}
+
+#[test]
+fn a_task_of_a_member_on_another_machine_is_completed_once_its_work_is_merged() {
+    let attempts = ["uncommitted", "failing", "conflicting", "merged"];
+    // The lead is in a turn all the time.
+    let gate = Gate::closed();
+    let lead_waits = Reply::text("I have waited.").held_by(&gate, 0);
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("wait for bob") {
+            return lead_waits.clone();
+        }
+        let completes = json!({"taskId": "1", "status": "completed", "result": "sung"});
+        let told = |attempt: &&&str| ask.news_has(&format!("finish: {attempt}"));
+        let attempt = attempts.iter().find(told);
+        match attempt.filter(|attempt| ask.result_of(attempt).is_none()) {
+            Some(attempt) => Reply::tool(*attempt, "TaskUpdate", completes),
+            None => Reply::text("I see."),
+        }
+    });
+    let Some(machines) = Machines::with_team(&api) else {
+        return not_proven("nats-server is not installed");
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let more = [
+        "--worktree",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hi",
+    ];
+    second.swarm(&spawn_args("bob", "headless", &more)).ok();
+    let check = ["task", "create", "sing", "--check", "test ! -e noise.txt"];
+    first.swarm(&check).ok();
+    second.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    let lead = ["--model", MODEL, "--backend", "headless"];
+    let lead = first.start(&[&["resume", "demo", "wait for bob"], &lead[..]].concat());
+    api.wait_for("the lead", "team-lead", |ask| ask.number == 1);
+    let (here, tree) = (
+        first.project(),
+        second.project().join(".claude/worktrees/bob"),
+    );
+    let song = || std::fs::read_to_string(here.join("song.txt")).unwrap();
+    let completes = |attempt| completes(first, &api, attempt);
+
+    commit(second, &tree, "song.txt", "one\ntwo\nbob\n");
+    std::fs::write(tree.join("draft.txt"), "not yet\n").unwrap();
+    let (why, is_error) = completes("uncommitted");
+    assert!(
+        is_error && why.contains("uncommitted changes: draft.txt"),
+        "{why}"
+    );
+    std::fs::remove_file(tree.join("draft.txt")).unwrap();
+
+    // The check passes there, and fails here on the result.
+    commit(first, &here, "noise.txt", "noise\n");
+    let (why, is_error) = completes("failing");
+    assert!(
+        is_error && why.contains("check `test ! -e noise.txt`"),
+        "{why}"
+    );
+    std::fs::remove_file(here.join("noise.txt")).unwrap();
+    commit(first, &here, "song.txt", "one\ntwo\nfirst\n");
+
+    let (why, is_error) = completes("conflicting");
+    assert!(is_error && why.contains("both changed song.txt"), "{why}");
+    let target = git(first, &here, &["branch", "--show-current"]);
+    let target = format!("refs/swarm/target/{target}");
+    assert!(why.contains(&target), "{why}");
+    assert_eq!(song(), "one\ntwo\nfirst\n");
+    let tasks = first.swarm(&["task", "list", "--json"]).json();
+    assert_eq!(tasks[0]["status"], "in_progress", "{tasks}");
+    git(second, &tree, &["merge", "-q", "-X", "ours", &target]);
+
+    let (why, is_error) = completes("merged");
+    assert!(!is_error, "{why}");
+    assert_eq!(song(), "one\ntwo\nbob\n");
+    gate.open();
+    // All tasks are completed.
+    lead.wait().ok();
+    second.swarm(&["worktree", "prune"]).ok();
+    machines.end();
+}
+
+#[test]
+fn without_a_lead_that_merges_a_task_is_completed_and_its_work_published() {
+    let gate = Gate::closed();
+    let lead_waits = Reply::text("I have waited.").held_by(&gate, 0);
+    let api = FakeApi::start(move |ask: &Ask| {
+        if ask.news_has("wait for bob") {
+            return lead_waits.clone();
+        }
+        let completes = json!({"taskId": "1", "status": "completed", "result": "sung"});
+        match ask.result_of("done") {
+            None if ask.news_has("finish") => Reply::tool("done", "TaskUpdate", completes),
+            _ => Reply::text("I see."),
+        }
+    });
+    let Some(machines) = Machines::with_team(&api) else {
+        return not_proven("nats-server is not installed");
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let config = first.root().join("swarm.toml");
+    std::fs::write(config, "[worktree]\nmerge = \"manual\"\n").unwrap();
+    let more = [
+        "--worktree",
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hi",
+    ];
+    second.swarm(&spawn_args("bob", "headless", &more)).ok();
+    for task in ["sing", "dance"] {
+        first.swarm(&["task", "create", task]).ok();
+    }
+    second.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
+    let lead = ["--model", MODEL, "--backend", "headless"];
+    let lead = first.start(&[&["resume", "demo", "wait for bob"], &lead[..]].concat());
+    api.wait_for("the lead", "team-lead", |ask| ask.number == 1);
+    let tree = second.project().join(".claude/worktrees/bob");
+    commit(second, &tree, "new.txt", "new\n");
+    first.swarm(&["send", "bob", "finish"]).ok();
+    let told = api.wait_for("the result", "bob", |ask| ask.result_of("done").is_some());
+    let (text, is_error) = told.ask.result_of("done").unwrap();
+    assert!(!is_error, "{text}");
+    assert!(!first.project().join("new.txt").exists());
+    let listed = first.swarm(&["worktree", "list", "--json"]).json();
+    assert_eq!(listed[0]["slug"], "bob", "{listed}");
+    lead.signal(Signal::INT);
+    lead.wait();
+    gate.open();
+    machines.end();
+}

@@ -1,0 +1,102 @@
+//! Nodes that are killed or cut off while members run on them.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use swarm_tests::stage::World;
+
+use crate::nodes::{Machines, refusal, says_done};
+use crate::scene::{spawn_args, wait_for_no_process, world};
+
+/// The record of bob, as a machine sees it.
+fn bob(machine: &World) -> Value {
+    let status = machine.swarm(&["status", "--json"]).json();
+    let members = status["members"].as_array().unwrap();
+    let bob = members.iter().find(|member| member["name"] == "bob");
+    bob.cloned().unwrap_or_default()
+}
+
+/// Lets the node run bob, and waits until he is idle.
+fn spawn_on_box(first: &World) {
+    let more = [
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "hello",
+        "--on",
+        "box",
+    ];
+    first.swarm(&spawn_args("bob", "headless", &more)).ok();
+    first.wait_until("bob is idle", || bob(first)["state"] == "idle");
+}
+
+#[test]
+fn members_of_a_node_that_is_killed_go_on_and_the_next_one_finds_them() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    let node = machines.node(&[]);
+    spawn_on_box(first);
+    node.signal(Signal::KILL);
+    node.wait();
+    first.wait_until("the node is lost", || machines.state_of_node() == "lost");
+    let another = spawn_args("carl", "headless", &["--on", "box"]);
+    assert_eq!(
+        refusal(first, &another, 4),
+        "no node for `box` takes a member now: box (lost)"
+    );
+    first.swarm(&["send", "bob", "still there?"]).ok();
+    api.wait_for("the message", "bob", |ask| ask.news_has("still there?"));
+    let refused = refusal(first, &["kill", "bob"], 5);
+    assert!(
+        refused.contains("with another config directory"),
+        "{refused}"
+    );
+
+    let node = machines.node(&[]);
+    let found = || node.stdout().contains("1 member already runs here");
+    first.wait_until("it finds bob", found);
+    let killed = first.swarm(&["kill", "bob", "--json"]).json();
+    assert_eq!(killed["node"], "box", "{killed}");
+    node.signal(Signal::INT);
+    node.wait().ok();
+    machines.end();
+}
+
+#[test]
+fn a_member_of_a_node_that_was_cut_off_parks_and_can_be_killed_from_elsewhere() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    let node = machines.node(&[]);
+    spawn_on_box(first);
+    machines.hub.signal(Signal::STOP);
+    first.wait_until("the lease is lost", || {
+        node.stdout().contains("joining again")
+    });
+    machines.hub.signal(Signal::CONT);
+    first.wait_until("it has joined again", || {
+        node.stdout().contains("joined again")
+    });
+    // The first connections after its pause may be lost.
+    first.wait_until("the hub answers", || {
+        let listed = first.swarm(&["node", "list"]);
+        listed.stdout.contains("ready")
+    });
+    first.wait_until("bob has parked", || !bob(first)["parkedOn"].is_null());
+    assert!(
+        node.stdout()
+            .contains("`swarm spawn bob --on box` continues it"),
+        "{}",
+        node.stdout()
+    );
+    first.swarm(&["kill", "bob"]).ok();
+    assert_eq!(machines.members(), ["team-lead"]);
+    node.signal(Signal::INT);
+    node.wait().ok();
+    wait_for_no_process(&machines.second);
+    machines.end();
+}
