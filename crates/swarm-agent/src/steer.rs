@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{ContentBlock, Message, Role};
+use swarm_model::{ContentBlock, Message};
 use swarm_protocol::{AgentEvent, RewindScope, Usage};
 use swarm_tools::{ChangedFile, Restoration};
 
@@ -31,10 +31,7 @@ impl Session {
     /// # Errors
     /// [`AgentError::Transcript`]; the conversation is unchanged then.
     pub fn clear(&mut self) -> Result<(), AgentError> {
-        let message = Message {
-            role: Role::User,
-            content: vec![ContentBlock::text(CLEARED)],
-        };
+        let message = Message::user(vec![ContentBlock::text(CLEARED)]);
         let before = self.meter.tokens();
         self.append(Entry::Compacted(Compaction {
             trigger: CompactTrigger::Manual,

@@ -246,10 +246,7 @@ mod tests {
         let messages = [
             Message::user_text("go"),
             Message::assistant(vec![thinking, ContentBlock::text("well")]),
-            Message {
-                role: Role::User,
-                content,
-            },
+            Message::user(content),
         ];
         ModelRequest {
             model: "first-1".to_owned(),

@@ -26,12 +26,17 @@ pub struct Message {
 }
 
 impl Message {
-    /// Creates a user message with one text block.
-    pub fn user_text(text: impl Into<String>) -> Self {
+    /// Creates a user message.
+    pub fn user(content: Vec<ContentBlock>) -> Self {
         Self {
             role: Role::User,
-            content: vec![ContentBlock::text(text)],
+            content,
         }
+    }
+
+    /// Creates a user message with one text block.
+    pub fn user_text(text: impl Into<String>) -> Self {
+        Self::user(vec![ContentBlock::text(text)])
     }
 
     /// Creates an assistant message with the content of a response.

@@ -278,10 +278,7 @@ mod tests {
                 json!({"type": "tool_result", "tool_use_id": "t3", "content": [{"type": "image"}]}),
             ),
         ];
-        let message = Message {
-            role: Role::User,
-            content: blocks.to_vec(),
-        };
+        let message = Message::user(blocks.to_vec());
         let stored = StoredMessage::from(message.clone());
         assert_eq!(stored.message(), message);
         assert_eq!(

@@ -30,6 +30,15 @@ impl Theme {
         unicode: true,
     };
 
+    /// Returns the theme for a width in columns.
+    #[must_use]
+    pub const fn with_width(self, width: usize) -> Self {
+        Self {
+            width: Some(width),
+            ..self
+        }
+    }
+
     /// Returns the remaining columns if `taken` are used.
     pub(crate) fn room(self, taken: usize) -> usize {
         self.width

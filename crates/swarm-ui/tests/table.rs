@@ -33,10 +33,7 @@ implementer  dead                3 Fix the mean of an empty list
 
 #[test]
 fn a_narrow_table_truncates_its_widest_columns() {
-    let narrow = Theme {
-        width: Some(48),
-        ..Theme::PLAIN
-    };
+    let narrow = Theme::PLAIN.with_width(48);
     assert_eq!(
         status().render(narrow),
         "\
@@ -63,12 +60,7 @@ fn colours_do_not_extend_to_padding() {
 fn empty_columns_are_omitted_first_then_spare_ones_before_names_are_truncated() {
     let mut table = Table::new(["MEMBER", "PANE", "UNREAD", "DOING"]).spare([1]);
     table.row(["explorer", "%12", "", "Bash cargo test"].map(Cell::from));
-    let drawn = |width| {
-        table.render(Theme {
-            width: Some(width),
-            ..Theme::PLAIN
-        })
-    };
+    let drawn = |width| table.render(Theme::PLAIN.with_width(width));
     let whole = "MEMBER    PANE  UNREAD  DOING\nexplorer  %12           Bash cargo test\n";
     assert_eq!(drawn(39), whole);
     let without_empty = "MEMBER    PANE  DOING\nexplorer  %12   Bash cargo test\n";
@@ -103,7 +95,7 @@ proptest! {
         for row in &rows {
             table.row(row.iter().map(Cell::from));
         }
-        let drawn = table.render(Theme { width: Some(width), ..Theme::PLAIN });
+        let drawn = table.render(Theme::PLAIN.with_width(width));
         prop_assert_eq!(drawn.lines().count(), rows.len() + 1);
         for line in drawn.lines() {
             // Three columns have two gaps, which remain.

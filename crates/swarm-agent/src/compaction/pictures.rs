@@ -149,7 +149,7 @@ fn removed_by_sweeps(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_model::{Message, Role};
+    use swarm_model::Message;
 
     use super::*;
 
@@ -158,10 +158,9 @@ mod tests {
         let text = json!({"type": "text", "text": format!("image_message {id}")});
         let result =
             json!({"type": "tool_result", "tool_use_id": id.to_string(), "content": [text, image]});
-        Arc::new(StoredMessage::from(Message {
-            role: Role::User,
-            content: vec![ContentBlock::Other(result)],
-        }))
+        Arc::new(StoredMessage::from(Message::user(vec![
+            ContentBlock::Other(result),
+        ])))
     }
 
     fn images(messages: &[Arc<StoredMessage>]) -> Vec<bool> {

@@ -60,7 +60,7 @@ pub(super) fn files_read(messages: &[Arc<StoredMessage>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_model::{ContentBlock, Message, Role};
+    use swarm_model::{ContentBlock, Message};
 
     use super::*;
 
@@ -80,10 +80,7 @@ mod tests {
                 is_error: false,
             };
             messages.push(Message::assistant(ids.iter().map(call).collect()));
-            messages.push(Message {
-                role: Role::User,
-                content: ids.iter().map(result).collect(),
-            });
+            messages.push(Message::user(ids.iter().map(result).collect()));
         }
         let stored = messages.into_iter().map(StoredMessage::from);
         stored.map(Arc::new).collect()

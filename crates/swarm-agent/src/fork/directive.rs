@@ -29,7 +29,7 @@ pub(crate) fn fork_opening(conversation: &[Arc<StoredMessage>]) -> Option<&Store
 
 #[cfg(test)]
 mod tests {
-    use swarm_model::{ContentBlock, Message, Role};
+    use swarm_model::{ContentBlock, Message};
 
     use super::*;
 
@@ -49,10 +49,7 @@ mod tests {
             content: text.clone(),
             is_error: false,
         };
-        let reader = Message {
-            role: Role::User,
-            content: vec![quoted],
-        };
+        let reader = Message::user(vec![quoted]);
         let talker = Message::assistant(vec![ContentBlock::text(text)]);
         assert!(
             fork_opening(&[stored(reader), stored(talker)]).is_none(),

@@ -61,10 +61,7 @@ mod tests {
             call("a"),
             call("b"),
         ];
-        let half_done = Message {
-            role: Role::User,
-            content: vec![ContentBlock::text("mail")],
-        };
+        let half_done = Message::user(vec![ContentBlock::text("mail")]);
         let stored = |message: Message| Arc::new(StoredMessage::from(message));
         let before = [Message::user_text("hi"), Message::assistant(answer)].map(stored);
         let shared = inherited(&[&before[..], &[stored(half_done)]].concat());

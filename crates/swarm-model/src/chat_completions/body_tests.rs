@@ -51,10 +51,7 @@ fn messages(said: Vec<Message>) -> Vec<Value> {
 }
 
 fn user(content: Vec<ContentBlock>) -> Message {
-    Message {
-        role: Role::User,
-        content,
-    }
+    Message::user(content)
 }
 
 fn call(id: &str, input: Value) -> ContentBlock {

@@ -43,10 +43,7 @@ fn call(id: &str, input: Value) -> ContentBlock {
 }
 
 fn user(content: Vec<ContentBlock>) -> Message {
-    Message {
-        role: Role::User,
-        content,
-    }
+    Message::user(content)
 }
 
 fn thinking() -> ContentBlock {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Pace, ScriptedModel};
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Message, Role};
+use crate::message::{ContentBlock, Message};
 use crate::messages_api::played::collect_response;
 use crate::model::{Model, ModelResponse, StopReason};
 use crate::request::{ModelRequest, SystemBlock};
@@ -84,10 +84,7 @@ fn results(response: &ModelResponse, texts: &[&str], injected: Option<&str>) -> 
         })
         .collect();
     content.extend(injected.map(ContentBlock::text));
-    Message {
-        role: Role::User,
-        content,
-    }
+    Message::user(content)
 }
 
 /// A conversation in which a newly loaded model gives every answer, as after a restart.

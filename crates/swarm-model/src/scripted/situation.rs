@@ -92,10 +92,7 @@ mod tests {
     }
 
     fn user(content: Vec<ContentBlock>) -> Message {
-        Message {
-            role: Role::User,
-            content,
-        }
+        Message::user(content)
     }
 
     fn answer() -> Message {

@@ -27,10 +27,7 @@ pub(crate) struct Area {
 impl Area {
     /// Returns the style for this width.
     pub(crate) fn theme(self) -> Theme {
-        Theme {
-            width: Some(self.columns),
-            ..self.theme
-        }
+        self.theme.with_width(self.columns)
     }
 }
 

@@ -223,10 +223,7 @@ impl TeamPanel {
             };
             return vec![dim(empty), dim(self.keys(room))];
         }
-        let inside = Theme {
-            width: Some(room.saturating_sub(2)),
-            ..theme
-        };
+        let inside = theme.with_width(room.saturating_sub(2));
         let table = if self.shows_tasks {
             tasks(content)
         } else {

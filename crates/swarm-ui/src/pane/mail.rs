@@ -87,10 +87,7 @@ mod tests {
     use super::*;
 
     fn lines(way: Direction, name: &str, words: &str, width: usize) -> Vec<String> {
-        let theme = Theme {
-            width: Some(width),
-            ..Theme::PLAIN
-        };
+        let theme = Theme::PLAIN.with_width(width);
         let mail = Mail {
             way,
             name,

@@ -98,10 +98,7 @@ mod tests {
     use super::*;
 
     fn lines(width: usize) -> Vec<String> {
-        let theme = Theme {
-            width: Some(width),
-            ..Theme::PLAIN
-        };
+        let theme = Theme::PLAIN.with_width(width);
         let asked = "perm-1795195848228-r6huwgp: Bash cargo publish --dry-run";
         RequestLine::parse(asked).lines(theme)
     }
@@ -118,10 +115,7 @@ mod tests {
     #[test]
     fn a_question_refers_to_the_list_with_its_options() {
         let asked = "perm-1795195848228-r6huwgp: AskUserQuestion Which one?";
-        let lines = RequestLine::parse(asked).lines(Theme {
-            width: Some(80),
-            ..Theme::PLAIN
-        });
+        let lines = RequestLine::parse(asked).lines(Theme::PLAIN.with_width(80));
         assert_eq!(
             lines[1],
             "    swarm requests   (then approve with --answer)"

@@ -10,10 +10,7 @@ use swarm_ui::Theme;
 use crate::events::{drawn, strip_sgr};
 use crate::session::session;
 
-const WIDE: Theme = Theme {
-    width: Some(72),
-    ..Theme::PLAIN
-};
+const WIDE: Theme = Theme::PLAIN.with_width(72);
 
 /// The golden files and how each is drawn. Escapes are written as `\e`.
 fn golden() -> Vec<(PathBuf, String)> {

@@ -101,10 +101,7 @@ fn an_outcome_on_a_separate_line_repeats_its_call_in_short() {
 
 #[test]
 fn in_a_narrow_pane_the_outcome_takes_precedence_over_its_call() {
-    let theme = Theme {
-        width: Some(34),
-        ..Theme::PLAIN
-    };
+    let theme = Theme::PLAIN.with_width(34);
     let events = [
         started("1", "Bash cargo publish"),
         started("2", "Read src/lib.rs"),
@@ -136,10 +133,7 @@ fn before_its_first_turn_a_member_only_shows_that_it_waits() {
 
 #[test]
 fn a_narrow_idle_line_omits_the_obvious() {
-    let theme = Theme {
-        width: Some(34),
-        ..Theme::PLAIN
-    };
+    let theme = Theme::PLAIN.with_width(34);
     let events = [turn_ended(600, None), state(MemberState::Idle, None)];
     assert!(drawn(theme, &events).ends_with("\n○ idle · 1 turn · 600 tokens\n"));
 }
@@ -257,10 +251,7 @@ fn a_long_message_shows_its_first_rows_and_a_command_for_the_rest() {
             "  … +5 lines: swarm inbox bob",
         ]
     );
-    let theme = Theme {
-        width: Some(40),
-        ..Theme::PLAIN
-    };
+    let theme = Theme::PLAIN.with_width(40);
     let prompt = "Find out why the import is slow, and write down what you find.";
     let screen = drawn(theme, &[long(prompt, prompt)]);
     assert!(

@@ -14,10 +14,7 @@ use crate::session::session;
 const WIDTHS: [usize; 3] = [20, 54, 100];
 
 fn theme(width: usize) -> Theme {
-    Theme {
-        width: Some(width),
-        ..Theme::PLAIN
-    }
+    Theme::PLAIN.with_width(width)
 }
 
 fn too_long(drawn: &str, width: usize) -> Option<&str> {
