@@ -72,7 +72,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         WRITE,
         "printf '%s\\n' '#include <fcntl.h>' '#include <stdlib.h>' '#include <unistd.h>' \
          '__attribute__((constructor)) static void go() { if (open(getenv(\"TO\"), O_WRONLY | O_TRUNC) < 0) _exit(1); }' \
-         > pre.c && cc -shared -fPIC -o pre.so pre.c && TO=$OUT/file LD_PRELOAD=$PWD/pre.so true",
+         > pre.c && cc -shared -fPIC -o pre.so pre.c && TO=$OUT/file LD_PRELOAD=$PWD/pre.so env true",
     ),
     (MODES, "chmod 777 $OUT/file"),
     (MODES, "touch -d 2001-01-01 $OUT/file"),
