@@ -3,11 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use swarm_protocol::RuleText;
+
 use crate::question::absolute;
 use crate::{Behavior, Rule, RuleError, RuleValue, Suggestion};
 
 /// A rule and its origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourcedRule {
     /// The rule.
     pub rule: Rule,
@@ -21,11 +24,20 @@ impl fmt::Display for SourcedRule {
     }
 }
 
+impl From<&SourcedRule> for RuleText {
+    fn from(sourced: &SourcedRule) -> Self {
+        Self {
+            rule: sourced.rule.to_string(),
+            origin: sourced.origin.clone(),
+        }
+    }
+}
+
 /// A tool limited to certain calls.
 ///
 /// Unlike an allow rule it allows nothing: matching calls are still decided by the other rules and
 /// the mode.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallLimit {
     /// The tool, or the tools of an MCP server.
     pub tool: String,
@@ -39,7 +51,8 @@ pub struct CallLimit {
 ///
 /// Patterns without `//` or `~/` are relative to the working directory of the agent that uses the
 /// set: a member in its own worktree has the same rules there.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RuleSet {
     /// Calls that run without approval.
     pub allow: Vec<SourcedRule>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use swarm_protocol::ToolKind;
 
 use super::behavior::Behavior;
@@ -193,6 +194,19 @@ impl fmt::Display for Rule {
             None => f.write_str(&self.tool),
             Some(text) => write!(f, "{}({text})", self.tool),
         }
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(de::Error::custom)
     }
 }
 
