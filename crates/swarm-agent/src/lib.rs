@@ -58,7 +58,8 @@ pub use rights::{Rights, without_unreadable};
 pub use scratchpad::{scratchpad_rules, scratchpad_section, share_scratchpad};
 pub use session::Session;
 pub use spawner::{
-    NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates, only_the_lead_spawns,
+    MemberRequest, NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates,
+    only_the_lead_spawns,
 };
 pub use subagent::{
     IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,

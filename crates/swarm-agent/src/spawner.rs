@@ -1,34 +1,76 @@
 //! The other members of a team, for the tools `Agent`, `ListAgents` and `TaskStop`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
 use swarm_permissions::Isolation;
 use swarm_protocol::{
-    AgentId, Color, Effort, MemberName, MemberState, PaneId, PeerSession, PermissionMode, UnixMs,
+    AgentId, AgentProgram, Color, Effort, Member, MemberName, MemberState, PaneId, PeerSession,
+    PermissionMode, UnixMs,
 };
 use tokio_util::sync::CancellationToken;
+
+/// The properties of a member that a command or a call asks for. `None` inherits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberRequest {
+    /// Agent type; `None` uses the general-purpose type.
+    pub agent_type: Option<String>,
+    /// Agent program; `None` uses swarm's own turn loop.
+    pub runtime: Option<AgentProgram>,
+    /// Model.
+    pub model: Option<String>,
+    /// Effort; `None` uses the definition's, or else inherits.
+    pub effort: Option<Effort>,
+    /// Permission mode. `plan` is equivalent to [`Self::plan`] without a mode.
+    pub mode: Option<PermissionMode>,
+    /// Whether its plan must be approved before it changes anything; afterwards it works in its
+    /// mode.
+    pub plan: bool,
+    /// Additional environment variables for its shell commands.
+    pub env: BTreeMap<String, String>,
+}
+
+impl MemberRequest {
+    /// Returns the properties that a former member continues with.
+    pub fn former(member: &Member) -> Self {
+        Self {
+            agent_type: member.agent_type.clone(),
+            runtime: member.known_runtime(),
+            model: member.requested_model().map(str::to_owned),
+            mode: member.known_mode(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns this request with the former properties of the member where it asks for none. The
+    /// model of another agent program is not one of this.
+    #[must_use]
+    pub fn or(self, former: Self) -> Self {
+        let runtime = self.runtime.or_else(|| former.runtime.clone());
+        let is_same = former.runtime.is_some() && runtime == former.runtime;
+        Self {
+            agent_type: self.agent_type.or(former.agent_type),
+            model: self.model.or(former.model.filter(|_| is_same)),
+            runtime,
+            mode: self.mode.or(former.mode),
+            ..self
+        }
+    }
+}
 
 /// A model's request for a teammate. The spawner checks it against the caller's permissions.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest {
     /// Name of the new member.
     pub name: MemberName,
-    /// Agent type; `None` uses the general-purpose type.
-    pub agent_type: Option<String>,
+    /// Its properties.
+    pub member: MemberRequest,
     /// First message to the teammate.
     pub prompt: String,
     /// Summary of its work in a few words.
     pub description: String,
-    /// Model; `None` inherits the caller's.
-    pub model: Option<String>,
-    /// Effort; `None` uses the definition's, or else inherits the caller's.
-    pub effort: Option<Effort>,
-    /// Permission mode; `None` inherits the caller's.
-    pub mode: Option<PermissionMode>,
-    /// Whether the teammate needs an approved plan before it changes anything.
-    pub plan: bool,
     /// Working directory; `None` inherits the caller's.
     pub cwd: Option<PathBuf>,
     /// Isolation; `None` shares the working directory.
@@ -121,5 +163,35 @@ impl Teammates for NoTeammates {
 
     async fn stop(&self, name: &MemberName) -> Result<String, String> {
         Err(format!("{name} was not stopped: there is no team"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_former_model_is_kept_only_with_its_agent_program() {
+        let former = |runtime| MemberRequest {
+            runtime,
+            model: Some("haiku".to_owned()),
+            mode: Some(PermissionMode::Plan),
+            ..MemberRequest::default()
+        };
+        let (swarm, claude) = (Some(AgentProgram::Swarm), Some(AgentProgram::Claude));
+        for (asked, had, model) in [
+            (&None, &swarm, Some("haiku")),
+            (&swarm, &swarm, Some("haiku")),
+            (&claude, &swarm, None),
+            (&None, &None, None),
+        ] {
+            let request = MemberRequest {
+                runtime: asked.clone(),
+                ..MemberRequest::default()
+            };
+            let member = request.or(former(had.clone()));
+            assert_eq!(member.model.as_deref(), model, "{asked:?} {had:?}");
+            assert_eq!(member.mode, Some(PermissionMode::Plan));
+        }
     }
 }

@@ -14,8 +14,7 @@ use swarm_model::{
 };
 use swarm_permissions::{AgentConfig, ModelNames, RequestSettings};
 use swarm_protocol::Budget;
-use swarm_supervisor::SpawnContext;
-use swarm_team::SpawnOrder;
+use swarm_team::MemberRuntime;
 
 use crate::api_key_helper::{HelperModel, KeyHelper};
 use crate::backoff::FileThrottle;
@@ -35,44 +34,21 @@ pub(crate) struct ClientSource {
 }
 
 impl ClientSource {
-    /// Creates the configuration for a lead and the members it starts.
-    pub(crate) fn of(spawn_context: &SpawnContext, meter: &Arc<SpendingMeter>) -> Self {
-        let SpawnContext {
-            agent_config,
-            provider,
-            pace,
-            root,
-            ..
-        } = spawn_context;
-        Self::new(agent_config, provider, *pace, root, meter)
-    }
-
-    /// Creates the configuration for a member from its order.
-    pub(crate) fn of_order(order: &SpawnOrder, root: &Path, meter: &Arc<SpendingMeter>) -> Self {
-        Self::new(
-            &order.agent_config,
-            &order.provider,
-            order.pace,
-            root,
-            meter,
-        )
-    }
-
-    fn new(
+    /// Creates the configuration of a lead or a member.
+    pub(crate) fn new(
         agent_config: &AgentConfig,
-        provider: &BTreeMap<String, String>,
-        pace: f64,
+        runtime: &MemberRuntime,
         root: &Path,
         meter: &Arc<SpendingMeter>,
     ) -> Self {
         Self {
             names: agent_config.models.clone(),
             requests: agent_config.requests.clone(),
-            provider: provider.clone(),
-            pace,
+            provider: runtime.provider.clone(),
+            pace: runtime.pace,
             root: root.to_owned(),
             meter: Arc::clone(meter),
-            helper: KeyHelper::of(provider),
+            helper: KeyHelper::of(&runtime.provider),
         }
     }
 

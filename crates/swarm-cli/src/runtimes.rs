@@ -12,7 +12,7 @@ use swarm_runtimes::{
     AcpRuntime, ClaudeRuntime, ProgramAccounts, ProgramSpec, SettingsCopy, StateDirectory,
 };
 use swarm_supervisor::ResolveRuntime;
-use swarm_team::{RuntimeOrder, SpawnOrder};
+use swarm_team::{MemberSpec, RuntimeOrder};
 use swarm_tools::prompt;
 
 use crate::app::App;
@@ -86,39 +86,41 @@ fn find(env: &Environment, name: &str) -> Option<PathBuf> {
 
 /// Creates the runtime of a member from its order. `directory` is the member's.
 pub(crate) fn runtime_of(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     directory: &Path,
     meter: Arc<dyn RequestMeter>,
 ) -> anyhow::Result<Arc<dyn AgentRuntime>> {
-    let Some(runtime) = &order.runtime else {
+    let Some(runtime) = &spec.runtime.program else {
         return Ok(Arc::new(ModelLoop));
     };
-    let mut spec = spec(order, runtime, directory)?;
-    spec.accounts = Some(ProgramAccounts {
+    let mut program = program_spec(spec, runtime, directory)?;
+    program.accounts = Some(ProgramAccounts {
         meter,
-        model: order.model.clone(),
+        model: spec.runtime.model.clone(),
     });
     if runtime.program != AgentProgram::Claude {
-        return Ok(Arc::new(AcpRuntime::new(spec)));
+        return Ok(Arc::new(AcpRuntime::new(program)));
     }
     // The helper applies only without a key in the environment.
-    let keys = CLAUDE_KEYS.map(|name| spec.env.remove(name));
-    spec.key = keys.into_iter().flatten().next();
-    let model = order.model.strip_prefix("claude/");
+    let keys = CLAUDE_KEYS.map(|name| program.env.remove(name));
+    program.key = keys.into_iter().flatten().next();
+    let model = spec.runtime.model.strip_prefix("claude/");
     if let Some(model) = model.filter(|model| *model != "default") {
-        spec.argv.extend(["--model".to_owned(), model.to_owned()]);
+        program
+            .argv
+            .extend(["--model".to_owned(), model.to_owned()]);
     }
-    Ok(Arc::new(ClaudeRuntime::new(spec)))
+    Ok(Arc::new(ClaudeRuntime::new(program)))
 }
 
-fn spec(
-    order: &SpawnOrder,
+fn program_spec(
+    spec: &MemberSpec,
     runtime: &RuntimeOrder,
     directory: &Path,
 ) -> anyhow::Result<ProgramSpec> {
     let presets = RuntimePresets::built_in()?;
-    let env = Environment::new(order.env.clone(), &order.cwd);
-    let env = env.with(runtime.env.clone(), &order.cwd);
+    let env = Environment::new(spec.workspace.env.clone(), &spec.workspace.cwd);
+    let env = env.with(runtime.env.clone(), &spec.workspace.cwd);
     let preset = presets.find(&runtime.program).into_iter();
     let state = preset.flat_map(|preset| {
         // A program of the same name has the same directories again.
@@ -126,7 +128,7 @@ fn spec(
         let numbered = preset.state.iter().enumerate();
         numbered.map(move |(number, state)| (state, private.join(number.to_string())))
     });
-    let state = state.map(|(state, private)| state_directory(state, &env, &private, order));
+    let state = state.map(|(state, private)| state_directory(state, &env, &private, spec));
     let state = state
         .collect::<Result<Vec<_>, String>>()
         .map_err(|why| anyhow::anyhow!("{}: the state directory {why}", runtime.program))?;
@@ -136,7 +138,7 @@ fn spec(
         env: runtime.env.clone(),
         key: None,
         accounts: None,
-        introduction: introduction(order),
+        introduction: introduction(spec),
         swarm: runtime.swarm.clone(),
         state,
     })
@@ -146,7 +148,7 @@ fn state_directory(
     state: &RuntimeState,
     env: &Environment,
     private: &Path,
-    order: &SpawnOrder,
+    spec: &MemberSpec,
 ) -> Result<StateDirectory, String> {
     let (variable, inner) = state.variable()?;
     let copy = state.copy.as_ref().map(|copy| {
@@ -154,8 +156,8 @@ fn state_directory(
             files: copy.files(env)?,
             keys: copy.keys.clone(),
             project_keys: copy.project_keys.clone(),
-            servers: order.agent_config.shell.mcp_servers.clone(),
-            directory: order.cwd.clone(),
+            servers: spec.definition.config.shell.mcp_servers.clone(),
+            directory: spec.workspace.cwd.clone(),
         })
     });
     Ok(StateDirectory {
@@ -171,22 +173,22 @@ fn state_directory(
 }
 
 /// Returns the first text of the agent's conversation, with the text of its definition.
-fn introduction(order: &SpawnOrder) -> String {
+fn introduction(spec: &MemberSpec) -> String {
     let values = BTreeMap::from([
-        ("{name}", order.agent.name.as_str()),
-        ("{team}", order.agent.team.as_str()),
+        ("{name}", spec.identity.agent.name.as_str()),
+        ("{team}", spec.identity.agent.team.as_str()),
     ]);
     let mut text = prompt!("agent-program").trim_end().to_owned();
     for (name, value) in values {
         text = text.replace(name, value);
     }
-    let definition = order.definition.as_ref();
+    let definition = spec.definition.own.as_ref();
     let role = definition.map(|definition| definition.prompt.trim());
     if let Some(role) = role.filter(|role| !role.is_empty()) {
         text.push_str("\n\n# Your role\n");
         text.push_str(role);
     }
-    for instruction in &order.instructions {
+    for instruction in &spec.definition.instructions {
         text.push_str("\n\n");
         text.push_str(instruction);
     }

@@ -13,10 +13,12 @@ use swarm_os::DirectoryWatcher;
 use swarm_panes::{
     BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words, is_automatic,
 };
-use swarm_permissions::RequestSettings;
+use swarm_permissions::{RequestSettings, RuleSet};
 use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
-use swarm_supervisor::{RuleTexts, SpawnContext};
-use swarm_team::MemberLimits;
+use swarm_supervisor::SpawnContext;
+use swarm_team::{
+    MemberDefinition, MemberLimits, MemberPermissions, MemberRuntime, MemberWorkspace, PaneSettings,
+};
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::agent_config;
@@ -69,7 +71,7 @@ impl Prepared {
     pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
         self.settings.permit("permissions.mode", mode.name())?;
         if mode != PermissionMode::Plan {
-            self.spawn_context.ceiling = mode;
+            self.spawn_context.permissions.ceiling = mode;
         }
         Ok(())
     }
@@ -79,26 +81,26 @@ impl Prepared {
         Ok(permitted_model(
             name,
             &self.settings,
-            &self.spawn_context.cwd,
+            &self.spawn_context.workspace.cwd,
         )?)
     }
 
     /// Returns the spawn context for a member that is restarted from the roster. Other programs can
     /// write the roster, so the machine's policy applies as if a person had named the values.
     pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
-        let mode = member.known_mode().unwrap_or(self.spawn_context.mode);
+        let mode = member
+            .known_mode()
+            .unwrap_or(self.spawn_context.permissions.mode);
         let allowed = self.settings.permit("permissions.mode", mode.name());
         allowed.map_err(|error| Failure {
             message: format!("{} is not started: {error}", member.name),
             ..error.into()
         })?;
-        Ok(SpawnContext {
-            ceiling: match mode {
-                PermissionMode::Plan => self.spawn_context.ceiling,
-                mode => mode,
-            },
-            ..self.spawn_context.clone()
-        })
+        let mut spawn_context = self.spawn_context.clone();
+        if mode != PermissionMode::Plan {
+            spawn_context.permissions.ceiling = mode;
+        }
+        Ok(spawn_context)
     }
 }
 
@@ -153,21 +155,36 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         let watcher = Arc::clone(&stopping.watcher);
         stopping.terminal.in_process = Some(in_process_host(&app.env, watcher));
     }
+    // Members do not inherit additional directories.
+    let rules = RuleSet {
+        directories: Vec::new(),
+        ..claude.rules.clone()
+    };
     let spawn_context = SpawnContext {
         program,
         backend: backend(app, choices.backend.as_deref())?,
-        model,
         resolve_model: Arc::new(move |name| {
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
         resolve_runtime: resolve_runtime(app),
-        mode,
-        ceiling,
-        rules: RuleTexts::from(&claude.rules),
-        agent_config: Arc::new(agent_config),
-        shell_env: app.env.shell_with(&settings.pass, &claude.env),
-        provider,
-        answer_in_place: answer_in_place(app)?,
+        runtime: MemberRuntime {
+            model,
+            provider,
+            ..stopping.runtime
+        },
+        definition: MemberDefinition {
+            config: Arc::new(agent_config),
+            ..stopping.definition
+        },
+        permissions: MemberPermissions {
+            rules,
+            answer_in_place: answer_in_place(app)?,
+            ..MemberPermissions::new(mode, ceiling)
+        },
+        workspace: MemberWorkspace {
+            env: app.env.shell_with(&settings.pass, &claude.env),
+            ..stopping.workspace
+        },
         ..stopping
     };
     Ok(Prepared {
@@ -196,16 +213,12 @@ fn answer_in_place(app: &App) -> Result<AnswerInPlace, Failure> {
 pub(crate) fn for_stopping(app: &App) -> SpawnContext {
     SpawnContext {
         root: app.root.clone(),
-        cwd: app.env.cwd.clone(),
         store: Arc::clone(&app.store),
         clock: Arc::clone(&app.clock),
         watcher: Arc::new(DirectoryWatcher::new()),
         program: PathBuf::new(),
         terminal: terminal(app),
         backend: BackendRequest::default(),
-        shell_env: app.env.shell(&app.settings.pass),
-        provider: app.env.provider_with(&BTreeMap::new()),
-        model: String::new(),
         resolve_model: Arc::new(|name| {
             Err(format!(
                 "members cannot be started with model `{name}` here"
@@ -217,21 +230,29 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
             ))
         }),
         subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
-        mode: PermissionMode::Plan,
-        ceiling: PermissionMode::Plan,
-        rules: RuleTexts::default(),
-        agent_config: Arc::default(),
         worktrees: worktrees(app),
-        limits: limits(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,
-        color_output: app.env.color(true),
-        bell: app.settings.notify_bell,
-        answer_in_place: AnswerInPlace::Never,
-        pace: app.settings.pace,
         version: VERSION.to_owned(),
         process: identity(),
         spawn_id: SpawnId::random(),
+        runtime: MemberRuntime {
+            provider: app.env.provider_with(&BTreeMap::new()),
+            pace: app.settings.pace,
+            ..MemberRuntime::new("")
+        },
+        definition: MemberDefinition::default(),
+        permissions: MemberPermissions::new(PermissionMode::Plan, PermissionMode::Plan),
+        workspace: MemberWorkspace {
+            cwd: app.env.cwd.clone(),
+            env: app.env.shell(&app.settings.pass),
+            ..MemberWorkspace::default()
+        },
+        limits: limits(app),
+        pane: PaneSettings {
+            color: app.env.color(true),
+            bell: app.settings.notify_bell,
+        },
     }
 }
 

@@ -8,7 +8,9 @@ use clap::Parser;
 use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
 use swarm_config::{Environment, HookDirectories, worktree_records};
 use swarm_hooks::{Hooks, HooksParts};
-use swarm_member::{Ending, ProcessFacts, SpendingMeter, TeammateParts, Termination};
+use swarm_member::{
+    Ending, ModelServices, ProcessFacts, SpendingMeter, TeammatePane, TeammateParts, Termination,
+};
 use swarm_model::Model;
 use swarm_panes::own_backend;
 use swarm_permissions::{ChosenModel, ModelSource};
@@ -16,7 +18,7 @@ use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
 use swarm_runtimes::NoModel;
 use swarm_store::{FileStore, RootStore, StoreLimits, TeamStore};
 use swarm_supervisor::{BranchPublisher, WorktreeMerger};
-use swarm_team::{SpawnOrder, WorkMerger};
+use swarm_team::{MemberSpec, SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
 
 use crate::commands::PaneQuestions;
@@ -81,19 +83,21 @@ impl OrderedTeammate {
                 order.version
             );
         }
-        let spending = SpendingMeter::new(name.clone(), &order.agent_config, None);
+        let spec = &order.spec;
+        let config = &spec.definition.config;
+        let spending = SpendingMeter::new(name.clone(), config, None);
         let spending = Arc::new(spending);
-        let source = models::ClientSource::of_order(&order, &args.root, &spending);
-        let model = model(&source, &order)?;
-        let models = Arc::new(models::Factory::new(source, &order.cwd));
+        let source = models::ClientSource::new(config, &spec.runtime, &args.root, &spending);
+        let model = model(&source, spec)?;
+        let models = Arc::new(models::Factory::new(source, &spec.workspace.cwd));
         let store = Arc::new(RootStore::new(store.with_limits(StoreLimits {
-            max_unread: order.limits.max_unread,
-            max_message_bytes: order.limits.max_message_bytes,
+            max_unread: spec.limits.max_unread,
+            max_message_bytes: spec.limits.max_message_bytes,
             ..StoreLimits::default()
         })));
-        let worktrees = worktrees(env, &args.root, &order).with_occupants(occupants(store.clone()));
-        let machine = GatheringFacts::begin(env, &worktrees, order.cwd.clone());
-        let ordered = order.worktree.as_ref();
+        let worktrees = worktrees(env, &args.root, spec).with_occupants(occupants(store.clone()));
+        let machine = GatheringFacts::begin(env, &worktrees, spec.workspace.cwd.clone());
+        let ordered = spec.workspace.worktree.as_ref();
         let process = ProcessFacts {
             worktree: ordered.and_then(|ordered| worktree(env, ordered)),
             ..process_facts(env)
@@ -113,21 +117,22 @@ impl OrderedTeammate {
     }
 
     pub(crate) fn output_file(&self) -> PathBuf {
-        let agent = &self.order.agent;
+        let agent = &self.order.spec.identity.agent;
         let directory = self.store.team(&agent.team).local_directory(&agent.name);
         directory.join("output.log")
     }
 
     /// Returns what answers its requests in its pane, if that is allowed.
     pub(crate) fn questions(&self, env: &Environment) -> Option<PaneQuestions> {
-        let (agent, policy) = (&self.order.agent, self.order.answer_in_place);
+        let spec = &self.order.spec;
+        let (agent, policy) = (&spec.identity.agent, spec.permissions.answer_in_place);
         PaneQuestions::new(agent, self.store.clone(), policy, env)
     }
 
     /// Merges this member's work, as configured by the lead's settings, or publishes it if another machine
     /// created the team.
     fn merger(&self) -> Option<Arc<dyn WorkMerger>> {
-        let agent = &self.order.agent;
+        let agent = &self.order.spec.identity.agent;
         let team = self.store.team(&agent.team);
         let worktrees = self.worktrees.clone();
         if team.is_joined() {
@@ -137,7 +142,7 @@ impl OrderedTeammate {
             return Some(Arc::new(publisher));
         }
         let merger = || Arc::new(WorktreeMerger(worktrees)) as Arc<dyn WorkMerger>;
-        self.order.merges.then(merger)
+        self.order.spec.workspace.merges.then(merger)
     }
 
     /// Returns what runs the member without a terminal.
@@ -146,45 +151,45 @@ impl OrderedTeammate {
         screen: Box<dyn Write + Send>,
         terminate: Termination,
     ) -> anyhow::Result<TeammateParts> {
-        let agent = &self.order.agent;
+        let spec = &self.order.spec;
+        let agent = &spec.identity.agent;
         let directory = self.store.team(&agent.team).local_directory(&agent.name);
         Ok(TeammateParts {
             merger: self.merger(),
             isolator: Some(isolator(self.worktrees, Arc::clone(&self.clock))),
-            home: self.order.env.get("HOME").map(PathBuf::from),
-            runtime: runtime_of(&self.order, &directory, Arc::clone(&self.spending) as _)?,
+            home: spec.workspace.env.get("HOME").map(PathBuf::from),
+            services: ModelServices {
+                runtime: runtime_of(spec, &directory, Arc::clone(&self.spending) as _)?,
+                model: self.model,
+                models: self.models,
+                spending: self.spending,
+            },
             order: self.order,
             root: self.root,
             store: self.store,
             clock: self.clock,
-            model: self.model,
-            models: self.models,
-            spending: self.spending,
             process: ProcessFacts {
                 machine: self.machine.wait(),
                 ..self.process
             },
-            screen,
+            pane: TeammatePane::plain(screen),
             person: None,
-            width: Box::new(|| None),
-            links: None,
-            status: None,
             terminate,
         })
     }
 }
 
-fn model(source: &models::ClientSource, order: &SpawnOrder) -> anyhow::Result<Arc<dyn Model>> {
-    if let Some(runtime) = &order.runtime {
+fn model(source: &models::ClientSource, spec: &MemberSpec) -> anyhow::Result<Arc<dyn Model>> {
+    if let Some(runtime) = &spec.runtime.program {
         let program = runtime.program.to_string();
         return Ok(Arc::new(NoModel { program }));
     }
-    source.client(&order.model).map_err(|failure| {
+    source.client(&spec.runtime.model).map_err(|failure| {
         let chosen = ChosenModel {
-            written: order.model.clone(),
-            source: order.model_source.unwrap_or(ModelSource::Call),
+            written: spec.runtime.model.clone(),
+            source: spec.runtime.model_source.unwrap_or(ModelSource::Call),
         };
-        anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
+        anyhow::anyhow!(chosen.explain(spec.definition.own.as_ref(), &failure.message))
     })
 }
 
@@ -207,15 +212,15 @@ fn process_facts(env: &Environment) -> ProcessFacts {
 
 /// Creates the worktrees of this member's sub-agents, with the member's own worktree. The order
 /// contains the lead's settings.
-fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
-    let agent_config = &order.agent_config;
+fn worktrees(env: &Environment, root: &Path, spec: &MemberSpec) -> Worktrees {
+    let agent_config = &spec.definition.config;
     let parts = HooksParts {
         settings: agent_config.hooks.clone(),
-        env: order.env.clone(),
+        env: spec.workspace.env.clone(),
         project: agent_config
             .project
             .clone()
-            .unwrap_or_else(|| order.cwd.clone()),
+            .unwrap_or_else(|| spec.workspace.cwd.clone()),
         // Callers that wait for the directory receive the error.
         notice: Arc::new(|line| tracing::info!(line)),
         services: Some(Arc::new(HookClients::default())),
@@ -223,7 +228,8 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     };
     let maker = HookDirectories::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());
-    let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
+    let settings =
+        serde_json::from_value(spec.workspace.worktree_settings.clone()).unwrap_or_default();
     Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
 }
 

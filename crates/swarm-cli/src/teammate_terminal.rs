@@ -97,6 +97,7 @@ impl Terminal {
                 return Self::plain();
             }
         };
+        let spec = &order.spec;
         let before = match keys_one_by_one() {
             Ok(before) => before,
             Err(error) => {
@@ -105,7 +106,7 @@ impl Terminal {
             }
         };
         let theme = Theme {
-            color: order.color_output,
+            color: order.pane.color,
             width: None,
             unicode: true,
         };
@@ -117,7 +118,7 @@ impl Terminal {
             copy.map_or_else(|| Box::new(io::sink()) as _, |copy| Box::new(copy) as _),
             theme,
             Box::new(|| terminal_width(io::stdout())),
-            &format!("{} > ", order.agent.name),
+            &format!("{} > ", spec.identity.agent.name),
         );
         console.limit_frames();
         console.set_escape_time(escape_time(env));
@@ -130,7 +131,7 @@ impl Terminal {
         if let Some(history) = &history {
             console.remember(history.lines());
         }
-        let session = SessionStatus::new(order.model.clone(), order.mode, None);
+        let session = SessionStatus::new(spec.runtime.model.clone(), spec.permissions.mode, None);
         let status = Arc::new(PaneStatus::new(console.clone(), theme, session));
         tokio::spawn(Arc::clone(&status).follow());
         let mut requests = questions.map(|questions| questions.show_on(&console, &status));

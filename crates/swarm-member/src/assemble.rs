@@ -1,6 +1,5 @@
 //! Assembly of a member from its setup: permissions, hooks, tools, transcript and conversation.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +18,10 @@ use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, AgentDefinition, PoolRequest, ReadFilter, tool_pool};
 use swarm_protocol::{AgentId, SessionId};
 use swarm_store::BlockOn as _;
-use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
+use swarm_team::{
+    MemberContext, MemberDefinition, MemberWorkspace, SendMessageTool, member_hooks, task_tools,
+    team_brief,
+};
 use swarm_tools::{
     BackgroundCommands, Caller, Checkout, Confinement, FileHistory, ProtectedPaths, Tool,
     ToolContext, prompt,
@@ -38,29 +40,33 @@ use crate::reporter::Reporter;
 use crate::role::{InboxWatch, MemberLoop};
 use crate::spending::SpendingMeter;
 
+/// What responds in a member's turns and in those of its sub-agents.
+#[derive(Debug, Clone)]
+pub struct ModelServices {
+    /// The turn loop, or the client of an agent program.
+    pub runtime: Arc<dyn AgentRuntime>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// Creates the models of sub-agents.
+    pub models: Arc<dyn ModelFactory>,
+    /// Accounts for the requests of `model` and `models`.
+    pub spending: Arc<SpendingMeter>,
+}
+
 /// The setup of a lead or a teammate.
 pub(crate) struct MemberSetup {
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) reporter: Arc<Reporter>,
     pub(crate) rights: Arc<Rights>,
     pub(crate) watcher: Arc<DirectoryWatcher>,
-    pub(crate) runtime: Arc<dyn AgentRuntime>,
-    pub(crate) model: Arc<dyn Model>,
+    pub(crate) services: ModelServices,
     /// Model name as `provider/model`.
     pub(crate) model_name: String,
-    /// Creates the models of sub-agents.
-    pub(crate) models: Arc<dyn ModelFactory>,
-    /// Accounts for the requests of `model` and `models`.
-    pub(crate) spending: Arc<SpendingMeter>,
     pub(crate) isolator: Option<Arc<dyn Isolator>>,
-    pub(crate) agent_config: Arc<AgentConfig>,
-    pub(crate) definition: Option<AgentDefinition>,
-    /// The agent type for hooks.
-    pub(crate) agent_type: Option<String>,
+    pub(crate) definition: MemberDefinition,
+    pub(crate) workspace: MemberWorkspace,
     /// The blocks of the system prompt; the environment section becomes the second.
     pub(crate) system: Vec<String>,
-    /// Additional working directories outside of `cwd`.
-    pub(crate) directories: Vec<PathBuf>,
     pub(crate) send_message: SendMessageTool,
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: SessionLimits,
@@ -72,8 +78,6 @@ pub(crate) struct MemberSetup {
     pub(crate) confine: Option<Confinement>,
     pub(crate) root: PathBuf,
     pub(crate) home: Option<PathBuf>,
-    pub(crate) cwd: PathBuf,
-    pub(crate) env: BTreeMap<String, String>,
     pub(crate) session: SessionId,
     /// The transcript file. An existing conversation continues.
     pub(crate) transcript: PathBuf,
@@ -99,8 +103,9 @@ impl MemberSetup {
         inputs: Option<UnboundedReceiver<PaneInput>>,
     ) -> Result<(MemberLoop<R>, Vec<String>), AgentError> {
         let context = Arc::clone(&self.mail.context);
-        context.scan_handoffs(self.agent_config.handoff);
-        self.spending
+        context.scan_handoffs(self.definition.config.handoff);
+        self.services
+            .spending
             .attach(&context, &self.watcher, &self.reporter);
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
@@ -109,25 +114,15 @@ impl MemberSetup {
         let instructions = self.instructions();
         let brief = Arc::new(TeamBrief {
             context: Arc::clone(&context),
-            agent_config: Arc::clone(&self.agent_config),
+            agent_config: Arc::clone(&self.definition.config),
         });
         let transcript = self.open_transcript()?;
         let environment = self.environment(&brief.facts());
+        let sub_agents = self.sub_agents(servers, commands);
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
         system.extend(servers.prompt_block());
-        let sub_agents = SubAgents::new(SubAgentServices {
-            agent_config: Arc::clone(&self.agent_config),
-            model: self.model_name.clone(),
-            models: Arc::clone(&self.models),
-            isolator: self.isolator,
-            servers: Some(Arc::clone(servers.pool())),
-            commands,
-            clock: Arc::clone(&context.clock),
-            root: self.root,
-            host: self.host,
-        });
-        let mut tools = own_tools(&self.agent_config);
+        let mut tools = own_tools(&self.definition.config);
         let reached = Arc::downgrade(&sub_agents);
         tools.push(Arc::new(self.send_message.reaching(reached)));
         tools.extend(task_tools(&context));
@@ -136,7 +131,7 @@ impl MemberSetup {
         let mut agent = AgentParts {
             name: context.name.to_string(),
             system,
-            model: self.model,
+            model: self.services.model,
             model_name: short_model_name(&self.model_name),
             tools,
             withheld: Vec::new(),
@@ -150,7 +145,7 @@ impl MemberSetup {
             events: Arc::clone(&self.reporter) as Arc<dyn EventSink>,
             interjections: Arc::clone(&self.mail) as Arc<dyn Interjections>,
             hooks,
-            skills: self.agent_config.skills.as_slice().into(),
+            skills: self.definition.config.skills.as_slice().into(),
             forks: ForkPoint::default(),
             limits: self.limits,
             home: self.home,
@@ -159,7 +154,12 @@ impl MemberSetup {
             brief: Some(brief),
             tool_context,
         };
-        sub_agents.attach(&mut agent, teammates, self.definition.as_ref(), &transcript);
+        sub_agents.attach(
+            &mut agent,
+            teammates,
+            self.definition.own.as_ref(),
+            &transcript,
+        );
         if let Some(request) = pool {
             let pool = tool_pool(request, agent.tools.iter().map(|tool| tool.name()));
             agent.tools.retain(|tool| pool.has(tool.name()));
@@ -179,12 +179,12 @@ impl MemberSetup {
         let (mail, reporter) = (Arc::clone(&self.mail), Arc::clone(&self.reporter));
         let member = MemberLoop {
             role,
-            runtime: self.runtime,
+            runtime: self.services.runtime,
             _hook_watch: watches,
             session: Session::open(transcript, agent)?,
             inbox: InboxWatch::new(self.watcher, context),
             person: Person::new(inputs, mail, reporter, commands),
-            models: self.models,
+            models: self.services.models,
             mail: self.mail,
             reporter: self.reporter,
             sub_agents,
@@ -198,11 +198,29 @@ impl MemberSetup {
         Ok((member, tool_names))
     }
 
+    fn sub_agents(
+        &self,
+        servers: &ProcessServers,
+        commands: Arc<BackgroundCommands>,
+    ) -> Arc<SubAgents> {
+        SubAgents::new(SubAgentServices {
+            agent_config: Arc::clone(&self.definition.config),
+            model: self.model_name.clone(),
+            models: Arc::clone(&self.services.models),
+            isolator: self.isolator.clone(),
+            servers: Some(Arc::clone(servers.pool())),
+            commands,
+            clock: Arc::clone(&self.mail.context.clock),
+            root: self.root.clone(),
+            host: self.host.clone(),
+        })
+    }
+
     fn open_transcript(&self) -> Result<TranscriptFile, AgentError> {
         let context = &self.mail.context;
         let author = TranscriptAuthor {
             session: self.session,
-            cwd: self.cwd.clone(),
+            cwd: self.workspace.cwd.clone(),
             version: self.version.clone(),
             agent: Some(context.name.clone()),
             team: context.team().map(|team| team.name().clone()),
@@ -211,7 +229,7 @@ impl MemberSetup {
         };
         let path = self.transcript.clone();
         let mut transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
-        if self.agent_config.coordinator {
+        if self.definition.config.coordinator {
             transcript.mark_coordinator()?;
         }
         Ok(transcript)
@@ -220,14 +238,15 @@ impl MemberSetup {
     fn environment(&self, team: &[EnvironmentFact]) -> AgentEnvironment {
         let clock = &self.mail.context.clock;
         // The scratchpad is a fact about the team.
-        let is_named = |path: &&PathBuf| Some(*path) != self.agent_config.scratchpad.as_ref();
-        let directories = self.directories.iter().filter(is_named).cloned();
+        let is_named = |path: &&PathBuf| Some(*path) != self.definition.config.scratchpad.as_ref();
+        let rules = self.rights.rules();
+        let directories = rules.directories.iter().filter(is_named).cloned();
         let environment = PromptEnvironment {
-            cwd: &self.cwd,
+            cwd: &self.workspace.cwd,
             host: &self.host,
             directories: &directories.collect::<Vec<_>>(),
             model: &short_model_name(&self.model_name),
-            knowledge: self.agent_config.models.knowledge(&self.model_name),
+            knowledge: self.definition.config.models.knowledge(&self.model_name),
             now: clock.now(),
             team,
         };
@@ -238,10 +257,15 @@ impl MemberSetup {
     /// end of its turn is `Stop`.
     fn hooks(&self, sandbox: &ToolContext) -> AgentHooks {
         let (reporter, rights) = (Arc::clone(&self.reporter), Arc::clone(&self.rights));
-        let project = self.agent_config.project.as_ref().unwrap_or(&self.cwd);
+        let project = self
+            .definition
+            .config
+            .project
+            .as_ref()
+            .unwrap_or(&self.workspace.cwd);
         let hooks = Hooks::new(HooksParts {
-            settings: self.agent_config.hooks.clone(),
-            env: self.env.clone(),
+            settings: self.definition.config.hooks.clone(),
+            env: self.workspace.env.clone(),
             project: project.clone(),
             notice: Arc::new(move |line| reporter.notice(line)),
             services: Some(Arc::new(HookClients {
@@ -249,13 +273,13 @@ impl MemberSetup {
             })),
             sandbox: Some(sandbox.clone()),
         });
-        let definition = self.definition.as_ref();
+        let definition = self.definition.own.as_ref();
         let own = definition.map(|definition| definition.hooks.clone());
         let base = HookInput {
             session_id: Some(self.session.to_string()),
             transcript_path: Some(self.transcript.clone()),
-            cwd: self.cwd.clone(),
-            agent_type: self.agent_type.clone(),
+            cwd: self.workspace.cwd.clone(),
+            agent_type: self.definition.agent_type.clone(),
             ..HookInput::default()
         };
         let hooks = hooks.and(own.unwrap_or_default());
@@ -264,33 +288,41 @@ impl MemberSetup {
 
     fn hook_watch(&self, hooks: &AgentHooks) -> Option<HookWatch> {
         let places = Places {
-            cwd: &self.cwd,
+            cwd: &self.workspace.cwd,
             root: &self.root,
-            project: self.agent_config.project.as_ref().unwrap_or(&self.cwd),
-            skills: &self.agent_config.skills,
+            project: self
+                .definition
+                .config
+                .project
+                .as_ref()
+                .unwrap_or(&self.workspace.cwd),
+            skills: &self.definition.config.skills,
         };
         HookWatch::new(hooks, &self.watcher, &places)
     }
 
     /// The model of prompt hooks: the provider's small one, else the member's own.
     fn hook_models(&self) -> HookModels {
-        let small = self.agent_config.models.small(&self.model_name);
+        let small = self.definition.config.models.small(&self.model_name);
         HookModels {
-            factory: Arc::clone(&self.models),
-            own: (Arc::clone(&self.model), short_model_name(&self.model_name)),
+            factory: Arc::clone(&self.services.models),
+            own: (
+                Arc::clone(&self.services.model),
+                short_model_name(&self.model_name),
+            ),
             small: small.map(str::to_owned),
         }
     }
 
     /// Source of its instruction files, unless its definition omits them.
     fn instructions(&self) -> Option<Arc<InstructionSources>> {
-        let definition = self.definition.as_ref();
+        let definition = self.definition.own.as_ref();
         definition
             .is_none_or(|definition| !definition.omit_claude_md)
             .then(|| {
                 Arc::new(InstructionSources {
                     managed: MANAGED_INSTRUCTIONS.into(),
-                    settings: self.agent_config.instructions.clone(),
+                    settings: self.definition.config.instructions.clone(),
                     root: self.root.clone(),
                     home: self.home.clone(),
                     unreadable: self.unreadable.clone(),
@@ -301,7 +333,7 @@ impl MemberSetup {
     fn tool_context(&self, commands: Arc<BackgroundCommands>) -> ToolContext {
         let context = &self.mail.context;
         let team = context.team().map(|team| team.name().clone());
-        let secrets = self.agent_config.shell.secrets.iter();
+        let secrets = self.definition.config.shell.secrets.iter();
         let protected = secrets.fold(ProtectedPaths::new(&self.root), |protected, secret| {
             protected.hide(secret)
         });
@@ -314,16 +346,16 @@ impl MemberSetup {
             team,
         };
         ToolContext {
-            env: Arc::new(self.env.clone()),
-            checkout: Arc::new(Checkout::of(&self.cwd, self.home.as_deref())),
+            env: Arc::new(self.workspace.env.clone()),
+            checkout: Arc::new(Checkout::of(&self.workspace.cwd, self.home.as_deref())),
             protected: Arc::new(protected),
             confine: self.confine.clone().map(Arc::new),
-            guards: Arc::new(self.agent_config.shell.clone()),
+            guards: Arc::new(self.definition.config.shell.clone()),
             scratch: Some(self.transcript.with_extension("").join("output").into()),
             history: (context.name.is_lead())
                 .then(|| FileHistory::of_transcript(&self.transcript).into()),
             commands: Some(commands),
-            ..ToolContext::new(self.cwd.clone(), caller)
+            ..ToolContext::new(self.workspace.cwd.clone(), caller)
         }
     }
 }

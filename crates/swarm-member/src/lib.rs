@@ -20,9 +20,12 @@ mod spending;
 mod teammate;
 mod turn;
 
+pub use assemble::ModelServices;
 pub use lead::{
     Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,
 };
 pub use reporter::PaneSink;
 pub use spending::SpendingMeter;
-pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
+pub use teammate::{
+    Ending, ProcessFacts, TeammateError, TeammatePane, TeammateParts, Termination, run,
+};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use swarm_agent::MemberRequest;
 use swarm_os::Liveness;
 use swarm_protocol::{
     Event, JournalEntry, Member, MemberName, MemberState, RequestRecord, RequestState, SpawnId,
@@ -178,29 +179,16 @@ pub async fn bring_back(
     cancel: CancellationToken,
 ) -> Result<Restored, LeadError> {
     let member = &dead.member;
-    let mode = member
-        .known_mode()
-        .filter(|mode| spawn_context.ceiling.covers(*mode));
+    let mut former = MemberRequest::former(member);
+    let ceiling = spawn_context.permissions.ceiling;
+    former.mode = former.mode.filter(|mode| ceiling.covers(*mode));
     // Recording the death later would release the tasks again.
     swarm_team::reconcile(&spawn_context.store.team(team))?;
     let tasks = give_back(&*spawn_context.store.team(team), dead);
     let options = SpawnOptions {
-        name: member.name.clone(),
-        agent_type: member.agent_type.clone(),
         prompt: words_for(&tasks),
-        effort: None,
-        runtime: member.known_runtime(),
-        model: member.requested_model().map(str::to_owned),
-        mode,
-        plan: false,
-        cwd: member.cwd.clone(),
-        worktree: None,
-        backend: None,
-        env: BTreeMap::new(),
-        replace: false,
-        fresh: false,
-        timeout: None,
         cancel,
+        ..SpawnOptions::new(member.name.clone(), former, member.cwd.clone())
     };
     match spawn(spawn_context, team, options).await {
         Ok(spawned) => {

@@ -91,7 +91,7 @@ impl Leadership {
                 lead_session_id: Some(self.session.to_string()),
                 lead_process: Some(dep.process.lead_process(&*dep.clock)),
                 lead_model: Some(self.model.clone()),
-                ..NewTeam::new(name.clone(), &dep.cwd, swarm_protocol::LEAD_NAME)
+                ..NewTeam::new(name.clone(), &dep.workspace.cwd, swarm_protocol::LEAD_NAME)
             })
             .block_on()?;
         let life = self.take_life(&name, dep.spawn_id)?;
@@ -214,7 +214,7 @@ impl Leadership {
 
     fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<Lease, StoreError> {
         let process = &self.spawn_context.process;
-        let shell = &self.spawn_context.agent_config.shell;
+        let shell = &self.spawn_context.definition.config.shell;
         let record = LifeRecord {
             spawn_id,
             confined: shell.cut_terminals(),

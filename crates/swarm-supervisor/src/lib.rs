@@ -38,7 +38,7 @@ pub use repositories::{RepositoryError, forget_repository, receive_repository, s
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };
-pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, RuleTexts, SpawnContext};
+pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,

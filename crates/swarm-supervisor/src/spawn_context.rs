@@ -1,6 +1,5 @@
 //! Context for starting members, and the values they inherit.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +7,13 @@ use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_permissions::{
-    AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
-};
-use swarm_protocol::{AgentProgram, AnswerInPlace, RuleText};
-use swarm_protocol::{Clock, LeadProcess, LifeKind, LifeRecord, PermissionMode, SpawnId};
+use swarm_permissions::{AgentDefinition, ChosenModel, ModelCandidates, choose_model};
+use swarm_protocol::{AgentProgram, Clock, LeadProcess, LifeKind, LifeRecord, SpawnId};
 use swarm_store::TeamStore;
-use swarm_team::{MemberLimits, RuntimeOrder};
+use swarm_team::{
+    MemberDefinition, MemberLimits, MemberPermissions, MemberRuntime, MemberWorkspace,
+    PaneSettings, RuntimeOrder,
+};
 use swarm_worktree::Worktrees;
 
 /// The acting process, distinguished from later ones with the same pid by its start time.
@@ -57,34 +56,6 @@ impl ProcessIdentity {
     }
 }
 
-/// Permission rules as text, with their sources.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RuleTexts {
-    /// Allowed calls.
-    pub allow: Vec<RuleText>,
-    /// Denied calls.
-    pub deny: Vec<RuleText>,
-    /// Calls that require approval.
-    pub ask: Vec<RuleText>,
-}
-
-impl From<&RuleSet> for RuleTexts {
-    fn from(rules: &RuleSet) -> Self {
-        let texts = |rules: &[SourcedRule]| {
-            let text = |sourced: &SourcedRule| RuleText {
-                rule: sourced.rule.to_string(),
-                origin: sourced.origin.clone(),
-            };
-            rules.iter().map(text).collect()
-        };
-        Self {
-            allow: texts(&rules.allow),
-            deny: texts(&rules.deny),
-            ask: texts(&rules.ask),
-        }
-    }
-}
-
 /// Resolves the name of a model to `provider/model`, or returns why it is invalid or not allowed. A
 /// full name is returned unchanged.
 pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
@@ -94,13 +65,12 @@ pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 pub type ResolveRuntime =
     dyn Fn(&AgentProgram, &Path) -> Result<RuntimeOrder, String> + Send + Sync;
 
-/// Everything that is needed to start and stop members.
+/// Everything that is needed to start and stop members: the services, then the values of a lead
+/// itself, which its members inherit.
 #[derive(Clone)]
 pub struct SpawnContext {
     /// Config directory.
     pub root: PathBuf,
-    /// Working directory of the actor.
-    pub cwd: PathBuf,
     /// Store of teams.
     pub store: Arc<dyn TeamStore>,
     /// Clock.
@@ -113,48 +83,36 @@ pub struct SpawnContext {
     pub terminal: TerminalFacts,
     /// Backend for members.
     pub backend: BackendRequest,
-    /// Environment of members' shell commands.
-    pub shell_env: BTreeMap<String, String>,
-    /// API keys and addresses of providers.
-    pub provider: BTreeMap<String, String>,
-    /// Default model of members, as `provider/model`.
-    pub model: String,
     /// Resolves model names.
     pub resolve_model: Arc<ResolveModel>,
     /// Finds the agent programs of members.
     pub resolve_runtime: Arc<ResolveRuntime>,
     /// `CLAUDE_CODE_SUBAGENT_MODEL`, which overrides calls and definitions.
     pub subagent_model: Option<String>,
-    /// Default mode of members.
-    pub mode: PermissionMode,
-    /// Highest mode of members.
-    pub ceiling: PermissionMode,
-    /// Rules that every member inherits.
-    pub rules: RuleTexts,
-    /// Definitions, hooks and MCP servers of the actor and its members.
-    pub agent_config: Arc<AgentConfig>,
     /// Creates worktrees.
     pub worktrees: Worktrees,
-    /// Limits of members.
-    pub limits: MemberLimits,
     /// Timeout for a child's hello.
     pub hello_deadline: Duration,
     /// Time between SIGTERM and SIGKILL.
     pub kill_grace: Duration,
-    /// Whether panes use colors.
-    pub color_output: bool,
-    /// Whether members' terminals ring when they need a person.
-    pub bell: bool,
-    /// Whether members' requests can be answered in their panes; `Never` if an agent starts them.
-    pub answer_in_place: AnswerInPlace,
-    /// Pace of scripted models.
-    pub pace: f64,
     /// Version of the program.
     pub version: String,
     /// The acting process.
     pub process: ProcessIdentity,
     /// Spawn id of the actor.
     pub spawn_id: SpawnId,
+    /// The default model.
+    pub runtime: MemberRuntime,
+    /// Definitions, hooks and MCP servers.
+    pub definition: MemberDefinition,
+    /// The default mode, the highest mode, and the rules that every member inherits.
+    pub permissions: MemberPermissions,
+    /// The working directory of the actor, and the environment of shell commands.
+    pub workspace: MemberWorkspace,
+    /// Limits.
+    pub limits: MemberLimits,
+    /// Terminals of members.
+    pub pane: PaneSettings,
 }
 
 /// Additional time to wait for a member after its own deadline: its turn is interrupted at the
@@ -172,8 +130,8 @@ impl SpawnContext {
             environment: self.subagent_model.as_deref(),
             call,
             definition: definition.and_then(|definition| definition.model.as_deref()),
-            parent: &self.model,
-            small: self.agent_config.models.small(&self.model),
+            parent: &self.runtime.model,
+            small: self.definition.config.models.small(&self.runtime.model),
         })
     }
 
@@ -187,7 +145,7 @@ impl SpawnContext {
         definition: Option<&AgentDefinition>,
     ) -> Result<ChosenModel, String> {
         let chosen = self.choose_model(call, definition);
-        let written = if chosen.written == self.model {
+        let written = if chosen.written == self.runtime.model {
             chosen.written.clone()
         } else {
             (self.resolve_model)(&chosen.written)

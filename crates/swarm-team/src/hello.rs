@@ -6,7 +6,7 @@ use std::path::Path;
 use swarm_permissions::AgentDefinition;
 use swarm_protocol::{DefinitionReport, Effort, Hello, PaneId, WorktreeReport};
 
-use crate::SpawnOrder;
+use crate::{MemberSpec, SpawnOrder};
 
 /// An effective value in the child differs from the order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,21 +25,22 @@ pub struct HelloMismatch {
 /// # Errors
 /// The first difference.
 pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(), HelloMismatch> {
-    same("spawn id", &order.spawn_id, &hello.spawn_id)?;
+    let spec = &order.spec;
+    same("spawn id", &spec.identity.spawn_id, &hello.spawn_id)?;
     same("program version", &order.version, &hello.version)?;
-    same("model", &order.model, &hello.model)?;
-    same("permission mode", &order.mode, &hello.mode)?;
-    same("session", &order.session_id, &hello.session_id)?;
+    same("model", &spec.runtime.model, &hello.model)?;
+    same("permission mode", &spec.permissions.mode, &hello.mode)?;
+    same("session", &spec.identity.session_id, &hello.session_id)?;
     same(
         "working directory",
-        &canonical(&order.cwd),
+        &canonical(&spec.workspace.cwd),
         &canonical(&hello.cwd),
     )?;
-    if let Some(ordered) = &order.worktree {
+    if let Some(ordered) = &spec.workspace.worktree {
         in_worktree(ordered, hello.worktree.as_ref())?;
     }
-    if let Some(definition) = &order.definition {
-        in_definition(order, definition, hello.definition.as_ref())?;
+    if let Some(definition) = &spec.definition.own {
+        in_definition(spec, definition, hello.definition.as_ref())?;
     }
     // A child without a terminal knows of no pane.
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
@@ -69,16 +70,16 @@ fn in_worktree(
 
 /// Checks that the child has the ordered definition.
 fn in_definition(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     ordered: &AgentDefinition,
     reported: Option<&DefinitionReport>,
 ) -> Result<(), HelloMismatch> {
     let none = DefinitionReport::default();
     let reported = reported.unwrap_or(&none);
     same("agent type", &ordered.name, &reported.agent_type)?;
-    let turns = ordered.max_turns.unwrap_or(order.limits.max_requests);
+    let turns = ordered.max_turns.unwrap_or(spec.limits.max_requests);
     same("most requests in a turn", &turns, &reported.max_turns)?;
-    let effort = order.agent_config.requests.effort_of(Some(ordered));
+    let effort = spec.definition.config.requests.effort_of(Some(ordered));
     let word = |effort: Option<Effort>| effort.map_or("unset", Effort::name).to_owned();
     same("effort", &word(effort), &word(reported.effort))?;
     same(

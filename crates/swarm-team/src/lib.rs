@@ -12,6 +12,7 @@ mod hello;
 mod incoming;
 mod marked;
 mod member_hooks;
+mod member_spec;
 mod merge_retries;
 mod merged;
 mod message_input;
@@ -44,9 +45,13 @@ pub use marked::{
     working_directories,
 };
 pub use member_hooks::member_hooks;
+pub use member_spec::{
+    MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions, MemberRuntime, MemberSpec,
+    MemberWorkspace, RuntimeOrder,
+};
 pub use merge_retries::{MergeRetries, MergeRetry};
 pub use merged::shell_in_merge;
-pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
+pub use order::{OrderError, PaneSettings, SpawnOrder};
 pub use peer_session::{
     HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };

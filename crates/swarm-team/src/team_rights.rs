@@ -2,10 +2,10 @@
 //! swarm's members only apply changes that a command has recorded in the journal and signed.
 
 use serde_json::json;
-use swarm_permissions::{Behavior, Destination, Rule, RuleValue, Suggestion};
+use swarm_permissions::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, Grant, GrantSignature, LEAD_NAME, Member, MemberName,
-    ModeSetRequest, PermissionMode, RuleText, SpawnId, TeamPermissionUpdate,
+    ModeSetRequest, PermissionMode, SpawnId, TeamPermissionUpdate,
 };
 use swarm_store::{Draft, StoreError, Team, VerifyKey};
 
@@ -152,8 +152,9 @@ pub async fn ordered_rules(
     };
     let known = team_rules(team, key).await?;
     let is_known = |value: &RuleValue| {
-        let text = value.rule().map(|rule| rule.to_string());
-        text.is_ok_and(|text| known.iter().any(|known| known.rule == text))
+        value
+            .rule()
+            .is_ok_and(|rule| known.allow.iter().any(|known| known.rule == rule))
     };
     Ok(rules.iter().all(is_known).then_some(Suggestion::AddRules {
         rules,
@@ -163,16 +164,13 @@ pub async fn ordered_rules(
 }
 
 /// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its
-/// private half are ignored.
+/// private half are ignored, as are invalid ones.
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn team_rules(
-    team: &dyn Team,
-    key: Option<&VerifyKey>,
-) -> Result<Vec<RuleText>, StoreError> {
+pub async fn team_rules(team: &dyn Team, key: Option<&VerifyKey>) -> Result<RuleSet, StoreError> {
     let events = team.events().await?.entries.into_iter();
-    let mut rules: Vec<RuleText> = Vec::new();
+    let mut rules = RuleSet::default();
     for entry in events {
         let Event::TeamRuleAdded { rule, by } = entry.event else {
             continue;
@@ -182,11 +180,9 @@ pub async fn team_rules(
             tracing::warn!(team = %team.name(), rule, "ignored a team rule without a valid signature");
             continue;
         }
-        if !rules.iter().any(|known| known.rule == rule) {
-            rules.push(RuleText {
-                rule,
-                origin: TEAM_RULE.to_owned(),
-            });
+        match Rule::parse(&rule) {
+            Ok(rule) => rules.add(Behavior::Allow, rule, TEAM_RULE),
+            Err(error) => tracing::warn!(team = %team.name(), %error, "ignored a team rule"),
         }
     }
     Ok(rules)

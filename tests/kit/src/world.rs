@@ -9,21 +9,24 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
+use swarm_permissions::{Behavior, Rule, RuleSet};
 use swarm_protocol::{
     AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
     LifeKind, LifeRecord, MemberName, MemberState, NewTask, OnLost, PaneId, PermissionMode,
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
     StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_protocol::{AnswerInPlace, RuleText};
 use swarm_store::{
     Actor, BlockOn as _, Draft, FileStore, Inbox, Lease, MemoryStore, NewMember, NewTeam, Team,
     TeamStore, process,
 };
-use swarm_team::{Incoming, MemberLimits, sort_mail};
+use swarm_team::{
+    Incoming, MemberDefinition, MemberLimits, MemberPermissions, MemberRuntime, MemberWorkspace,
+    PaneSettings, sort_mail,
+};
 use swarm_worktree::{Git, Worktrees};
 
-use swarm_supervisor::{ProcessIdentity, RuleTexts, SpawnContext};
+use swarm_supervisor::{ProcessIdentity, SpawnContext};
 
 use crate::wait_for;
 
@@ -331,11 +334,9 @@ pub fn reserve(
     let own = std::process::id();
     let start = process::start_time(own).unwrap();
     let held = Reservation::new(own, start, UnixMs(u64::MAX));
-    let new = NewMember {
-        prompt: prompt.map(|prompt| Draft::new(LEAD_NAME, prompt)),
-        session_id: Some(SessionId::random()),
-        ..NewMember::new(name(member), spawn_id, held, cwd)
-    };
+    let mut new = NewMember::new(name(member), spawn_id, held, cwd);
+    new.prompt = prompt.map(|prompt| Draft::new(LEAD_NAME, prompt));
+    new.entry.session_id = Some(SessionId::random().to_string());
     store.team(&team()).reserve(new).block_on().unwrap();
     spawn_id
 }
@@ -392,37 +393,46 @@ pub fn report_state(
 fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<dyn TeamStore>) -> SpawnContext {
     let own = std::process::id();
     let worktrees = root.join("swarm/worktrees");
-    let rule = |text: &str| RuleText {
-        rule: text.to_owned(),
-        origin: "a test".to_owned(),
-    };
+    let mut rules = RuleSet::default();
+    for (behavior, rule) in [
+        (Behavior::Allow, "Bash(git log:*)"),
+        (Behavior::Deny, "Bash(rm:*)"),
+        (Behavior::Ask, "Bash(make:*)"),
+    ] {
+        rules.add(behavior, Rule::parse(rule).unwrap(), "a test");
+    }
     SpawnContext {
         terminal: TerminalFacts {
             own_socket_dir: cwd.join("sockets"),
             ..TerminalFacts::default()
         },
         root,
-        cwd,
         store,
         clock: Arc::new(SystemClock),
         watcher: Arc::new(DirectoryWatcher::new()),
         program: std::env::current_exe().unwrap(),
         backend: BackendRequest::default(),
-        shell_env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
-        model: "fake/fake-1".to_owned(),
         resolve_model: Arc::new(|name| Ok(name.to_owned())),
         resolve_runtime: Arc::new(|program, _cwd| Err(format!("{program} is not installed"))),
         subagent_model: None,
-        mode: PermissionMode::Default,
-        ceiling: PermissionMode::AcceptEdits,
-        rules: RuleTexts {
-            allow: vec![rule("Bash(git log:*)")],
-            deny: vec![rule("Bash(rm:*)")],
-            ask: vec![rule("Bash(make:*)")],
-        },
-        agent_config: Arc::default(),
         worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
+        hello_deadline: Duration::from_secs(20),
+        kill_grace: Duration::from_millis(200),
+        version: "1.2.3".to_owned(),
+        runtime: MemberRuntime {
+            provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
+            ..MemberRuntime::new("fake/fake-1")
+        },
+        definition: MemberDefinition::default(),
+        permissions: MemberPermissions {
+            rules,
+            ..MemberPermissions::new(PermissionMode::Default, PermissionMode::AcceptEdits)
+        },
+        workspace: MemberWorkspace {
+            cwd,
+            env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            ..MemberWorkspace::default()
+        },
         limits: MemberLimits {
             max_unread: 1000,
             max_message_bytes: 256 * 1024,
@@ -433,13 +443,10 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<dyn TeamStore>) -> Spaw
             remind: true,
             on_lost: OnLost::Park,
         },
-        hello_deadline: Duration::from_secs(20),
-        kill_grace: Duration::from_millis(200),
-        color_output: false,
-        bell: true,
-        answer_in_place: AnswerInPlace::Never,
-        pace: 0.0,
-        version: "1.2.3".to_owned(),
+        pane: PaneSettings {
+            color: false,
+            bell: true,
+        },
         process: ProcessIdentity {
             pid: own,
             start: process::start_time(own).unwrap(),

@@ -14,7 +14,7 @@ use super::foreground;
 use super::input::{Input, reject_overrides, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{CallSettings, Parent, SubAgentRequest, SubAgents, launched};
-use crate::{SpawnRequest, Spawned, Teammates};
+use crate::{MemberRequest, SpawnRequest, Spawned, Teammates};
 
 const ALIASES: &[&str] = &["Task"];
 
@@ -284,13 +284,16 @@ fn spawn_request(name: &str, input: Input, ctx: &ToolContext) -> Result<SpawnReq
         MemberName::teammate(name).map_err(|error| format!("Agent was not called: {error}"))?;
     Ok(SpawnRequest {
         name,
-        agent_type: input.subagent_type,
+        member: MemberRequest {
+            agent_type: input.subagent_type,
+            model: input.model,
+            effort: input.effort,
+            plan: input.mode == Some(PermissionMode::Plan),
+            mode: input.mode,
+            ..MemberRequest::default()
+        },
         prompt: input.prompt,
         description: input.description,
-        model: input.model,
-        effort: input.effort,
-        plan: input.mode == Some(PermissionMode::Plan),
-        mode: input.mode,
         cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),
         isolation: input.isolation,
         team: input.team_name,

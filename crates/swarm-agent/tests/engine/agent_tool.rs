@@ -72,14 +72,14 @@ async fn a_call_with_a_name_spawns_a_teammate() {
     let requests = spawner.0.lock();
     let request = &requests[0];
     assert_eq!(request.name.as_str(), "alice");
-    assert_eq!(request.agent_type.as_deref(), Some("explorer"));
+    assert_eq!(request.member.agent_type.as_deref(), Some("explorer"));
     assert_eq!(
         (&*request.prompt, &*request.description),
         ("Look for it.", "find it")
     );
-    assert_eq!(request.model.as_deref(), Some("haiku"));
+    assert_eq!(request.member.model.as_deref(), Some("haiku"));
     assert_eq!(
-        (request.mode, request.plan),
+        (request.member.mode, request.member.plan),
         (Some(PermissionMode::Plan), true)
     );
     assert_eq!(request.cwd.as_deref(), Some("/work/repo/sub".as_ref()));

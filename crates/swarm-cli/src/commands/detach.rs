@@ -152,7 +152,7 @@ impl Detached {
             team,
             session: parts.session,
             pid: std::process::id(),
-            log: lead_log(&app.root, &parts.spawn_context.cwd, parts.session),
+            log: lead_log(&app.root, &parts.spawn_context.workspace.cwd, parts.session),
         };
         if let Some(directory) = run.log.parent() {
             swarm_os::ensure_private_dir(directory).map_err(StoreError::from)?;

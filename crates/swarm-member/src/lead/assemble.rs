@@ -14,7 +14,7 @@ use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_store::TeamStore;
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
-use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
+use swarm_team::{MemberContext, MemberWorkspace, SendMessageTool, StateKeeper, TeamCreator};
 use swarm_tools::{
     Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext, prompt,
 };
@@ -37,7 +37,7 @@ use super::team_tools::{LeadTeammates, TeamCreate, TeamDelete};
 /// one.
 pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let dep = &parts.spawn_context;
-    let settings = &dep.agent_config.mcp;
+    let settings = &dep.definition.config.mcp;
     // Next to the transcript, because the team and the lead's directory may be created later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
     let has_logs =
@@ -45,35 +45,35 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let logs = logs.filter(has_logs);
     let sandbox = ToolContext {
         env: Arc::new(shell_env(parts)),
-        guards: Arc::new(dep.agent_config.shell.clone()),
+        guards: Arc::new(dep.definition.config.shell.clone()),
         protected: Arc::new(ProtectedPaths::new(&dep.root)),
         confine: parts
             .worktree
             .as_deref()
             .map(Confinement::new)
             .map(Arc::new),
-        ..ToolContext::new(dep.cwd.clone(), Caller::new(MemberName::lead()))
+        ..ToolContext::new(dep.workspace.cwd.clone(), Caller::new(MemberName::lead()))
     };
     let servers = start_servers(settings, None, sandbox, logs, &parts.stop).await;
     let agent_config = AgentConfig {
         mcp: servers.pool().listed().await,
-        ..(*dep.agent_config).clone()
+        ..(*dep.definition.config).clone()
     };
-    parts.spawn_context.agent_config = Arc::new(agent_config);
+    parts.spawn_context.definition.config = Arc::new(agent_config);
     servers
 }
 
 /// Creates the scratchpad and adapts the configuration of a coordinator.
 fn configure(parts: &mut LeadParts) -> Result<(), AgentError> {
     let dep = &mut parts.spawn_context;
-    let mut agent_config = AgentConfig::clone(&dep.agent_config);
+    let mut agent_config = AgentConfig::clone(&dep.definition.config);
     if parts.is_coordinator {
         agent_config = coordinated(agent_config);
     }
     share_scratchpad(&mut agent_config, &dep.root, &parts.session.to_string())?;
     let own = scratchpad_rules(agent_config.scratchpad.as_ref());
     parts.rules.extend(own);
-    dep.agent_config = Arc::new(agent_config);
+    dep.definition.config = Arc::new(agent_config);
     Ok(())
 }
 
@@ -91,7 +91,12 @@ pub(super) fn assemble(
     let reporter = reporter(&parts, &leadership);
     let context = context(&parts, store, &leadership, &reporter);
     let events = Arc::clone(&reporter);
-    let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).on_change(move |rights| {
+    let rights = Rights::new(
+        dep.permissions.mode,
+        parts.rules.clone(),
+        dep.permissions.ceiling,
+    )
+    .on_change(move |rights| {
         events.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
         });
@@ -127,30 +132,31 @@ pub(super) fn assemble(
         reporter,
         rights,
         watcher: Arc::clone(&dep.watcher),
-        runtime: Arc::clone(&parts.runtime),
-        model: Arc::clone(&parts.model),
-        model_name: dep.model.clone(),
-        models: Arc::clone(&parts.models),
-        spending: Arc::clone(&parts.spending),
+        services: parts.services.clone(),
+        model_name: dep.runtime.model.clone(),
         isolator: Some(Arc::new(worktree_source(&parts))),
-        agent_config: Arc::clone(&dep.agent_config),
-        definition: None,
-        agent_type: None,
+        definition: dep.definition.clone(),
+        workspace: MemberWorkspace {
+            env: shell_env(&parts),
+            ..dep.workspace.clone()
+        },
         system: system_prompt(&parts),
-        directories: parts.rules.directories.clone(),
         send_message,
         role_tools: tools(&parts, &context, &leadership),
-        limits: session_limits(&dep.agent_config, &dep.model, None, parts.max_requests),
+        limits: session_limits(
+            &dep.definition.config,
+            &dep.runtime.model,
+            None,
+            parts.max_requests,
+        ),
         permission_timeout: dep.limits.permission_timeout(),
-        unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),
+        unreadable: ReadFilter::denials(&parts.rules, &dep.workspace.cwd, parts.home.as_deref()),
         confine: parts.worktree.as_deref().map(|worktree| {
-            let scratchpad = dep.agent_config.scratchpad.iter();
+            let scratchpad = dep.definition.config.scratchpad.iter();
             scratchpad.fold(Confinement::new(worktree), |own, path| own.also(path))
         }),
         root: dep.root.clone(),
         home: parts.home.clone(),
-        cwd: dep.cwd.clone(),
-        env: shell_env(&parts),
         session: parts.session,
         transcript: transcript(&parts),
         host: parts.host.clone(),
@@ -163,7 +169,7 @@ pub(super) fn assemble(
 
 fn transcript(parts: &LeadParts) -> PathBuf {
     let dep = &parts.spawn_context;
-    transcript_path(&dep.root, &dep.cwd, parts.session)
+    transcript_path(&dep.root, &dep.workspace.cwd, parts.session)
 }
 
 fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
@@ -205,7 +211,7 @@ fn tools(
     leadership: &Arc<Leadership>,
 ) -> Vec<Arc<dyn Tool>> {
     let spawn_context = parts.spawn_context.clone();
-    let mut tools = worktree_tools(worktree_source(parts), spawn_context.cwd.clone());
+    let mut tools = worktree_tools(worktree_source(parts), spawn_context.workspace.cwd.clone());
     if let Some(output) = &parts.output {
         tools.push(Arc::new(StructuredOutput(Arc::clone(output))));
     }
@@ -236,7 +242,7 @@ fn worktree_source(parts: &LeadParts) -> WorktreeIsolator {
 /// Environment of the lead's shell commands and MCP servers, with the marks that identify them.
 fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let dep = &parts.spawn_context;
-    let mut env = dep.shell_env.clone();
+    let mut env = dep.workspace.env.clone();
     env.extend(lead_marks(&dep.root, dep.spawn_id, &dep.process));
     env
 }
@@ -244,7 +250,7 @@ fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
 /// Returns the blocks of the system prompt, except the environment. They are constant for the
 /// conversation.
 pub(super) fn system_prompt(parts: &LeadParts) -> Vec<String> {
-    let scratchpad = parts.spawn_context.agent_config.scratchpad.iter();
+    let scratchpad = parts.spawn_context.definition.config.scratchpad.iter();
     let mut blocks = if parts.is_coordinator {
         let mut blocks = vec![prompt!("coordinator").to_owned()];
         blocks.extend(scratchpad.map(|path| scratchpad_section(path)));

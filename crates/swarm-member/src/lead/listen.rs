@@ -57,7 +57,7 @@ impl MemberLoop<LeadRole> {
             record: PeerRecord {
                 session: parts.session,
                 team: parts.team.clone(),
-                cwd: dep.cwd.clone(),
+                cwd: dep.workspace.cwd.clone(),
                 socket: socket(place, parts.session),
                 // Claude Code sends a key only if it is 32 hex digits.
                 token: MessageId::random().to_string().replace('-', ""),

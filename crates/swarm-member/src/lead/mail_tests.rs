@@ -26,7 +26,12 @@ struct Mail {
 
 fn mail(world: &World) -> (Mail, Arc<Events>) {
     let dep = &world.spawn_context;
-    let leadership = Leadership::new(dep.clone(), SessionId::random(), team(), dep.model.clone());
+    let leadership = Leadership::new(
+        dep.clone(),
+        SessionId::random(),
+        team(),
+        dep.runtime.model.clone(),
+    );
     let leadership = Arc::new(leadership);
     let events = Arc::new(Events::default());
     let (leads, store) = (leadership.clone(), dep.store.clone());

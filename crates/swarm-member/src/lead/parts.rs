@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::{AgentRuntime, EventSink, HostFacts, ModelFactory};
-use swarm_model::Model;
+use swarm_agent::{EventSink, HostFacts};
 use swarm_permissions::RuleSet;
 use swarm_protocol::{PeerInbound, SessionId, TeamName, partial_debug};
 use swarm_tools::RequiredOutput;
@@ -15,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::{MergeCarrier, SpawnContext};
 
-use crate::SpendingMeter;
+use crate::assemble::ModelServices;
 
 /// Initial team of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,14 +54,8 @@ pub struct LeadParts {
     pub team: Option<TeamName>,
     /// Whether that team is new.
     pub beginning: Beginning,
-    /// The model client.
-    pub runtime: Arc<dyn AgentRuntime>,
-    /// The model.
-    pub model: Arc<dyn Model>,
-    /// Creates the models of sub-agents.
-    pub models: Arc<dyn ModelFactory>,
-    /// Accounts for the requests of `model` and `models`.
-    pub spending: Arc<SpendingMeter>,
+    /// What responds in its turns.
+    pub services: ModelServices,
     /// The lead's permission rules.
     pub rules: RuleSet,
     /// The view of the run.

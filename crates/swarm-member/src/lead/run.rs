@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
-use swarm_permissions::{Behavior, Rule, RuleSet};
-use swarm_protocol::{MemberName, MemberState, RuleText, TeamName};
-use swarm_store::{Team, TeamStore};
+use swarm_protocol::{MemberName, MemberState, TeamName};
+use swarm_store::TeamStore;
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
     implicit_team_name, reconcile_outcome,
@@ -60,18 +59,6 @@ pub async fn run_lead(
     })?
 }
 
-/// Adds the rules that a person has granted to the team, for a lead that takes it over.
-async fn add_team_rules(team: &dyn Team, rules: &mut RuleSet) -> Result<(), LeadError> {
-    let key = team.verify_key().await?;
-    for RuleText { rule, origin } in team_rules(team, key.as_ref()).await? {
-        match Rule::parse(&rule) {
-            Ok(rule) => rules.add(Behavior::Allow, rule, origin),
-            Err(error) => tracing::warn!(rule, %error, "ignored an invalid team rule"),
-        }
-    }
-    Ok(())
-}
-
 async fn run(
     mut parts: LeadParts,
     store: Arc<dyn TeamStore>,
@@ -89,14 +76,16 @@ async fn run(
         parts.spawn_context.clone(),
         parts.session,
         implicit,
-        parts.spawn_context.model.clone(),
+        parts.spawn_context.runtime.model.clone(),
     ));
     let taken = match &parts.team {
         Some(team) if parts.beginning != Beginning::New => {
             clean_up_after_lead(&parts.spawn_context, team).await?;
             leadership.take_over(team.clone())?;
             let team = parts.spawn_context.store.team(team);
-            add_team_rules(&*team, &mut parts.rules).await?;
+            // A person has granted them to the team.
+            let key = team.verify_key().await?;
+            parts.rules.extend(team_rules(&*team, key.as_ref()).await?);
             Some(handover(&*team)?)
         }
         Some(_) => {
@@ -210,7 +199,7 @@ impl MemberLoop<LeadRole> {
 
     /// Removes a scratchpad in which nothing was left.
     fn remove_empty_scratchpad(&self) {
-        let agent_config = &self.role.parts.spawn_context.agent_config;
+        let agent_config = &self.role.parts.spawn_context.definition.config;
         if let Some(scratchpad) = &agent_config.scratchpad
             && let Err(error) = std::fs::remove_dir(scratchpad)
         {
@@ -220,7 +209,7 @@ impl MemberLoop<LeadRole> {
     }
 
     fn add_cost(&self, report: &mut RunReport) {
-        report.add_cost(&self.role.parts.spending.since_start());
+        report.add_cost(&self.role.parts.services.spending.since_start());
     }
 
     /// Leaves the team as the death of a lead would: its process stays in the roster, so that
@@ -260,7 +249,7 @@ impl MemberLoop<LeadRole> {
             tracing::warn!(%team, %error, "team not reconciled");
         }
         report.worktrees = left_worktrees(dep, team).await;
-        let cost = role.parts.spending.since_start();
+        let cost = role.parts.services.spending.since_start();
         report.add_cost(&cost);
         let stock = take_stock(&*dep.store.team(team), report);
         // Its last report, which is shown until another lead has taken over.

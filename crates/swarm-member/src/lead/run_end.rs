@@ -89,7 +89,10 @@ pub(super) async fn left_worktrees(
     spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Vec<LeftWorktree> {
-    let (worktrees, cwd) = (spawn_context.worktrees.clone(), spawn_context.cwd.clone());
+    let (worktrees, cwd) = (
+        spawn_context.worktrees.clone(),
+        spawn_context.workspace.cwd.clone(),
+    );
     let listed = blocking(move || worktrees.list(&cwd)).await;
     let (listed, _) = listed.unwrap_or_default();
     let left = listed.into_iter().filter_map(|listed| {

@@ -13,7 +13,7 @@ use swarm_panes::{BackendKind, backend_kind};
 use swarm_permissions::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling};
 use swarm_protocol::{Clock, DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
 use swarm_store::{BlockOn as _, Lease, TeamStore, Topic};
-use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper, WorkMerger};
+use swarm_team::{MemberContext, MemberSpec, SendMessageTool, StateKeeper, WorkMerger};
 use swarm_tools::{Confinement, prompt};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
@@ -29,7 +29,7 @@ use crate::teammate::role::TeammateRole;
 use crate::teammate::suspension::PauseWatch;
 use crate::teammate::task_follow_up::TaskFollowUp;
 use crate::teammate::turn_reporter::TurnReporter;
-use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
+use crate::teammate::{ProcessFacts, TeammateError, TeammatePane, TeammateParts};
 
 /// The hint in a pane while the member waits for a sub-agent.
 const TO_BACKGROUND: &str = "to continue without waiting for it: Ctrl-B";
@@ -49,19 +49,19 @@ pub(crate) fn assemble(
     lease: &Arc<Lease>,
 ) -> Result<Teammate, TeammateError> {
     // A process that was asked to stop meanwhile lacks servers because of that.
-    if let Some(definition) = &parts.order.definition
+    if let Some(definition) = &parts.order.spec.definition.own
         && !parts.terminate.token().is_cancelled()
     {
         require(definition, servers)?;
     }
     let reporter = Arc::new(reporter(&mut parts));
-    let (order, root, home) = (parts.order, parts.root, parts.home);
+    let (spec, root, home) = (parts.order.spec, parts.root, parts.home);
     let (store, clock) = (parts.store, parts.clock);
-    let context = context(store, clock, parts.merger, &order, &reporter);
+    let context = context(store, clock, parts.merger, &spec, &reporter);
     let role_mail = Arc::new(TeammateMail::default());
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let role = role(
-        &order,
+        &spec,
         parts.process.clone(),
         &role_mail,
         &reporter,
@@ -69,49 +69,46 @@ pub(crate) fn assemble(
         &context,
         lease,
     );
-    let mut rules = order.rules()?;
-    let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
+    let mut rules = spec.permissions.rules.clone();
+    let loaded = load_definition(&spec, &root, parts.process.machine.docs)?;
     rules.extend(loaded.rules.clone());
-    rules.extend(scratchpad_rules(order.agent_config.scratchpad.as_ref()));
-    let unreadable =
-        ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
-    let directories = rules.directories.clone();
-    let (config, definition) = (&order.agent_config, order.definition.as_ref());
-    let limits = session_limits(config, &order.model, definition, order.limits.max_requests);
-    let definition = report(&order, &limits, &loaded);
-    let rights = Arc::new(rights(&context, &order, rules));
+    rules.extend(scratchpad_rules(spec.definition.config.scratchpad.as_ref()));
+    let unreadable = ReadFilter::denials(&rules, &spec.workspace.cwd, home.as_deref())
+        .anchored(spec.permissions.anchors.clone());
+    let (config, definition) = (&spec.definition.config, spec.definition.own.as_ref());
+    let limits = session_limits(
+        config,
+        &spec.runtime.model,
+        definition,
+        spec.limits.max_requests,
+    );
+    let definition = report(&spec, &limits, &loaded);
+    let rights = Arc::new(rights(&context, &spec, rules));
     role_mail.may_change(&rights, &context, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,
         rights,
         watcher: Arc::clone(watcher),
-        runtime: parts.runtime,
-        model: parts.model,
-        model_name: order.model.clone(),
-        models: parts.models,
-        spending: parts.spending,
+        services: parts.services,
+        model_name: spec.runtime.model.clone(),
         isolator: parts.isolator,
-        agent_config: Arc::new(order.agent_config.clone()),
-        definition: order.definition.clone(),
-        agent_type: order.agent_type.clone(),
-        system: system_prompt(&order, &loaded.instructions),
-        directories,
+        definition: spec.definition.clone(),
+        workspace: spec.workspace.clone(),
+        system: system_prompt(&spec, &loaded.instructions),
         send_message: SendMessageTool::for_teammate(
             Arc::clone(&context),
             Arc::clone(&role_mail.shutdown),
         ),
         role_tools: Vec::new(),
         limits,
-        permission_timeout: order.limits.permission_timeout(),
+        permission_timeout: spec.limits.permission_timeout(),
         unreadable,
-        confine: confinement(&order, loaded.memory.as_deref()),
-        transcript: find_transcript(&root, &order.cwd, order.session_id),
+        confine: confinement(&spec, loaded.memory.as_deref()),
+        transcript: find_transcript(&root, &spec.workspace.cwd, spec.identity.session_id),
         root,
         home,
-        cwd: order.cwd.clone(),
-        env: order.env.clone(),
-        session: order.session_id,
+        session: spec.identity.session_id,
         host: parts.process.machine,
         version: parts.process.version,
     };
@@ -121,9 +118,9 @@ pub(crate) fn assemble(
             LifeKind::Process => AgentKind::TeammateProcess,
             LifeKind::Task => AgentKind::TeammateInProcess,
         },
-        levels_left: order.agent_config.limits.max_depth,
-        mode: order.mode,
-        definition: order.definition.as_ref(),
+        levels_left: spec.definition.config.limits.max_depth,
+        mode: spec.permissions.mode,
+        definition: spec.definition.own.as_ref(),
         above: &ToolCeiling::default(),
     };
     let (peers, stop) = (TeammatePeers(context), parts.terminate.token().clone());
@@ -137,8 +134,9 @@ pub(crate) fn assemble(
     )?;
     // A continued conversation already had its first prompt.
     if member.session.totals().requests == 0 && !member.session.needs_turn() {
-        member.initial_prompt = order
+        member.initial_prompt = spec
             .definition
+            .own
             .and_then(|definition| definition.initial_prompt);
     }
     Ok(Teammate {
@@ -152,39 +150,39 @@ fn context(
     store: Arc<dyn TeamStore>,
     clock: Arc<dyn Clock>,
     merger: Option<Arc<dyn WorkMerger>>,
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     reporter: &Arc<Reporter>,
 ) -> Arc<MemberContext> {
     let events = Arc::clone(reporter);
     let context = Arc::new(MemberContext::teammate(
         store,
         clock,
-        &order.agent,
-        order.spawn_id,
-        order.color,
+        &spec.identity.agent,
+        spec.identity.spawn_id,
+        spec.identity.color,
         move |event| events.emit(event),
     ));
-    context.pin_key(order.verify_key.clone());
-    context.expect_answers_within(order.limits.answer_timeout());
+    context.pin_key(spec.permissions.verify_key.clone());
+    context.expect_answers_within(spec.limits.answer_timeout());
     if let Some(merger) = merger {
         context.merge_with(merger);
     }
-    if order.runtime.is_some() {
+    if spec.runtime.program.is_some() {
         context.use_agent_program();
     }
     context
 }
 
 /// Returns where a member in a worktree may write; `memory` is its memory directory.
-fn confinement(order: &SpawnOrder, memory: Option<&Path>) -> Option<Confinement> {
-    let confined = Confinement::new(&order.worktree.as_ref()?.toplevel);
-    let scratchpad = order.agent_config.scratchpad.as_deref();
+fn confinement(spec: &MemberSpec, memory: Option<&Path>) -> Option<Confinement> {
+    let confined = Confinement::new(&spec.workspace.worktree.as_ref()?.toplevel);
+    let scratchpad = spec.definition.config.scratchpad.as_deref();
     let also = memory.into_iter().chain(scratchpad);
     Some(also.fold(confined, Confinement::also))
 }
 
 fn role(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     process: ProcessFacts,
     mail: &Arc<TeammateMail>,
     reporter: &Arc<Reporter>,
@@ -192,17 +190,17 @@ fn role(
     context: &Arc<MemberContext>,
     lease: &Arc<Lease>,
 ) -> TeammateRole {
-    let team = context.store.team(&order.agent.team);
-    let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
+    let team = context.store.team(&spec.identity.agent.team);
+    let (name, on_lost) = (context.name.clone(), spec.limits.on_lost);
     let changes = team.watch(watcher, &Topic::Tasks);
-    let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
+    let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), spec.limits.remind);
     TeammateRole {
         lease: Arc::clone(lease),
         mail: Arc::clone(mail),
         process,
-        grace: order.limits.shutdown_grace(),
+        grace: spec.limits.shutdown_grace(),
         lead: LeadWatch::new(Arc::clone(watcher), Arc::clone(&team), on_lost),
-        pause: PauseWatch::new(watcher, Arc::clone(&team), name, order.spawn_id),
+        pause: PauseWatch::new(watcher, Arc::clone(&team), name, spec.identity.spawn_id),
         reports: TurnReporter::new(Arc::clone(context), Arc::clone(reporter), tasks, changes),
         team,
         shutdown_deadline: None,
@@ -215,17 +213,17 @@ fn role(
 
 /// Additions of its definition: a prompt, skills, rules and memory.
 fn load_definition(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     root: &Path,
     docs: ProgramDocs,
 ) -> Result<LoadedDefinition, TeammateError> {
-    let Some(definition) = &order.definition else {
+    let Some(definition) = &spec.definition.own else {
         return Ok(LoadedDefinition::default());
     };
     let mut loaded = LoadedDefinition::of(
         definition,
-        &order.agent_config.skills,
-        &order.cwd,
+        &spec.definition.config.skills,
+        &spec.workspace.cwd,
         root,
         docs,
     )?;
@@ -238,14 +236,14 @@ fn load_definition(
 
 /// Returns the effective part of its definition, for hello.
 fn report(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     limits: &SessionLimits,
     loaded: &LoadedDefinition,
 ) -> Option<DefinitionReport> {
-    let definition = order.definition.as_ref()?;
+    let definition = spec.definition.own.as_ref()?;
     Some(DefinitionReport {
         agent_type: definition.name.clone(),
-        model_source: order.model_source.map(|source| source.to_string()),
+        model_source: spec.runtime.model_source.map(|source| source.to_string()),
         max_turns: limits.max_turns,
         effort: limits.effort,
         skills: definition.skills.clone(),
@@ -255,11 +253,15 @@ fn report(
 }
 
 /// Returns the permissions of the member, and writes them to a file for people.
-fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> Rights {
-    let (context, agent, spawn_id) = (Arc::clone(context), order.agent.clone(), order.spawn_id);
-    let rights = Rights::new(order.mode, rules, order.ceiling)
-        .after_approval(order.work_mode)
-        .anchored(order.anchors.clone());
+fn rights(context: &Arc<MemberContext>, spec: &MemberSpec, rules: RuleSet) -> Rights {
+    let (context, agent, spawn_id) = (
+        Arc::clone(context),
+        spec.identity.agent.clone(),
+        spec.identity.spawn_id,
+    );
+    let rights = Rights::new(spec.permissions.mode, rules, spec.permissions.ceiling)
+        .after_approval(spec.permissions.work_mode)
+        .anchored(spec.permissions.anchors.clone());
     rights.on_change(move |rights| {
         let team = context.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
@@ -275,14 +277,7 @@ fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> R
 
 fn in_force(rights: &Rights, spawn_id: SpawnId) -> RightsReport {
     let rules = rights.rules();
-    let texts = |behavior: Behavior| {
-        let rules = rules.list(behavior).iter();
-        let texts = rules.map(|sourced| RuleText {
-            rule: sourced.rule.to_string(),
-            origin: sourced.origin.clone(),
-        });
-        texts.collect()
-    };
+    let texts = |behavior: Behavior| rules.list(behavior).iter().map(RuleText::from).collect();
     RightsReport {
         spawn_id,
         mode: rights.mode(),
@@ -295,32 +290,41 @@ fn in_force(rights: &Rights, spawn_id: SpawnId) -> RightsReport {
 }
 
 fn reporter(parts: &mut TeammateParts) -> Reporter {
-    let order = &parts.order;
+    let (spec, pane) = (&parts.order.spec, parts.order.pane);
     let theme = Theme {
-        color: order.color_output,
+        color: pane.color,
         width: None,
         unicode: true,
     };
     let header = PaneHeader {
-        name: order.agent.name.clone(),
-        color: order.color,
-        team: Some(order.agent.team.clone()),
-        model: order.model.clone(),
-        mode: order.mode,
-        cwd: order.cwd.clone(),
+        name: spec.identity.agent.name.clone(),
+        color: spec.identity.color,
+        team: Some(spec.identity.agent.team.clone()),
+        model: spec.runtime.model.clone(),
+        mode: spec.permissions.mode,
+        cwd: spec.workspace.cwd.clone(),
         home: parts.home.clone(),
     };
-    let screen = std::mem::replace(&mut parts.screen, Box::new(std::io::sink()));
-    let width = std::mem::replace(&mut parts.width, Box::new(|| None));
-    let keeper = StateKeeper::new(order.agent.name.clone(), order.spawn_id, parts.clock.now());
+    let plain = TeammatePane::plain(Box::new(std::io::sink()));
+    let TeammatePane {
+        screen,
+        width,
+        links,
+        status,
+    } = std::mem::replace(&mut parts.pane, plain);
+    let keeper = StateKeeper::new(
+        spec.identity.agent.name.clone(),
+        spec.identity.spawn_id,
+        parts.clock.now(),
+    );
     let view = PaneView::measured(screen, theme, width, &header);
-    let view = match parts.links.take() {
+    let view = match links {
         Some(links) => view.linked(links),
         None => view,
     };
     let kind = backend_kind(&parts.process.backend);
     let view = if kind.is_some_and(BackendKind::shows_titles) {
-        view.titled(order.agent.name.clone(), order.bell)
+        view.titled(spec.identity.agent.name.clone(), pane.bell)
     } else {
         view
     };
@@ -331,31 +335,31 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
             kind.map_or("", BackendKind::key_hint)
         )),
     };
-    let team = parts.store.team(&order.agent.team);
+    let team = parts.store.team(&spec.identity.agent.team);
     Reporter::new(ReporterParts {
         clock: Arc::clone(&parts.clock),
-        name: order.agent.name.clone(),
+        name: spec.identity.agent.name.clone(),
         team: Box::new(move || Some(Arc::clone(&team))),
         keeper,
-        view: Arc::new(PaneSink::new(view).with_status(parts.status.take())),
+        view: Arc::new(PaneSink::new(view).with_status(status)),
     })
 }
 
 /// Returns the blocks of the system prompt, except the environment, with the text of its
 /// definition. They are constant for the conversation, so that a provider can cache them.
-pub(crate) fn system_prompt(order: &SpawnOrder, of_definition: &[String]) -> Vec<String> {
+pub(crate) fn system_prompt(spec: &MemberSpec, of_definition: &[String]) -> Vec<String> {
     let mut blocks = vec![format!(
         "{}\n\n{}",
-        identity(order),
+        identity(spec),
         prompt!("software-work")
     )];
     blocks.extend(of_definition.iter().cloned());
-    blocks.extend(order.instructions.iter().cloned());
+    blocks.extend(spec.definition.instructions.iter().cloned());
     blocks
 }
 
-fn identity(order: &SpawnOrder) -> String {
-    let agent = &order.agent;
+fn identity(spec: &MemberSpec) -> String {
+    let agent = &spec.identity.agent;
     prompt!("teammate")
         .replace("{name}", agent.name.as_str())
         .replace("{team}", agent.team.as_str())

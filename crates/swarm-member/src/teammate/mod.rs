@@ -16,5 +16,5 @@ mod turn_reporter;
 mod tests;
 
 pub use error::{Ending, TeammateError};
-pub use parts::{ProcessFacts, TeammateParts, Termination};
+pub use parts::{ProcessFacts, TeammatePane, TeammateParts, Termination};
 pub use run::run;

@@ -4,8 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use swarm_agent::{AgentRuntime, EventSink, HostFacts, Isolator, ModelFactory};
-use swarm_model::Model;
+use swarm_agent::{EventSink, HostFacts, Isolator};
 use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport, partial_debug};
 use swarm_store::TeamStore;
@@ -14,7 +13,7 @@ use swarm_ui::{Linker, PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use crate::SpendingMeter;
+use crate::assemble::ModelServices;
 
 /// Facts about the running process.
 #[derive(Debug, Clone)]
@@ -63,35 +62,48 @@ pub struct TeammateParts {
     pub store: Arc<dyn TeamStore>,
     /// Clock for frames.
     pub clock: Arc<dyn Clock>,
-    /// The model client.
-    pub runtime: Arc<dyn AgentRuntime>,
-    /// The model.
-    pub model: Arc<dyn Model>,
-    /// Creates the models of its sub-agents.
-    pub models: Arc<dyn ModelFactory>,
-    /// Accounts for the requests of `model` and `models`.
-    pub spending: Arc<SpendingMeter>,
+    /// What responds in its turns.
+    pub services: ModelServices,
     /// Facts about this process.
     pub process: ProcessFacts,
     /// Merges its work when it completes a task.
     pub merger: Option<Arc<dyn WorkMerger>>,
     /// Creates worktrees for isolated sub-agents.
     pub isolator: Option<Arc<dyn Isolator>>,
-    /// Output of the pane.
-    pub screen: Box<dyn Write + Send>,
-    /// Current width of the pane, in cells.
-    pub width: WidthSource,
-    /// Links in the agent's text, if the pane opens them.
-    pub links: Option<Linker>,
-    /// The status row of the pane, which follows the events.
-    pub status: Option<Arc<dyn EventSink>>,
+    /// Its pane.
+    pub pane: TeammatePane,
     /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
     /// Set when the process is asked to stop.
     pub terminate: Termination,
 }
 
-partial_debug!(TeammateParts: agent = order.agent, spawn_id = order.spawn_id);
+/// Output of a teammate.
+pub struct TeammatePane {
+    /// Its pane or file.
+    pub screen: Box<dyn Write + Send>,
+    /// Current width, in cells.
+    pub width: WidthSource,
+    /// Links in the agent's text, if the pane opens them.
+    pub links: Option<Linker>,
+    /// The status row, which follows the events.
+    pub status: Option<Arc<dyn EventSink>>,
+}
+
+impl TeammatePane {
+    /// Creates one that is only written to.
+    pub fn plain(screen: Box<dyn Write + Send>) -> Self {
+        Self {
+            screen,
+            width: Box::new(|| None),
+            links: None,
+            status: None,
+        }
+    }
+}
+
+partial_debug!(TeammatePane);
+partial_debug!(TeammateParts: order = order);
 
 /// The default cause.
 const UNNAMED: &str = "its process was told to stop";

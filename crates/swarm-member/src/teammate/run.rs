@@ -7,10 +7,10 @@ use std::time::Duration;
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::{self, KnownProcesses, Process, Target, forbid_inspection};
 use swarm_protocol::{
-    DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
+    DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId,
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
-use swarm_team::{SpawnOrder, processes_of_spawn};
+use swarm_team::{MemberIdentity, MemberSpec, processes_of_spawn};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -50,7 +50,7 @@ fn started_by(process: &ProcessFacts, root: &Path, spawn: SpawnId) -> Target {
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
 pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
-    let order = parts.order.clone();
+    let (spec, deadline) = (parts.order.spec.clone(), parts.order.deadline);
     let process = parts.process.clone();
     let clock = Arc::clone(&parts.clock);
     let termination = parts.terminate.clone();
@@ -58,21 +58,21 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         .store
         .with_lock_interrupt(termination.lock_interrupt());
     parts.store = Arc::clone(&store);
-    let (team, name) = (&order.agent.team, &order.agent.name);
+    let (team, name) = (&spec.identity.agent.team, &spec.identity.agent.name);
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
-    let started = started_by(&process, &parts.root, order.spawn_id);
-    let life = Arc::new(take_life(&*store, &order, &process)?);
+    let started = started_by(&process, &parts.root, spec.identity.spawn_id);
+    let life = Arc::new(take_life(&*store, &spec, &process)?);
     let files = store.team(team);
     let logs = files.local_directory(name);
-    let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
-    let confine = order.worktree.as_ref();
+    let (mcp, definition) = (&spec.definition.config.mcp, spec.definition.own.as_ref());
+    let confine = spec.workspace.worktree.as_ref();
     let sandbox = ToolContext {
-        env: Arc::new(order.env.clone()),
-        guards: Arc::new(order.agent_config.shell.clone()),
+        env: Arc::new(spec.workspace.env.clone()),
+        guards: Arc::new(spec.definition.config.shell.clone()),
         protected: Arc::new(ProtectedPaths::new(&parts.root)),
         confine: confine.map(|tree| Arc::new(Confinement::new(&tree.toplevel))),
-        ..ToolContext::new(order.cwd.clone(), Caller::new(name.clone()))
+        ..ToolContext::new(spec.workspace.cwd.clone(), Caller::new(name.clone()))
     };
     let stop = termination.token();
     let servers = start_servers(mcp, definition, sandbox, Some(logs), stop).await;
@@ -87,9 +87,16 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     }
     member.context().note_who_leads(&*files).await?;
     member.runtime.start(member.session.parts()).await?;
-    let hello = hello(&order, &process, tool_names, definition);
+    let hello = hello(&spec, &process, tool_names, definition);
     files.write_hello(name, &hello).await?;
-    let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
+    let Some(committed) = await_commit(
+        &*store,
+        &watcher,
+        &spec.identity,
+        deadline.since(clock.now()),
+    )
+    .await?
+    else {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
     };
@@ -122,24 +129,24 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
 /// same user.
 fn take_life(
     store: &dyn TeamStore,
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     process: &ProcessFacts,
 ) -> Result<Lease, TeammateError> {
-    let shell = &order.agent_config.shell;
-    let is_ours = order.runtime.is_none();
+    let shell = &spec.definition.config.shell;
+    let is_ours = spec.runtime.program.is_none();
     let record = LifeRecord {
         kind: process.life_kind(),
         pid: process.pid,
         proc_start: process.start.clone(),
-        spawn_id: order.spawn_id,
+        spawn_id: spec.identity.spawn_id,
         host: process.host.clone(),
         pid_space: process.pid_space.clone(),
         confined: shell.cut_terminals(),
         off_loopback: is_ours && shell.cut_loopback(),
     };
     let taken = store
-        .team(&order.agent.team)
-        .take_life(&order.agent.name, &record)
+        .team(&spec.identity.agent.team)
+        .take_life(&spec.identity.agent.name, &record)
         .block_on();
     let life = taken.map_err(|error| match error {
         StoreError::Fs(_) | StoreError::LeaseHeld { .. } => TeammateError::Life(error),
@@ -152,37 +159,38 @@ fn take_life(
 
 /// Returns the effective values that this process reports.
 fn hello(
-    order: &SpawnOrder,
+    spec: &MemberSpec,
     process: &ProcessFacts,
     tools: Vec<String>,
     definition: Option<DefinitionReport>,
 ) -> Hello {
     Hello {
-        spawn_id: order.spawn_id,
+        spawn_id: spec.identity.spawn_id,
         pid: process.pid,
         proc_start: process.start.clone(),
         pane: process.pane.clone(),
         cwd: process.cwd.clone(),
         worktree: process.worktree.clone(),
-        model: order.model.clone(),
-        mode: order.mode,
+        model: spec.runtime.model.clone(),
+        mode: spec.permissions.mode,
         tools,
-        session_id: order.session_id,
+        session_id: spec.identity.session_id,
         version: process.version.clone(),
         definition,
     }
 }
 
-/// Waits until the roster has this spawn as committed. `None` if it was cancelled.
+/// Waits until the roster has this spawn as committed, until its deadline in `left_ms`. `None` if it
+/// was cancelled.
 async fn await_commit(
     store: &dyn TeamStore,
     watcher: &DirectoryWatcher,
-    order: &SpawnOrder,
-    now: UnixMs,
+    identity: &MemberIdentity,
+    left_ms: u64,
 ) -> Result<Option<Member>, TeammateError> {
-    let team = &order.agent.team;
+    let team = &identity.agent.team;
     let mut roster = store.team(team).watch(watcher, &Topic::Roster);
-    let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
+    let wait = Duration::from_millis(left_ms) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {
         let config = match store.team(team).config().await {
@@ -190,8 +198,9 @@ async fn await_commit(
             Err(StoreError::TeamNotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let member = config.member(&order.agent.name);
-        let Some(member) = member.filter(|member| member.spawn_id() == Some(order.spawn_id)) else {
+        let member = config.member(&identity.agent.name);
+        let Some(member) = member.filter(|member| member.spawn_id() == Some(identity.spawn_id))
+        else {
             return Ok(None);
         };
         let committed = member

@@ -75,8 +75,8 @@ impl RecordsTeam {
     ) -> Result<()> {
         let entry = draft.into_entry(id, self.now());
         let spawn = Some(new.spawn_id);
-        self.put(&new.name, &entry, |inbox| {
-            self.refuse_if_full(inbox, &new.name, &entry)?;
+        self.put(&new.entry.name, &entry, |inbox| {
+            self.refuse_if_full(inbox, &new.entry.name, &entry)?;
             self.require_spawn(spawn).map(|()| true)
         })
         .map(drop)

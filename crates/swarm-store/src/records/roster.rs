@@ -27,8 +27,8 @@ impl RecordsTeam {
         new: &NewMember,
         done: &mut ReconcileReport,
     ) -> Result<Member> {
-        self.reconcile_some(|name| *name == new.name, done)?;
-        swarm_os::ensure_private_dir(&self.local_directory(&new.name))?;
+        self.reconcile_some(|name| *name == new.entry.name, done)?;
+        swarm_os::ensure_private_dir(&self.local_directory(&new.entry.name))?;
         let prompt = new.prompt.is_some().then(MessageId::random);
         let member = self.change(&values::roster(), |roster, events| {
             let rules = RosterRules {
@@ -47,12 +47,12 @@ impl RecordsTeam {
             let undo = Undo {
                 spawn_id: new.spawn_id,
                 prompt: prompt.clone(),
-                had_inbox: self.has_inbox(&new.name)?,
+                had_inbox: self.has_inbox(&new.entry.name)?,
                 previous,
             };
-            roster.undo.insert(new.name.clone(), undo);
+            roster.undo.insert(new.entry.name.clone(), undo);
             events.push(Event::SpawnReserved {
-                member: new.name.clone(),
+                member: new.entry.name.clone(),
                 spawn_id: new.spawn_id,
                 socket: new.socket.clone(),
             });

@@ -28,11 +28,11 @@ impl RosterRules<'_> {
         let rivals = self.config.members.iter().enumerate();
         let mut place = None;
         for (at, rival) in rivals {
-            if !sanitized_collision(rival.name.as_str(), new.name.as_str()) {
+            if !sanitized_collision(rival.name.as_str(), new.entry.name.as_str()) {
                 continue;
             }
             if let Some(holder) = self.name_conflict(rival, new)? {
-                return Err(self.taken(&new.name, holder));
+                return Err(self.taken(&new.entry.name, holder));
             }
             place = Some(at);
         }
@@ -80,7 +80,7 @@ impl RosterRules<'_> {
         }
         Err(StoreError::TeamFull {
             team: self.team.clone(),
-            name: new.name.clone(),
+            name: new.entry.name.clone(),
             limit,
             holders,
         })
@@ -89,7 +89,7 @@ impl RosterRules<'_> {
     /// Returns why a member with the same file names blocks the spawn; `None` if it is dead and can
     /// be replaced.
     fn name_conflict(&self, rival: &Member, new: &NewMember) -> Result<Option<String>> {
-        if rival.name != new.name {
+        if rival.name != new.entry.name {
             return Ok(Some(format!(
                 "it differs from member `{}` only in case, `_` and `-`",
                 rival.name
@@ -126,38 +126,23 @@ impl RosterRules<'_> {
 
     /// Returns the entry of a reservation; `previous` is the dead member that it replaces.
     pub(crate) fn entry_for(&self, new: &NewMember, previous: Option<&Member>) -> Member {
-        let color = new
-            .color
+        let color = (new.entry.known_color())
             .or_else(|| previous.and_then(Member::known_color))
             .unwrap_or_else(|| free_color(self.config));
-        let session = new
-            .session_id
-            .map(|session| session.to_string())
-            .or_else(|| previous.and_then(|previous| previous.session_id.clone()));
+        let former = previous.and_then(|previous| previous.session_id.clone());
         Member {
-            agent_id: AgentId::new(new.name.clone(), self.team.clone()).to_string(),
-            name: new.name.clone(),
-            agent_type: new.agent_type.clone(),
-            model: new.model.clone(),
+            agent_id: AgentId::new(new.entry.name.clone(), self.team.clone()).to_string(),
             prompt: new.prompt.as_ref().map(|draft| draft.text.clone()),
             color: Some(color.name().to_owned()),
-            plan_mode_required: Some(new.plan),
             joined_at: self.now,
-            tmux_pane_id: PaneId::none(),
-            cwd: new.cwd.clone(),
-            worktree_path: new.worktree_path.clone(),
-            session_id: session,
-            subscriptions: Some(Vec::new()),
-            backend_type: new.backend.clone(),
-            is_active: Some(true),
-            mode: new.mode.map(|mode| mode.name().to_owned()),
+            session_id: new.entry.session_id.clone().or(former),
             swarm: Some(SwarmMember {
                 socket: new.socket.clone(),
                 reservation: Some(new.reservation.clone()),
                 runtime: (!new.runtime.is_swarm()).then(|| new.runtime.to_string()),
                 ..SwarmMember::new(new.spawn_id)
             }),
-            rest: serde_json::Map::new(),
+            ..new.entry.clone()
         }
     }
 

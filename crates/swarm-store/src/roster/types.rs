@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use serde_json::Map;
 use swarm_protocol::{
-    AgentProgram, BackendType, Color, Member, MemberName, PermissionMode, Reservation, SessionId,
-    SpawnId, TaskId,
+    AgentProgram, Member, MemberName, PaneId, Reservation, SpawnId, TaskId, UnixMs,
 };
 
 use crate::Draft;
@@ -12,38 +12,21 @@ use crate::Draft;
 /// A member to be spawned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMember {
-    /// Name of the member.
-    pub name: MemberName,
+    /// Its roster entry. Without a colour, it gets the first unused one; without a session, the
+    /// conversation of a dead member of the same name continues. The store sets its prompt, its id,
+    /// the time and swarm's part.
+    pub entry: Member,
     /// ID of the spawn.
     pub spawn_id: SpawnId,
     /// The spawner and its deadline.
     pub reservation: Reservation,
-    /// Agent type.
-    pub agent_type: Option<String>,
     /// Agent program that responds in its turns.
     pub runtime: AgentProgram,
-    /// Model of the member.
-    pub model: Option<String>,
-    /// Permission mode of the member.
-    pub mode: Option<PermissionMode>,
-    /// Working directory of the member.
-    pub cwd: PathBuf,
-    /// Worktree of the member, if it has one.
-    pub worktree_path: Option<PathBuf>,
-    /// Whether it must have a plan approved first.
-    pub plan: bool,
+    /// The tmux server in which its pane will be, so that a rollback finds the pane.
+    pub socket: Option<PathBuf>,
     /// The first message, which also becomes `prompt` in the roster. Without one, the member waits
     /// for mail.
     pub prompt: Option<Draft>,
-    /// Backend, if already known.
-    pub backend: Option<BackendType>,
-    /// The tmux server in which its pane will be, so that a rollback finds the pane.
-    pub socket: Option<PathBuf>,
-    /// ID of its conversation. Without one, the conversation of a dead member of the same name
-    /// continues.
-    pub session_id: Option<SessionId>,
-    /// Colour; without one, the first unused colour.
-    pub color: Option<Color>,
 }
 
 impl NewMember {
@@ -54,22 +37,33 @@ impl NewMember {
         reservation: Reservation,
         cwd: impl Into<PathBuf>,
     ) -> Self {
-        Self {
+        let entry = Member {
+            agent_id: String::new(),
             name,
-            spawn_id,
-            reservation,
             agent_type: None,
-            runtime: AgentProgram::Swarm,
             model: None,
-            mode: None,
+            prompt: None,
+            color: None,
+            plan_mode_required: Some(false),
+            joined_at: UnixMs::default(),
+            tmux_pane_id: PaneId::none(),
             cwd: cwd.into(),
             worktree_path: None,
-            plan: false,
-            prompt: None,
-            backend: None,
-            socket: None,
             session_id: None,
-            color: None,
+            subscriptions: Some(Vec::new()),
+            backend_type: None,
+            is_active: Some(true),
+            mode: None,
+            swarm: None,
+            rest: Map::new(),
+        };
+        Self {
+            entry,
+            spawn_id,
+            reservation,
+            runtime: AgentProgram::Swarm,
+            socket: None,
+            prompt: None,
         }
     }
 }

@@ -225,7 +225,7 @@ pub(crate) fn a_respawn_carries_on_colour_and_conversation(world: &World) {
     world.join("first");
     let mut first = new_member("alice");
     let (session, spawn) = (SessionId::random(), first.spawn_id);
-    first.session_id = Some(session);
+    first.entry.session_id = Some(session.to_string());
     world.handle().reserve(first).block_on().unwrap();
     world.commit(spawn);
     drop(world.live("alice", spawn));

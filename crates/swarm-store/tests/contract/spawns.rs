@@ -13,7 +13,7 @@ use crate::world::World;
 pub(crate) fn a_committed_spawn_is_a_full_member(world: &World) {
     let mut new = new_member("alice");
     new.prompt = Some(Draft::new("team-lead", "begin"));
-    new.mode = Some(PermissionMode::AcceptEdits);
+    new.entry.mode = Some(PermissionMode::AcceptEdits.to_string());
     let spawn = new.spawn_id;
     let reserved = world.handle().reserve(new).block_on().unwrap();
     assert_eq!(reserved.color.as_deref(), Some("blue"));

@@ -40,9 +40,9 @@ impl Attempt<'_> {
             Ok((pane, hello)) => Ok(SpawnedMember {
                 worktree: self.worktree.clone(),
                 continues: self.continues,
-                agent_id: self.order.agent.clone(),
-                spawn_id: self.order.spawn_id,
-                color: self.order.color,
+                agent_id: self.order.spec.identity.agent.clone(),
+                spawn_id: self.order.spec.identity.spawn_id,
+                color: self.order.spec.identity.color,
                 pane: pane.id,
                 socket: pane.socket,
                 backend: self.backend.kind(),
@@ -68,7 +68,7 @@ impl Attempt<'_> {
     /// are only consequences.
     fn called_off(&self) -> Option<LeadError> {
         let (store, name) = (&self.spawn_context.store, &self.options.name);
-        let spawn_id = self.order.spawn_id;
+        let spawn_id = self.order.spec.identity.spawn_id;
         match store.team(self.team).config().block_on() {
             Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
             Ok(config) if config.member(name).and_then(Member::spawn_id) != Some(spawn_id) => {
@@ -82,7 +82,7 @@ impl Attempt<'_> {
     async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
         let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
         let directory = files.local_directory(name);
-        let file = directory.join(SpawnOrder::file_name(self.order.spawn_id));
+        let file = directory.join(SpawnOrder::file_name(self.order.spec.identity.spawn_id));
         // An order consists of strings, numbers and UTF-8 paths.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
         // Not synced: the child removes it immediately, and it is useless after a power failure.
@@ -95,7 +95,7 @@ impl Attempt<'_> {
             output: &directory.join(OUTPUT),
             team: self.team,
             name,
-            spawn_id: self.order.spawn_id,
+            spawn_id: self.order.spec.identity.spawn_id,
             timeout: self.timeout,
             cancel: &self.options.cancel,
         };
@@ -111,7 +111,7 @@ impl Attempt<'_> {
             member: name.clone(),
             mismatch,
         })?;
-        let spawn_id = self.order.spawn_id;
+        let spawn_id = self.order.spec.identity.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
         files.commit_spawn(&spawn_id, at, backend, socket).await?;
         if let Some(created) = &self.worktree {
@@ -124,13 +124,14 @@ impl Attempt<'_> {
         PaneSpec {
             team: self.team.clone(),
             member: self.options.name.clone(),
-            spawn_id: self.order.spawn_id,
+            spawn_id: self.order.spec.identity.spawn_id,
             root: canonical(&self.spawn_context.root),
             title: self.options.name.to_string(),
             color: self
                 .spawn_context
-                .color_output
-                .then(|| self.order.color.unwrap_or(Color::Blue)),
+                .pane
+                .color
+                .then(|| self.order.spec.identity.color.unwrap_or(Color::Blue)),
         }
     }
 
@@ -140,20 +141,24 @@ impl Attempt<'_> {
             .spawn_context
             .store
             .team(self.team)
-            .local_directory(&order.agent.name);
-        let marks = order::marks(self.spawn_context, &order.agent, order.spawn_id);
+            .local_directory(&order.spec.identity.agent.name);
+        let marks = order::marks(
+            self.spawn_context,
+            &order.spec.identity.agent,
+            order.spec.identity.spawn_id,
+        );
         PaneCommand {
             program: self.spawn_context.program.clone(),
             args: vec![
                 "--agent-id".into(),
-                order.agent.to_string().into(),
+                order.spec.identity.agent.to_string().into(),
                 "--spawn-id".into(),
-                order.spawn_id.to_string().into(),
+                order.spec.identity.spawn_id.to_string().into(),
                 "--root".into(),
                 self.spawn_context.root.clone().into_os_string(),
             ],
             env: marks.into_iter().collect(),
-            cwd: order.cwd.clone(),
+            cwd: order.spec.workspace.cwd.clone(),
             log: Some(directory.join(OUTPUT)),
         }
     }
@@ -163,7 +168,7 @@ impl Attempt<'_> {
     /// existed.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let files = self.spawn_context.store.team(self.team);
-        let spawn_id = self.order.spawn_id;
+        let spawn_id = self.order.spec.identity.spawn_id;
         let grace = self.spawn_context.kill_grace;
         let name = &self.options.name;
         let ended = end_member(self.spawn_context, self.team, name, spawn_id, grace).await;

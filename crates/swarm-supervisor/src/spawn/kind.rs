@@ -1,10 +1,8 @@
-//! Definition, mode and model of a member from its agent type.
+//! Definition, permissions, model and agent program of a member.
 
-use swarm_permissions::{
-    AgentDefinition, Behavior, ChosenModel, ModelSource, Rule, RuleSet, choose_mode, hidden_type,
-};
+use swarm_permissions::{AgentDefinition, ChosenModel, ModelSource, choose_mode, hidden_type};
 use swarm_protocol::{AgentProgram, PermissionMode};
-use swarm_team::RuntimeOrder;
+use swarm_team::{MemberPermissions, RuntimeOrder};
 
 use super::SpawnOptions;
 use crate::{LeadError, SpawnContext};
@@ -17,10 +15,10 @@ pub(super) fn definition<'a>(
     spawn_context: &'a SpawnContext,
     options: &SpawnOptions,
 ) -> Result<Option<&'a AgentDefinition>, LeadError> {
-    let Some(asked) = options.agent_type.as_deref() else {
+    let Some(asked) = options.member.agent_type.as_deref() else {
         return Ok(None);
     };
-    let agents = &spawn_context.agent_config.agents;
+    let agents = &spawn_context.definition.config.agents;
     let Some(definition) = agents.find(asked) else {
         // Without loaded definitions only the default type exists.
         if asked == GENERAL {
@@ -34,13 +32,8 @@ pub(super) fn definition<'a>(
             known,
         });
     };
-    let mut rules = RuleSet::default();
-    for text in &spawn_context.rules.deny {
-        if let Ok(rule) = Rule::parse(&text.rule) {
-            rules.add(Behavior::Deny, rule, text.origin.clone());
-        }
-    }
-    match hidden_type(definition, &rules, &spawn_context.agent_config.mcp) {
+    let rules = &spawn_context.permissions.rules;
+    match hidden_type(definition, rules, &spawn_context.definition.config.mcp) {
         Some(why) => Err(LeadError::TypeNotToBeHad {
             member: options.name.clone(),
             asked: definition.name.clone(),
@@ -53,46 +46,35 @@ pub(super) fn definition<'a>(
 /// Type of a member without a requested type.
 const GENERAL: &str = "general-purpose";
 
-/// Permission modes of a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MemberModes {
-    /// Initial mode.
-    pub(super) mode: PermissionMode,
-    /// Highest mode.
-    pub(super) ceiling: PermissionMode,
-    /// Mode after its plan is approved; otherwise equal to `mode`.
-    pub(super) work: PermissionMode,
-    /// Whether its plan requires approval.
-    pub(super) plan: bool,
-}
-
-/// Returns the modes of a member.
+/// Returns the permissions of a member, with the inherited rules.
 ///
 /// # Errors
 /// As [`work_mode`].
-pub(super) fn modes(
+pub(super) fn permissions(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
-) -> Result<MemberModes, LeadError> {
+) -> Result<MemberPermissions, LeadError> {
     use PermissionMode::{Default, Plan};
     let lesser = |one: PermissionMode, other| if one.covers(other) { other } else { one };
     let work = work_mode(spawn_context, options)?;
     let definition = definition(spawn_context, options)?;
     let defined = definition.and_then(|definition| definition.permission_mode);
     let ceiling = match defined {
-        Some(defined) if defined != Plan => lesser(spawn_context.ceiling, defined),
-        _ => spawn_context.ceiling,
+        Some(defined) if defined != Plan => lesser(spawn_context.permissions.ceiling, defined),
+        _ => spawn_context.permissions.ceiling,
     };
-    let plan = [options.mode, defined, Some(work)].contains(&Some(Plan)) || options.plan;
-    Ok(MemberModes {
+    let plan =
+        [options.member.mode, defined, Some(work)].contains(&Some(Plan)) || options.member.plan;
+    Ok(MemberPermissions {
         mode: if plan { Plan } else { work },
         ceiling,
-        work: if work == Plan {
+        work_mode: if work == Plan {
             lesser(ceiling, Default)
         } else {
             work
         },
-        plan,
+        plan_required: plan,
+        ..spawn_context.permissions.clone()
     })
 }
 
@@ -103,10 +85,13 @@ fn work_mode(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<PermissionMode, LeadError> {
-    let options_mode = options.mode.filter(|mode| *mode != PermissionMode::Plan);
+    let options_mode = options
+        .member
+        .mode
+        .filter(|mode| *mode != PermissionMode::Plan);
     let parent = match options_mode {
-        Some(_) => spawn_context.ceiling,
-        None => spawn_context.mode,
+        Some(_) => spawn_context.permissions.ceiling,
+        None => spawn_context.permissions.mode,
     };
     let above = |asked, ceiling| LeadError::AboveCeiling {
         member: options.name.clone(),
@@ -114,13 +99,13 @@ fn work_mode(
         ceiling,
     };
     if let Some(asked) = options_mode
-        && !spawn_context.ceiling.covers(asked)
+        && !spawn_context.permissions.ceiling.covers(asked)
     {
-        return Err(above(asked, spawn_context.ceiling));
+        return Err(above(asked, spawn_context.permissions.ceiling));
     }
     let definition = definition(spawn_context, options)?;
     // A definition in plan mode does not determine the mode after approval.
-    let keeps_planning = options_mode.is_some() && !options.plan;
+    let keeps_planning = options_mode.is_some() && !options.member.plan;
     let defined = definition
         .and_then(|definition| definition.permission_mode)
         .filter(|mode| *mode != PermissionMode::Plan || keeps_planning);
@@ -140,11 +125,11 @@ fn work_mode(
 ///
 /// # Errors
 /// [`LeadError::Runtime`] if the program cannot be started here, or would not get what was asked for.
-pub(super) fn runtime(
+pub(super) fn program(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<Option<RuntimeOrder>, LeadError> {
-    let program = options.runtime.clone().unwrap_or_default();
+    let program = options.member.runtime.clone().unwrap_or_default();
     if program.is_swarm() {
         return Ok(None);
     }
@@ -152,7 +137,7 @@ pub(super) fn runtime(
         member: options.name.clone(),
         reason,
     };
-    if let (AgentProgram::Acp(_), Some(model)) = (&program, &options.model) {
+    if let (AgentProgram::Acp(_), Some(model)) = (&program, &options.member.model) {
         return Err(refused(format!(
             "the agent program {program} chooses its own model: omit model `{model}`"
         )));
@@ -176,8 +161,8 @@ pub(super) fn model(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<ChosenModel, LeadError> {
-    let program = options.runtime.clone().unwrap_or_default();
-    if let Some(written) = program.model_label(options.model.as_deref()) {
+    let program = options.member.runtime.clone().unwrap_or_default();
+    if let Some(written) = program.model_label(options.member.model.as_deref()) {
         return Ok(ChosenModel {
             written,
             source: ModelSource::Call,
@@ -185,7 +170,7 @@ pub(super) fn model(
     }
     let definition = definition(spawn_context, options)?;
     spawn_context
-        .member_model(options.model.as_deref(), definition)
+        .member_model(options.member.model.as_deref(), definition)
         .map_err(|reason| LeadError::Model {
             member: options.name.clone(),
             reason,

@@ -1,46 +1,30 @@
 //! Options and result of a spawn.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use swarm_agent::MemberRequest;
 use swarm_panes::BackendRequest;
-use swarm_protocol::{
-    AgentId, AgentProgram, BackendType, Color, Effort, Hello, MemberName, PaneId, PermissionMode,
-    SpawnId,
-};
+use swarm_protocol::{AgentId, BackendType, Color, Hello, MemberName, PaneId, SpawnId};
 use swarm_store::Draft;
 use swarm_worktree::{Created, Slug, Uncommitted};
 use tokio_util::sync::CancellationToken;
 
-/// A member to spawn. `None` inherits the value.
+/// A member to spawn.
 #[derive(Debug, Clone)]
 pub struct SpawnOptions {
     /// Name.
     pub name: MemberName,
-    /// Agent type.
-    pub agent_type: Option<String>,
+    /// What was asked for.
+    pub member: MemberRequest,
     /// Initial prompt.
     pub prompt: Option<Draft>,
-    /// Agent program; `None` uses that of its definition, otherwise swarm's own turn loop.
-    pub runtime: Option<AgentProgram>,
-    /// Model.
-    pub model: Option<String>,
-    /// Effort; overrides its definition.
-    pub effort: Option<Effort>,
-    /// Permission mode. `plan` is equivalent to [`Self::plan`] without a mode.
-    pub mode: Option<PermissionMode>,
-    /// Whether its plan must be approved before it changes anything; afterwards it works in its
-    /// mode.
-    pub plan: bool,
     /// Working directory.
     pub cwd: PathBuf,
     /// Separate worktree; `None` shares the directory, or reuses the member's earlier worktree.
     pub worktree: Option<WorktreeWish>,
-    /// Backend.
+    /// Backend; `None` inherits it.
     pub backend: Option<BackendRequest>,
-    /// Additional environment variables for its shell commands.
-    pub env: BTreeMap<String, String>,
     /// Whether to replace a running member with this name.
     pub replace: bool,
     /// Whether to start a new conversation instead of continuing an earlier one.
@@ -49,6 +33,24 @@ pub struct SpawnOptions {
     pub timeout: Option<Duration>,
     /// Cancels the spawn.
     pub cancel: CancellationToken,
+}
+
+impl SpawnOptions {
+    /// Creates options with defaults for the optional values.
+    pub fn new(name: MemberName, member: MemberRequest, cwd: PathBuf) -> Self {
+        Self {
+            name,
+            member,
+            prompt: None,
+            cwd,
+            worktree: None,
+            backend: None,
+            replace: false,
+            fresh: false,
+            timeout: None,
+            cancel: CancellationToken::new(),
+        }
+    }
 }
 
 /// A requested worktree.

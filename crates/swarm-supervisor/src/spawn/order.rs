@@ -1,20 +1,16 @@
-//! The order that a child process receives.
+//! The parts of the order that a child process receives.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use swarm_permissions::{AgentConfig, AgentDefinition, Anchors, ChosenModel};
-use swarm_protocol::{
-    AgentId, Member, ROOT_VARIABLE, RuleText, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
-    WorktreeReport,
-};
-use swarm_store::VerifyKey;
-use swarm_team::{RuntimeOrder, SpawnOrder};
+use swarm_permissions::{AgentConfig, Anchors};
+use swarm_protocol::{AgentId, ROOT_VARIABLE, SPAWN_MARK, SpawnId, WorktreeReport};
+use swarm_team::{MemberDefinition, MemberWorkspace};
 use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
-use super::SpawnOptions;
-use super::kind::MemberModes;
-use crate::SpawnContext;
+use super::{SpawnOptions, kind};
+use crate::{LeadError, SpawnContext};
 
 /// Environment variables that identify a member's processes.
 pub(super) fn marks(
@@ -34,22 +30,6 @@ pub(super) fn marks(
     ])
 }
 
-pub(super) struct Values {
-    pub(super) spawn_id: SpawnId,
-    pub(super) agent_config: AgentConfig,
-    pub(super) runtime: Option<RuntimeOrder>,
-    pub(super) model: ChosenModel,
-    pub(super) definition: Option<AgentDefinition>,
-    pub(super) modes: MemberModes,
-    pub(super) session_id: SessionId,
-    pub(super) deadline: UnixMs,
-    pub(super) worktree: Option<Created>,
-    /// Permission rules of the whole team.
-    pub(super) team_rules: Vec<RuleText>,
-    /// The team's public key.
-    pub(super) verify_key: Option<VerifyKey>,
-}
-
 /// Working directory and worktree that the child must verify.
 fn ordered(created: &Created) -> WorktreeReport {
     WorktreeReport {
@@ -61,8 +41,12 @@ fn ordered(created: &Created) -> WorktreeReport {
 
 /// Returns the root of directory-based rules of the actor. They apply there also for a member in
 /// another directory, and in a worktree as in its checkout.
-fn anchors(spawn_context: &SpawnContext, cwd: &Path, created: Option<&Created>) -> Anchors {
-    let actor = &spawn_context.cwd;
+pub(super) fn anchors(
+    spawn_context: &SpawnContext,
+    cwd: &Path,
+    created: Option<&Created>,
+) -> Anchors {
+    let actor = &spawn_context.workspace.cwd;
     let Some(created) = created else {
         return if cwd == actor {
             Anchors::default()
@@ -83,68 +67,51 @@ fn anchors(spawn_context: &SpawnContext, cwd: &Path, created: Option<&Created>) 
     there.below(&original, Some(&created.cwd))
 }
 
-pub(super) fn build(
+/// Returns the place of a member: what it inherits, and its own worktree and marks.
+pub(super) fn workspace(
     spawn_context: &SpawnContext,
-    team: &TeamName,
     options: &SpawnOptions,
-    member: &Member,
-    values: Values,
-) -> SpawnOrder {
-    let agent = AgentId::new(options.name.clone(), team.clone());
+    (agent, spawn_id): (&AgentId, SpawnId),
+    worktree: Option<&Created>,
+) -> MemberWorkspace {
     let settings = spawn_context.worktrees.settings();
-    let mut env = spawn_context.shell_env.clone();
-    env.extend(options.env.clone());
-    if let Some(created) = &values.worktree {
+    let mut env = spawn_context.workspace.env.clone();
+    env.extend(options.member.env.clone());
+    if let Some(created) = worktree {
         created.record.extend_env(&mut env);
     }
-    env.extend(marks(spawn_context, &agent, values.spawn_id));
-    let mut agent_config = values.agent_config;
-    let mut definition = values.definition;
-    if let Some(effort) = options.effort {
-        agent_config.requests.effort = Some(effort);
-        if let Some(definition) = &mut definition {
-            definition.effort = Some(effort.name().to_owned());
-        }
-    }
-    SpawnOrder {
-        spawn_id: values.spawn_id,
-        color: member.known_color(),
-        agent,
-        agent_type: options.agent_type.clone(),
-        definition,
-        agent_config,
+    env.extend(marks(spawn_context, agent, spawn_id));
+    MemberWorkspace {
         cwd: options.cwd.clone(),
-        worktree: values.worktree.as_ref().map(ordered),
+        env,
+        worktree: worktree.map(ordered),
         merges: settings.merge == MergeMode::Auto,
         // Strings, paths and lists always serialize; for a path that is not UTF-8 the default
         // settings apply.
         worktree_settings: serde_json::to_value(settings).unwrap_or_default(),
-        runtime: values.runtime,
-        model: values.model.written,
-        model_source: Some(values.model.source),
-        mode: values.modes.mode,
-        ceiling: values.modes.ceiling,
-        plan_required: values.modes.plan,
-        work_mode: values.modes.work,
-        allow: [spawn_context.rules.allow.clone(), values.team_rules].concat(),
-        deny: spawn_context.rules.deny.clone(),
-        ask: spawn_context.rules.ask.clone(),
-        anchors: anchors(spawn_context, &options.cwd, values.worktree.as_ref()),
-        session_id: values.session_id,
-        instructions: values
-            .worktree
-            .iter()
-            .map(|created| worktree_notice(created, Resident::Teammate(settings.merge)))
-            .collect(),
-        env,
-        provider: spawn_context.provider.clone(),
-        limits: spawn_context.limits,
-        verify_key: values.verify_key,
-        color_output: spawn_context.color_output,
-        bell: spawn_context.bell,
-        answer_in_place: spawn_context.answer_in_place,
-        pace: spawn_context.pace,
-        version: spawn_context.version.clone(),
-        deadline: values.deadline,
     }
+}
+
+/// Returns the role of a member with this configuration.
+pub(super) fn definition(
+    spawn_context: &SpawnContext,
+    options: &SpawnOptions,
+    mut config: AgentConfig,
+    worktree: Option<&Created>,
+) -> Result<MemberDefinition, LeadError> {
+    let mut own = kind::definition(spawn_context, options)?.cloned();
+    if let Some(effort) = options.member.effort {
+        config.requests.effort = Some(effort);
+        if let Some(own) = &mut own {
+            own.effort = Some(effort.name().to_owned());
+        }
+    }
+    let resident = Resident::Teammate(spawn_context.worktrees.settings().merge);
+    let notice = worktree.map(|created| worktree_notice(created, resident));
+    Ok(MemberDefinition {
+        agent_type: options.member.agent_type.clone(),
+        own,
+        config: Arc::new(config),
+        instructions: notice.into_iter().collect(),
+    })
 }

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use swarm_agent::{find_transcript, share_scratchpad};
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
-use swarm_permissions::AgentConfig;
-use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamConfig, TeamName, UnixMs};
-use swarm_store::NewMember;
+use swarm_permissions::{AgentConfig, ChosenModel};
+use swarm_protocol::{
+    AgentId, Member, Reservation, SessionId, SpawnId, TeamConfig, TeamName, UnixMs,
+};
+use swarm_store::{NewMember, Team};
+use swarm_team::{MemberIdentity, MemberPermissions, MemberRuntime, MemberSpec, SpawnOrder};
+use swarm_worktree::Created;
 use tokio::sync::OwnedMutexGuard;
 
 use super::attempt::Attempt;
-use super::kind;
-use super::order::{self, Values};
-use super::{SpawnOptions, SpawnedMember, worktree};
+use super::{SpawnOptions, SpawnedMember, kind, order, worktree};
 use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
 use crate::stop::{
@@ -61,9 +63,9 @@ pub async fn spawn_in_turn(
         });
     }
     // Checked before a running member with the same name is replaced.
-    kind::modes(spawn_context, &options)?;
+    kind::permissions(spawn_context, &options)?;
     kind::model(spawn_context, &options)?;
-    kind::runtime(spawn_context, &options)?;
+    kind::program(spawn_context, &options)?;
     let (backend, chosen) = pick_backend(spawn_context, team, &options).await?;
     spawn_in(spawn_context, team, options, (backend, chosen), turn).await
 }
@@ -125,7 +127,7 @@ async fn begin<'a>(
     former: Option<Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
-    let permissions = kind::modes(spawn_context, &options)?;
+    let permissions = kind::permissions(spawn_context, &options)?;
     let model = kind::model(spawn_context, &options)?;
     reconcile_team(&spawn_context.store.team(team)).await?;
     let replaced = if options.replace {
@@ -144,81 +146,126 @@ async fn begin<'a>(
     // If the name is taken, fail before anything is created.
     let config = spawn_context.store.team(team).config().await?;
     let is_taken = former.is_none() && config.member(&options.name).is_some();
-    let agent_config = shared_config(spawn_context, team, &config)?;
     let worktree = if is_taken {
         None
     } else {
         worktree::prepare(spawn_context, team, &mut options, former, spawn_id).await?
     };
-    let definition_color = kind::definition(spawn_context, &options)?.and_then(|one| one.color);
+    let color = replaced.as_ref().and_then(Member::known_color);
     let deadline = UnixMs(spawn_context.clock.now().0.saturating_add(millis(timeout)));
-    let new = NewMember {
-        name: options.name.clone(),
+    let identity = MemberIdentity {
         spawn_id,
-        reservation: Reservation::new(
-            spawn_context.process.pid,
-            &spawn_context.process.start,
-            deadline,
-        )
-        .in_space(&spawn_context.process.pid_space),
-        agent_type: options.agent_type.clone(),
-        runtime: options.runtime.clone().unwrap_or_default(),
-        model: Some(model.written.clone()),
-        mode: Some(permissions.mode),
-        cwd: options.cwd.clone(),
-        worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
-        plan: permissions.plan,
-        prompt: options.prompt.clone(),
-        backend: Some(backend.kind()),
-        socket: backend.socket().map(Path::to_owned),
-        session_id: session,
-        color: replaced
-            .as_ref()
-            .and_then(swarm_protocol::Member::known_color)
-            .or(definition_color),
+        agent: AgentId::new(options.name.clone(), team.clone()),
+        color,
+        session_id: session.unwrap_or_else(SessionId::random),
     };
-    let files = spawn_context.store.team(team);
-    // The program depends on the directory, which is known only now.
-    let reserved = match kind::runtime(spawn_context, &options) {
-        Ok(runtime) => swarm_team::reserve(&files, new)
-            .await
-            .map(|member| (runtime, member))
-            .map_err(LeadError::from),
+    let values = (permissions, model);
+    let spec = spec(
+        spawn_context,
+        &options,
+        identity,
+        values,
+        worktree.as_ref(),
+        &config,
+    );
+    let reserved = match spec {
+        Ok(spec) => {
+            let new = spec.new_member(session, reservation(spawn_context, deadline));
+            reserve(spawn_context, &options, spec, new, &*backend).await
+        }
         Err(error) => Err(error),
     };
-    let (runtime, member) = match (reserved, &worktree) {
+    let spec = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
             worktree::undo(spawn_context, created).await;
             return Err(error);
         }
         (reserved, _) => reserved?,
     };
-    let verify_key = files.verify_key().await?;
-    let values = Values {
-        spawn_id,
-        agent_config,
-        runtime,
-        model,
-        definition: kind::definition(spawn_context, &options)?.cloned(),
-        modes: permissions,
-        session_id: member.session().unwrap_or_else(SessionId::random),
-        deadline,
-        worktree: worktree.clone(),
-        team_rules: swarm_team::team_rules(&*files, verify_key.as_ref()).await?,
-        verify_key,
-    };
-    let order = order::build(spawn_context, team, &options, &member, values);
     Ok(Attempt {
+        order: SpawnOrder {
+            spec: with_team_rules(&*spawn_context.store.team(team), spec).await?,
+            pane: spawn_context.pane,
+            version: spawn_context.version.clone(),
+            deadline,
+        },
         spawn_context,
         team,
         options,
-        order,
         backend,
         chosen,
         timeout,
         worktree,
         continues,
     })
+}
+
+/// Returns the member with everything that is known before it is in the roster.
+fn spec(
+    spawn_context: &SpawnContext,
+    options: &SpawnOptions,
+    identity: MemberIdentity,
+    (permissions, model): (MemberPermissions, ChosenModel),
+    worktree: Option<&Created>,
+    config: &TeamConfig,
+) -> Result<MemberSpec, LeadError> {
+    let agent_config = shared_config(spawn_context, &identity.agent.team, config)?;
+    let definition = order::definition(spawn_context, options, agent_config, worktree)?;
+    let of = (&identity.agent, identity.spawn_id);
+    Ok(MemberSpec {
+        runtime: MemberRuntime {
+            // It depends on the directory, which is known only now.
+            program: kind::program(spawn_context, options)?,
+            model: model.written,
+            model_source: Some(model.source),
+            ..spawn_context.runtime.clone()
+        },
+        permissions: MemberPermissions {
+            anchors: order::anchors(spawn_context, &options.cwd, worktree),
+            ..permissions
+        },
+        workspace: order::workspace(spawn_context, options, of, worktree),
+        limits: spawn_context.limits,
+        identity: MemberIdentity {
+            color: (identity.color).or_else(|| definition.own.as_ref()?.color),
+            ..identity
+        },
+        definition,
+    })
+}
+
+fn reservation(spawn_context: &SpawnContext, deadline: UnixMs) -> Reservation {
+    let process = &spawn_context.process;
+    Reservation::new(process.pid, &process.start, deadline).in_space(&process.pid_space)
+}
+
+/// Reserves the roster entry of a member, and returns the member with its colour and with the
+/// conversation of a dead member of its name.
+async fn reserve(
+    spawn_context: &SpawnContext,
+    options: &SpawnOptions,
+    mut spec: MemberSpec,
+    mut new: NewMember,
+    backend: &dyn PaneBackend,
+) -> Result<MemberSpec, LeadError> {
+    new.prompt.clone_from(&options.prompt);
+    new.entry.backend_type = Some(backend.kind());
+    new.socket = backend.socket().map(Path::to_owned);
+    let team = spawn_context.store.team(&spec.identity.agent.team);
+    let member = swarm_team::reserve(&team, new).await?;
+    let identity = &mut spec.identity;
+    identity.color = member.known_color();
+    identity.session_id = member.session().unwrap_or(identity.session_id);
+    Ok(spec)
+}
+
+/// Adds the rules of the whole team and its key.
+async fn with_team_rules(team: &dyn Team, mut spec: MemberSpec) -> Result<MemberSpec, LeadError> {
+    let permissions = &mut spec.permissions;
+    permissions.verify_key = team.verify_key().await?;
+    let rules = swarm_team::team_rules(team, permissions.verify_key.as_ref()).await?;
+    permissions.rules.extend(rules);
+    Ok(spec)
 }
 
 /// Returns whether a former spawn of the member left a conversation.
@@ -240,7 +287,7 @@ fn shared_config(
     team: &TeamName,
     config: &TeamConfig,
 ) -> Result<AgentConfig, LeadError> {
-    let mut agent_config = (*spawn_context.agent_config).clone();
+    let mut agent_config = (*spawn_context.definition.config).clone();
     if agent_config.scratchpad.is_none() {
         let session = config.lead_session_id.as_deref();
         let session = session.and_then(|id| id.parse::<SessionId>().ok());
@@ -252,8 +299,8 @@ fn shared_config(
 
 /// Returns the additional time a child needs to start MCP servers before it knows its tools.
 fn wait_for_servers(spawn_context: &SpawnContext, options: &SpawnOptions) -> Duration {
-    let agent_config = &spawn_context.agent_config;
-    let agent_type = options.agent_type.as_deref();
+    let agent_config = &spawn_context.definition.config;
+    let agent_type = options.member.agent_type.as_deref();
     let definition = agent_type.and_then(|name| agent_config.agents.find(name));
     let uses = definition.map_or(&[][..], |definition| &definition.mcp_servers);
     if agent_config.mcp.requires_wait(uses) {

@@ -19,8 +19,8 @@ pub(super) async fn prepare(
     spawn_id: SpawnId,
 ) -> Result<Option<Created>, LeadError> {
     let by_definition = || {
-        let named = options.agent_type.as_deref()?;
-        let definition = spawn_context.agent_config.agents.find(named)?;
+        let named = options.member.agent_type.as_deref()?;
+        let definition = spawn_context.definition.config.agents.find(named)?;
         (definition.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default)
     };
     let had = former.and_then(|former| former.worktree_path.clone());

@@ -17,17 +17,17 @@ async fn s3_spawn_returns_after_the_hello() {
     let stage = Stage::says_hello(&world, |_| {});
     let spawned = stage.spawn(&world, options(&world)).await.unwrap();
     let (order, mode) = stage.order();
-    assert_eq!(spawned.spawn_id, order.spawn_id);
+    assert_eq!(spawned.spawn_id, order.spec.identity.spawn_id);
     assert_eq!(spawned.pane, PaneId::new("%1"));
-    assert_eq!(spawned.hello.session_id, order.session_id);
+    assert_eq!(spawned.hello.session_id, order.spec.identity.session_id);
     let entry = entry(&world).unwrap();
-    assert_eq!(entry.spawn_id(), Some(order.spawn_id));
+    assert_eq!(entry.spawn_id(), Some(order.spec.identity.spawn_id));
     assert_eq!(entry.swarm.as_ref().unwrap().reservation, None);
     assert_eq!(
         (&entry.tmux_pane_id, &entry.backend_type),
         (&spawned.pane, &Some(BackendType::Tmux))
     );
-    assert_eq!(entry.session(), Some(order.session_id));
+    assert_eq!(entry.session(), Some(order.spec.identity.session_id));
     assert_eq!(mode, 0o600);
     assert!(orders(&world).is_empty());
     let mail = world.mail("bob");
@@ -40,31 +40,47 @@ async fn s11_order_contains_inherited_values_and_command_line_no_secret() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let mut options = options(&world);
-    options.env.insert("FOO".to_owned(), "a b;$x".to_owned());
     options
+        .member
+        .env
+        .insert("FOO".to_owned(), "a b;$x".to_owned());
+    options
+        .member
         .env
         .insert("SWARM_NAME".to_owned(), "team-lead".to_owned());
     stage.spawn(&world, options).await.unwrap();
     let (order, _) = stage.order();
-    assert_eq!(order.provider["ANTHROPIC_API_KEY"], "key-secret");
-    assert_eq!(order.env["FOO"], "a b;$x");
-    assert_eq!(order.env["SWARM_NAME"], "bob");
-    assert_eq!(order.env["SWARM_SPAWN_ID"], order.spawn_id.to_string());
-    assert!(!order.env.contains_key("ANTHROPIC_API_KEY"));
     assert_eq!(
-        (order.model.as_str(), order.mode),
+        order.spec.runtime.provider["ANTHROPIC_API_KEY"],
+        "key-secret"
+    );
+    assert_eq!(order.spec.workspace.env["FOO"], "a b;$x");
+    assert_eq!(order.spec.workspace.env["SWARM_NAME"], "bob");
+    assert_eq!(
+        order.spec.workspace.env["SWARM_SPAWN_ID"],
+        order.spec.identity.spawn_id.to_string()
+    );
+    assert!(!order.spec.workspace.env.contains_key("ANTHROPIC_API_KEY"));
+    assert_eq!(
+        (
+            order.spec.runtime.model.as_str(),
+            order.spec.permissions.mode
+        ),
         ("fake/fake-1", PermissionMode::Default)
     );
     assert_eq!(
-        (order.allow.len(), order.deny.len(), order.ask.len()),
-        (1, 1, 1)
+        order.spec.permissions.rules,
+        world.spawn_context.permissions.rules
     );
     let calls = stage.backend.calls();
     let [Call::Open { .. }, Call::Start { command, .. }] = &calls[..] else {
         panic!("{calls:?}");
     };
     assert!(!format!("{command:?}").contains("secret"));
-    let mark = ("SWARM_SPAWN_ID".to_owned(), order.spawn_id.to_string());
+    let mark = (
+        "SWARM_SPAWN_ID".to_owned(),
+        order.spec.identity.spawn_id.to_string(),
+    );
     assert!(command.env.contains(&mark));
     assert_eq!(command.cwd, world.path());
 }
@@ -74,14 +90,14 @@ async fn invalid_spawn_is_rejected_before_any_change() {
     let mut world = World::new();
     let was = before(&world);
     let mut high = options(&world);
-    high.mode = Some(PermissionMode::BypassPermissions);
+    high.member.mode = Some(PermissionMode::BypassPermissions);
     let error = spawn(&world.spawn_context, &team(), high)
         .await
         .unwrap_err();
     assert!(matches!(error, LeadError::AboveCeiling { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     let mut other = options(&world);
-    other.model = Some("fake/forbidden".to_owned());
+    other.member.model = Some("fake/forbidden".to_owned());
     let resolve = Arc::clone(&world.spawn_context.resolve_model);
     world.spawn_context.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
     let error = spawn(&world.spawn_context, &team(), other)
@@ -112,7 +128,7 @@ async fn a_lower_mode_than_the_ceiling_is_honoured() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let mut options = options(&world);
-    options.mode = Some(PermissionMode::Plan);
+    options.member.mode = Some(PermissionMode::Plan);
     let spawned = stage.spawn(&world, options).await.unwrap();
     assert_eq!(spawned.hello.mode, PermissionMode::Plan);
 }
@@ -134,8 +150,8 @@ async fn p5_member_in_another_directory_gets_the_rule_root() {
         )
         .await
         .unwrap();
-    let actor = &world.spawn_context.cwd;
-    let anchors = stage.order().0.anchors;
+    let actor = &world.spawn_context.workspace.cwd;
+    let anchors = stage.order().0.spec.permissions.anchors;
     assert_eq!(anchors.above, std::slice::from_ref(actor));
     assert_eq!(anchors.grants.as_ref(), Some(actor));
 }

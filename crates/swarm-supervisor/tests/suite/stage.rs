@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use swarm_agent::MemberRequest;
 use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{BackendType, Event, Hello, InboxEntry, Member, TeamConfig};
@@ -12,26 +13,11 @@ use swarm_store::{BlockOn as _, Draft, Lease, TeamStore};
 use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember, spawn_in};
 use swarm_team::SpawnOrder;
 use swarm_testkit::{World, hold_life, name, team};
-use tokio_util::sync::CancellationToken;
 
 pub(crate) fn options(world: &World) -> SpawnOptions {
     SpawnOptions {
-        name: name("bob"),
-        agent_type: None,
         prompt: Some(Draft::new("team-lead", "run the tests")),
-        effort: None,
-        runtime: None,
-        model: None,
-        mode: None,
-        plan: false,
-        cwd: world.path(),
-        worktree: None,
-        backend: None,
-        env: std::collections::BTreeMap::new(),
-        replace: false,
-        fresh: false,
-        timeout: None,
-        cancel: CancellationToken::new(),
+        ..SpawnOptions::new(name("bob"), MemberRequest::default(), world.path())
     }
 }
 
@@ -66,7 +52,7 @@ impl Stage {
             let (store, lives) = (store.clone(), play.lives.clone());
             // On a separate thread, because the spawner is already waiting.
             std::thread::spawn(move || {
-                let life = hold_life(&store, &team(), "bob", order.spawn_id);
+                let life = hold_life(&store, &team(), "bob", order.spec.identity.spawn_id);
                 lives.lock().push(life);
                 store
                     .team(&team())
@@ -122,16 +108,16 @@ fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
 fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
     Hello {
         definition: None,
-        spawn_id: order.spawn_id,
+        spawn_id: order.spec.identity.spawn_id,
         pid: std::process::id(),
         proc_start: String::new(),
         pane: Some(pane.id.clone()),
-        cwd: order.cwd.clone(),
+        cwd: order.spec.workspace.cwd.clone(),
         worktree: None,
-        model: order.model.clone(),
-        mode: order.mode,
+        model: order.spec.runtime.model.clone(),
+        mode: order.spec.permissions.mode,
         tools: Vec::new(),
-        session_id: order.session_id,
+        session_id: order.spec.identity.session_id,
         version: order.version.clone(),
     }
 }

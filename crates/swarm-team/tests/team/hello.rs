@@ -10,16 +10,16 @@ type Change = fn(&mut Hello);
 fn hello_to(order: &SpawnOrder) -> Hello {
     Hello {
         definition: None,
-        spawn_id: order.spawn_id,
+        spawn_id: order.spec.identity.spawn_id,
         pid: 7,
         proc_start: "1".to_owned(),
         pane: Some(PaneId::new("%3")),
-        cwd: order.cwd.clone(),
+        cwd: order.spec.workspace.cwd.clone(),
         worktree: None,
-        model: order.model.clone(),
-        mode: order.mode,
+        model: order.spec.runtime.model.clone(),
+        mode: order.spec.permissions.mode,
         tools: Vec::new(),
-        session_id: order.session_id,
+        session_id: order.spec.identity.session_id,
         version: order.version.clone(),
     }
 }
@@ -74,7 +74,7 @@ fn one_directory_under_two_names_is_no_difference() {
     std::fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let mut order = order();
-    order.cwd = link;
+    order.spec.workspace.cwd = link;
     let mut hello = hello_to(&order);
     hello.cwd = real;
     assert_eq!(check(&order, &hello), Ok(()));
@@ -89,7 +89,7 @@ fn i1_a_child_outside_of_its_worktree_is_refused() {
     };
     let ordered = stand("/repo/.claude/worktrees/a", Some("worktree-a"), "abc");
     let mut order = order();
-    order.worktree = Some(ordered.clone());
+    order.spec.workspace.worktree = Some(ordered.clone());
     let mut hello = hello_to(&order);
     hello.worktree = Some(ordered);
     assert_eq!(check(&order, &hello), Ok(()));

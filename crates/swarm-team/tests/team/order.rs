@@ -2,63 +2,60 @@
 
 use std::collections::BTreeMap;
 
-use swarm_protocol::{AnswerInPlace, RuleText};
+use swarm_permissions::{Behavior, Rule, RuleSet};
 use swarm_protocol::{OnLost, PermissionMode, SessionId, SpawnId, UnixMs};
-use swarm_team::{MemberLimits, OrderError, SpawnOrder};
-
-type List = fn(&mut SpawnOrder) -> &mut Vec<RuleText>;
+use swarm_team::{
+    MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions, MemberRuntime, MemberSpec,
+    MemberWorkspace, OrderError, PaneSettings, SpawnOrder,
+};
 
 pub(crate) fn order() -> SpawnOrder {
+    let mut rules = RuleSet::default();
+    let rule = |text| Rule::parse(text).unwrap();
+    rules.add(Behavior::Allow, rule("Bash(git log:*)"), "a test");
+    rules.add(Behavior::Deny, rule("Edit(src/**)"), "a test");
     SpawnOrder {
-        model_source: None,
-        spawn_id: SpawnId::random(),
-        agent: "bob@crew".parse().unwrap(),
-        color: None,
-        agent_type: None,
-        definition: None,
-        agent_config: swarm_permissions::AgentConfig::default(),
-        cwd: "/".into(),
-        worktree: None,
-        merges: false,
-        worktree_settings: serde_json::Value::Null,
-        runtime: None,
-        model: "anthropic/claude".to_owned(),
-        mode: PermissionMode::Default,
-        ceiling: PermissionMode::Default,
-        plan_required: false,
-        work_mode: PermissionMode::Default,
-        allow: vec![rule("Bash(git log:*)")],
-        deny: vec![rule("Edit(src/**)")],
-        ask: Vec::new(),
-        anchors: swarm_permissions::Anchors::default(),
-        session_id: SessionId::random(),
-        instructions: Vec::new(),
-        env: BTreeMap::from([("TOKEN".to_owned(), "env-secret".to_owned())]),
-        provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
-        limits: MemberLimits {
-            max_unread: 1000,
-            max_message_bytes: 256 * 1024,
-            max_requests: 10,
-            permission_timeout_ms: 1_000,
-            shutdown_grace_ms: 1_000,
-            answer_timeout_ms: 0,
-            remind: true,
-            on_lost: OnLost::Park,
+        spec: MemberSpec {
+            identity: MemberIdentity {
+                spawn_id: SpawnId::random(),
+                agent: "bob@crew".parse().unwrap(),
+                color: None,
+                session_id: SessionId::random(),
+            },
+            runtime: MemberRuntime {
+                provider: BTreeMap::from([(
+                    "ANTHROPIC_API_KEY".to_owned(),
+                    "key-secret".to_owned(),
+                )]),
+                ..MemberRuntime::new("anthropic/claude")
+            },
+            definition: MemberDefinition::default(),
+            permissions: MemberPermissions {
+                rules,
+                ..MemberPermissions::new(PermissionMode::Default, PermissionMode::Default)
+            },
+            workspace: MemberWorkspace {
+                cwd: "/".into(),
+                env: BTreeMap::from([("TOKEN".to_owned(), "env-secret".to_owned())]),
+                ..MemberWorkspace::default()
+            },
+            limits: MemberLimits {
+                max_unread: 1000,
+                max_message_bytes: 256 * 1024,
+                max_requests: 10,
+                permission_timeout_ms: 1_000,
+                shutdown_grace_ms: 1_000,
+                answer_timeout_ms: 0,
+                remind: true,
+                on_lost: OnLost::Park,
+            },
         },
-        verify_key: None,
-        color_output: false,
-        bell: true,
-        answer_in_place: AnswerInPlace::Never,
-        pace: 0.0,
+        pane: PaneSettings {
+            color: false,
+            bell: true,
+        },
         version: "1.2.3".to_owned(),
         deadline: UnixMs(1),
-    }
-}
-
-fn rule(text: &str) -> RuleText {
-    RuleText {
-        rule: text.to_owned(),
-        origin: "a test".to_owned(),
     }
 }
 
@@ -66,7 +63,9 @@ fn rule(text: &str) -> RuleText {
 fn taking_an_order_unlinks_it() {
     let directory = tempfile::tempdir().unwrap();
     let order = order();
-    let path = directory.path().join(SpawnOrder::file_name(order.spawn_id));
+    let path = directory
+        .path()
+        .join(SpawnOrder::file_name(order.spec.identity.spawn_id));
     std::fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
     let taken = SpawnOrder::take(&path).unwrap();
     assert_eq!(
@@ -117,18 +116,16 @@ fn what_is_no_file_in_the_place_of_an_order_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
-    let rules = order().rules().unwrap();
-    assert_eq!(
-        (rules.allow.len(), rules.deny.len(), rules.ask.len()),
-        (1, 1, 0)
-    );
-    assert_eq!(rules.allow[0].origin, "a test");
-    let lists: [List; 3] = [|o| &mut o.allow, |o| &mut o.deny, |o| &mut o.ask];
-    for list in lists {
-        let mut order = order();
-        list(&mut order).push(rule("Bash(oops"));
-        let error = order.rules().unwrap_err();
+fn an_order_with_an_invalid_rule_is_refused_and_the_error_names_the_rule() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("order.json");
+    for list in ["allow", "deny", "ask"] {
+        let mut order = serde_json::to_value(order()).unwrap();
+        let rules = order["spec"]["permissions"]["rules"][list].as_array_mut();
+        let invalid = serde_json::json!({"rule": "Bash(oops", "origin": "a test"});
+        rules.unwrap().push(invalid);
+        std::fs::write(&path, order.to_string()).unwrap();
+        let error = SpawnOrder::take(&path).unwrap_err();
         assert!(error.to_string().contains("Bash(oops"), "{error}");
     }
 }
@@ -137,11 +134,13 @@ fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
 fn discarding_an_order_removes_it_and_is_idempotent() {
     let directory = tempfile::tempdir().unwrap();
     let order = order();
-    let path = directory.path().join(SpawnOrder::file_name(order.spawn_id));
+    let path = directory
+        .path()
+        .join(SpawnOrder::file_name(order.spec.identity.spawn_id));
     std::fs::write(&path, "{}").unwrap();
-    SpawnOrder::discard(directory.path(), order.spawn_id).unwrap();
+    SpawnOrder::discard(directory.path(), order.spec.identity.spawn_id).unwrap();
     assert!(!path.exists());
-    SpawnOrder::discard(directory.path(), order.spawn_id).unwrap();
+    SpawnOrder::discard(directory.path(), order.spec.identity.spawn_id).unwrap();
 }
 
 #[test]

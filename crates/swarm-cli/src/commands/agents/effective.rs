@@ -77,11 +77,11 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     let definition = known(&prepared.definitions, &args.name)?;
     agent_config::warn_of(app, &prepared.definitions, definition);
     let dep = &prepared.spawn_context;
-    let ceiling = args.mode.unwrap_or(dep.mode);
+    let ceiling = args.mode.unwrap_or(dep.permissions.mode);
     let mode = choose_mode(ceiling, definition.permission_mode, args.mode);
     let chosen = dep.choose_model(args.model.as_deref(), Some(definition));
     let model = (dep.resolve_model)(&chosen.written).map_err(Failure::usage)?;
-    let mcp = &dep.agent_config.mcp;
+    let mcp = &dep.definition.config.mcp;
     let servers = mcp.servers.keys().map(|name| format!("mcp__{name}__*"));
     let names: Vec<String> = known_tools().map(str::to_owned).chain(servers).collect();
     let request = PoolRequest {

@@ -70,11 +70,11 @@ impl ChoicesKeeper {
     pub(super) fn begin(parts: &mut LeadParts) -> Arc<Self> {
         let (spawn_context, session) = (&parts.spawn_context, parts.session);
         let kept = KeptChoices {
-            model: Some(spawn_context.model.clone()),
-            mode: Some(spawn_context.mode),
+            model: Some(spawn_context.runtime.model.clone()),
+            mode: Some(spawn_context.permissions.mode),
         };
         let keeper = Self {
-            path: path(&spawn_context.root, &spawn_context.cwd, session),
+            path: path(&spawn_context.root, &spawn_context.workspace.cwd, session),
             kept: Mutex::new(kept.clone()),
         };
         keeper.write(&kept);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
-use swarm_member::{Beginning, LeadParts, PeerPlace, RunReport, SpendingMeter};
+use swarm_member::{Beginning, LeadParts, ModelServices, PeerPlace, RunReport, SpendingMeter};
 use swarm_protocol::{Budget, MemberName, SessionId, TeamName};
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ impl Ready {
         let mut choices = flags.choices(what == "lead");
         KeptChoices::read(app, &app.env.cwd, session).complete(app, &mut choices);
         let prepared = spawn_context(app, &choices)?;
-        acting.require_mode(what, prepared.spawn_context.ceiling)?;
+        acting.require_mode(what, prepared.spawn_context.permissions.ceiling)?;
         let conversation = (&*app.env.cwd, session);
         Self::assemble(app, flags, conversation, None, prepared, |spawn_context| {
             config_directory::make(&app.root)?;
@@ -56,7 +56,7 @@ impl Ready {
                 return Ok(None);
             };
             let own = OwnWorktree::enter(app, wish, session)?;
-            spawn_context.cwd = own.cwd();
+            spawn_context.workspace.cwd = own.cwd();
             Ok(Some(own))
         })
     }
@@ -81,7 +81,7 @@ impl Ready {
         app.settings.permit("turn.max_requests", max_requests)?;
         let own = enter(&mut spawn_context)?;
         if let Some(own) = &own {
-            own.extend_env(&mut spawn_context.shell_env);
+            own.extend_env(&mut spawn_context.workspace.env);
         }
         let parts = match parts(app, spawn_context, claude, flags.budget) {
             Ok(parts) => LeadParts {
@@ -161,20 +161,23 @@ fn parts(
     claude: ClaudeSettings,
     budget: Option<Budget>,
 ) -> Result<LeadParts, Failure> {
-    let run = budget.or(spawn_context.agent_config.budgets.run);
-    let (env, cwd) = (&app.env, spawn_context.cwd.clone());
+    let run = budget.or(spawn_context.definition.config.budgets.run);
+    let (env, cwd) = (&app.env, spawn_context.workspace.cwd.clone());
     let host = GatheringFacts::begin(env, &spawn_context.worktrees, cwd);
     if let Some(budget) = budget {
         require_price(
-            &spawn_context.agent_config.models,
-            &spawn_context.model,
+            &spawn_context.definition.config.models,
+            &spawn_context.runtime.model,
             budget,
         )?;
     }
-    let spending = SpendingMeter::new(MemberName::lead(), &spawn_context.agent_config, run);
+    let spending = SpendingMeter::new(MemberName::lead(), &spawn_context.definition.config, run);
     let spending = Arc::new(spending);
-    let source = models::ClientSource::of(&spawn_context, &spending);
-    let model = source.client(&spawn_context.model)?;
+    let source = {
+        let (runtime, root) = (&spawn_context.runtime, &spawn_context.root);
+        models::ClientSource::new(&spawn_context.definition.config, runtime, root, &spending)
+    };
+    let model = source.client(&spawn_context.runtime.model)?;
     // An unavailable explicit backend fails here; `auto` is resolved at the first spawn.
     if spawn_context.backend.backend.is_some() {
         let chosen = swarm_panes::choose(&spawn_context.backend, &spawn_context.terminal);
@@ -186,10 +189,12 @@ fn parts(
         session: SessionId::random(),
         team: None,
         beginning: Beginning::New,
-        runtime: Arc::new(swarm_agent::ModelLoop),
-        model,
-        models: Arc::new(models::Factory::new(source, &spawn_context.cwd)),
-        spending,
+        services: ModelServices {
+            runtime: Arc::new(swarm_agent::ModelLoop),
+            model,
+            models: Arc::new(models::Factory::new(source, &spawn_context.workspace.cwd)),
+            spending,
+        },
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,

@@ -111,9 +111,9 @@ impl TerminalCommands {
             Some(team) => team.clone(),
             None => implicit_team_name(parts.session)?,
         };
-        let shell = &parts.spawn_context.agent_config.shell;
+        let shell = &parts.spawn_context.definition.config.shell;
         let actor = TerminalActor::new(app, acting::find(app)?, Some(shell));
-        let cwd = &parts.spawn_context.cwd;
+        let cwd = &parts.spawn_context.workspace.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
         let prompts = PromptCommands::new(
@@ -131,13 +131,13 @@ impl TerminalCommands {
             is_interactive: parts.is_interactive,
             implicit,
             actor,
-            agent_config: Arc::clone(&parts.spawn_context.agent_config),
+            agent_config: Arc::clone(&parts.spawn_context.definition.config),
             rules: parts.rules.clone(),
             prompts,
             lines: Arc::clone(lines),
-            spending: Arc::clone(&parts.spending),
+            spending: Arc::clone(&parts.services.spending),
             status,
-            model: parts.spawn_context.model.clone(),
+            model: parts.spawn_context.runtime.model.clone(),
             draft: Draft::new(&app.root, cwd),
             images: AttachedImages::new(cwd, app.env.home()),
             env,

@@ -60,7 +60,7 @@ const DOUBLE_ESC: Duration = Duration::from_millis(800);
 /// Lets requests wait without a timeout, unless a setting says otherwise, and commands ask for hosts: a
 /// person answers here or comes back to a detached run.
 pub(super) fn wait_for_answers(app: &App, parts: &mut LeadParts) {
-    let agent_config = Arc::make_mut(&mut parts.spawn_context.agent_config);
+    let agent_config = Arc::make_mut(&mut parts.spawn_context.definition.config);
     agent_config.shell.asks_for_hosts = true;
     if app.settings.is_built_in("permissions.timeout_s") {
         parts.spawn_context.limits.permission_timeout_ms = 0;
@@ -92,7 +92,7 @@ pub(super) fn read_terminal(
     };
     let watcher = &parts.spawn_context.watcher;
     let questions = Questions::new(&app.store, watcher, Arc::new(host));
-    let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
+    let history = InputHistory::new(&app.root, &parts.spawn_context.workspace.cwd);
     terminal.remember(history.lines());
     let team_look = Arc::<Notify>::default();
     let panel = PanelActions {
@@ -179,9 +179,9 @@ fn status_sandbox(app: &App, parts: &LeadParts) -> ToolContext {
     let dep = &parts.spawn_context;
     ToolContext {
         env: Arc::new(app.env.shell(&app.settings.pass)),
-        guards: Arc::new(dep.agent_config.shell.clone()),
+        guards: Arc::new(dep.definition.config.shell.clone()),
         protected: Arc::new(ProtectedPaths::new(&dep.root)),
-        ..ToolContext::new(dep.cwd.clone(), Caller::new(MemberName::lead()))
+        ..ToolContext::new(dep.workspace.cwd.clone(), Caller::new(MemberName::lead()))
     }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn status_line(
         in_tmux: app.env.get("TMUX").is_some(),
     });
     let spawn_context = &parts.spawn_context;
-    let model = spawn_context.model.rsplit('/').next();
+    let model = spawn_context.runtime.model.rsplit('/').next();
     let own = claude.status_line(app.is_trusted()?);
     let sandbox = claude
         .has_repository_status_line(app.is_trusted()?)
@@ -212,12 +212,12 @@ pub(super) fn status_line(
     let status = StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
-        spawn_context.cwd.clone(),
+        spawn_context.workspace.cwd.clone(),
         settings.notify_command,
-        Arc::clone(&parts.spending),
+        Arc::clone(&parts.services.spending),
         SessionStatus::new(
-            model.unwrap_or(&spawn_context.model).to_owned(),
-            spawn_context.mode,
+            model.unwrap_or(&spawn_context.runtime.model).to_owned(),
+            spawn_context.permissions.mode,
             None,
         ),
     );

@@ -48,15 +48,15 @@ pub(super) fn events(
         name: MemberName::lead(),
         color: None,
         team: None,
-        model: spawn_context.model.clone(),
-        mode: spawn_context.mode,
-        cwd: spawn_context.cwd.clone(),
+        model: spawn_context.runtime.model.clone(),
+        mode: spawn_context.permissions.mode,
+        cwd: spawn_context.workspace.cwd.clone(),
         home: app.env.home(),
     };
     let width = Box::new(|| terminal_width(io::stderr()));
     let view = PaneView::measured(terminal.screen(), theme, width, &header);
     let is_linked = theme.color && io::stderr().is_terminal();
-    let links = linker(&app.env, &spawn_context.cwd).filter(|_| is_linked);
+    let links = linker(&app.env, &spawn_context.workspace.cwd).filter(|_| is_linked);
     Arc::new(PaneSink::new(match links {
         Some(links) => view.linked(links),
         None => view,

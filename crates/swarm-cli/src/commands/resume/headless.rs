@@ -122,8 +122,8 @@ fn return_to_directory(
     spawn_context: &mut SpawnContext,
 ) -> Result<Option<OwnWorktree>, Failure> {
     let record = worktree_of(app, lead)?;
-    spawn_context.cwd = directory_of(app, lead, record.as_ref())?;
-    let own = |record| OwnWorktree::take_over(app, &record, spawn_context.cwd.clone());
+    spawn_context.workspace.cwd = directory_of(app, lead, record.as_ref())?;
+    let own = |record| OwnWorktree::take_over(app, &record, spawn_context.workspace.cwd.clone());
     record.map(own).transpose()
 }
 

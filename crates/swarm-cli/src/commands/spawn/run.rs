@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use swarm_agent::MemberRequest;
 use swarm_member::SpendingMeter;
 use swarm_panes::is_own_socket;
 use swarm_permissions::AgentDefinition;
 use swarm_protocol::{
-    AgentProgram, BudgetScope, ErrorKind, LEAD_NAME, Member, MemberName, OnLost, PermissionMode,
-    TeamName,
+    AgentProgram, BudgetScope, ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
-use tokio_util::sync::CancellationToken;
 
 use super::args::SpawnArgs;
 use super::on_node::spawn_on;
@@ -69,27 +68,24 @@ fn spawn_here(
             }
         })?
     };
-    let mode = args.mode.or_else(|| dead.as_ref()?.known_mode());
-    if let Some(mode) = mode {
+    let former = dead.as_ref().map(MemberRequest::former).unwrap_or_default();
+    let former_type = former.agent_type.clone();
+    let member = requested(args)?.or(former);
+    refuse_unused(args, &member)?;
+    if let Some(mode) = member.mode {
         prepared.let_have(mode)?;
     }
-    acting.require_mode("spawn", prepared.spawn_context.ceiling)?;
-    let runtime = chosen_runtime(args, dead.as_ref())?;
-    // A model of another agent program is not a model of this one.
-    let is_same = |dead: &&Member| dead.known_runtime().as_ref() == Some(&runtime);
-    let former_model = dead
-        .as_ref()
-        .filter(is_same)
-        .and_then(Member::requested_model);
-    let model = args.model.as_deref().or(former_model).map(str::to_owned);
-    let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
+    acting.require_mode("spawn", prepared.spawn_context.permissions.ceiling)?;
     let definition = chosen_definition(app, args, &prepared, &name, former_type.as_deref())?;
-    let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
-    if runtime.is_swarm() {
-        let named = check_model(&prepared, &name, model.as_deref(), definition)?;
+    if member.runtime.as_ref().is_none_or(AgentProgram::is_swarm) {
+        let named = check_model(&prepared, &name, member.model.as_deref(), definition)?;
         if let Some(budget) = args.budget {
-            require_price(&prepared.spawn_context.agent_config.models, &named, budget)?;
+            require_price(
+                &prepared.spawn_context.definition.config.models,
+                &named,
+                budget,
+            )?;
             let scope = BudgetScope::Member(name.clone());
             let files = app.store.team(team);
             files.set_budget(&scope, budget).block_on()?;
@@ -110,10 +106,11 @@ fn spawn_here(
             dead.cwd.is_dir() || (dead.worktree_path.is_some() && args.worktree.is_none())
         })
         .map(|dead| dead.cwd);
+    let cwd = match &args.cwd {
+        Some(cwd) => app.env.cwd.join(cwd),
+        None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
+    };
     let options = SpawnOptions {
-        name,
-        agent_type,
-        runtime: Some(runtime),
         prompt: args.initial_prompt()?.map(|text| {
             let prompt = Draft::new(LEAD_NAME, text);
             match &args.summary {
@@ -121,21 +118,12 @@ fn spawn_here(
                 None => prompt,
             }
         }),
-        model,
-        effort: args.requests.effort,
-        mode,
-        plan: args.plan,
-        cwd: match &args.cwd {
-            Some(cwd) => app.env.cwd.join(cwd),
-            None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
-        },
         worktree: wish(args.worktree.as_deref(), args.snapshot)?,
         backend,
-        env: variables(&args.env)?,
         replace: args.replace,
         fresh: args.fresh,
         timeout: args.timeout.map(Duration::from_secs),
-        cancel: CancellationToken::new(),
+        ..SpawnOptions::new(name, member, cwd)
     };
     let member = carry_out(&spawn_context, team, options)?;
     show(app, &member)?;
@@ -178,17 +166,30 @@ fn check_model(
         ..failure
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
-    let configured = &prepared.spawn_context.agent_config;
-    let spending = SpendingMeter::new(member.clone(), configured, None);
-    let source = models::ClientSource::of(&prepared.spawn_context, &Arc::new(spending));
+    let of = &prepared.spawn_context;
+    let spending = SpendingMeter::new(member.clone(), &of.definition.config, None);
+    let config = &of.definition.config;
+    let source = models::ClientSource::new(config, &of.runtime, &of.root, &Arc::new(spending));
     source.client(&named).map_err(explain)?;
     Ok(named)
 }
 
-/// Returns the agent program of the member. Refuses flags that its program does not support.
-fn chosen_runtime(args: &SpawnArgs, dead: Option<&Member>) -> Result<AgentProgram, Failure> {
-    let former = dead.and_then(Member::known_runtime);
-    let runtime = args.runtime.clone().or(former).unwrap_or_default();
+/// Returns what the flags ask for.
+fn requested(args: &SpawnArgs) -> Result<MemberRequest, Failure> {
+    Ok(MemberRequest {
+        agent_type: args.agent.clone(),
+        runtime: args.runtime.clone(),
+        model: args.model.clone(),
+        effort: args.requests.effort,
+        mode: args.mode,
+        plan: args.plan,
+        env: variables(&args.env)?,
+    })
+}
+
+/// Refuses flags that the agent program of the member does not support.
+fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure> {
+    let runtime = member.runtime.clone().unwrap_or_default();
     let given = [
         ("--model", args.model.is_some()),
         ("--effort", args.requests.effort.is_some()),
@@ -209,7 +210,7 @@ fn chosen_runtime(args: &SpawnArgs, dead: Option<&Member>) -> Result<AgentProgra
                 "omit it; models, MCP servers and plans are configured in the program itself";
             Err(Failure::usage(message).with_hint(hint))
         }
-        _ => Ok(runtime),
+        _ => Ok(()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Teammates with `isolation: remote`: a node of the team's hub spawns them.
 
 use serde_json::Value;
-use swarm_agent::{SpawnRequest, Spawned};
-use swarm_protocol::{AgentId, Member, OrderOutcome, PaneId, PermissionMode};
+use swarm_agent::{MemberRequest, SpawnRequest, Spawned};
+use swarm_protocol::{AgentId, OrderOutcome, PaneId, PermissionMode};
 use swarm_store::{NodeView, Team};
 use swarm_supervisor::{OrderWait, SpawnCommand, SpawnContext, choose_any, order_in_repository};
 
@@ -11,8 +11,8 @@ pub(super) async fn spawn_remote(
     context: &SpawnContext,
     team: &dyn Team,
     request: &SpawnRequest,
+    member: &MemberRequest,
     mode: PermissionMode,
-    former: Option<&Member>,
 ) -> Result<Spawned, String> {
     let name = &request.name;
     let failed = |why: String| format!("{name} was not spawned: {why}");
@@ -27,8 +27,8 @@ pub(super) async fn spawn_remote(
     let nodes = nodes.map_err(|error| failed(error.to_string()))?;
     let node = choose_any(&nodes).map_err(|error| failed(error.to_string()))?;
     let wait = OrderWait::of(context.hello_deadline, request.cancel.clone());
-    let command = command(context, request, mode, former);
-    let at = (&context.worktrees, context.cwd.as_path());
+    let command = command(context, request, member, mode);
+    let at = (&context.worktrees, context.workspace.cwd.as_path());
     let on = (team, &orders, node);
     let done = order_in_repository(on, at, |inside| command.order(inside), &wait).await;
     let outcome = done.map_err(|error| failed(error.to_string()))?;
@@ -41,19 +41,17 @@ pub(super) async fn spawn_remote(
 fn command(
     context: &SpawnContext,
     request: &SpawnRequest,
+    member: &MemberRequest,
     mode: PermissionMode,
-    former: Option<&Member>,
 ) -> SpawnCommand {
     let mut command = SpawnCommand::new(request.name.as_str());
     command.prompt(Some(request.prompt.clone()), Some(&request.description));
-    let former_type = former.and_then(|former| former.agent_type.as_deref());
-    command.option("agent", request.agent_type.as_deref().or(former_type));
-    let model = request.model.as_deref();
-    let model = model.or_else(|| former?.requested_model());
-    command.option("model", Some(model.unwrap_or(&context.model)));
-    command.option("effort", request.effort);
+    command.option("agent", member.agent_type.as_deref());
+    let model = member.model.as_deref();
+    command.option("model", Some(model.unwrap_or(&context.runtime.model)));
+    command.option("effort", member.effort);
     command.option("mode", Some(mode));
-    command.flag("plan", request.plan);
+    command.flag("plan", member.plan);
     command.flag("json", true);
     command
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
+use swarm_agent::{MemberRequest, Rights, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerSession, PermissionMode};
@@ -62,7 +62,7 @@ impl LeadTeammates {
         if mode != Plan {
             return Ok(mode);
         }
-        if let Some(asked) = request.mode.filter(|asked| *asked != Plan) {
+        if let Some(asked) = request.member.mode.filter(|asked| *asked != Plan) {
             return Err(format!(
                 "you are in plan mode, so new teammates start in plan mode too: omit mode {asked}, or leave plan mode first"
             ));
@@ -85,8 +85,8 @@ impl LeadTeammates {
         // The conversation of a former member is on its machine, unlike that of a local one.
         let former = former_elsewhere(team, &request.name).await;
         let former = former.map_err(|error| error.to_string())?;
-        let mode = request.mode.or(self.mode_of(former.as_ref()));
-        let mode = mode.unwrap_or_else(|| self.rights.mode());
+        let member = request.member.clone().or(self.former(former.as_ref()));
+        let mode = member.mode.unwrap_or_else(|| self.rights.mode());
         if mode != PermissionMode::Plan && !ceiling.covers(mode) {
             let member = request.name.clone();
             let asked = mode;
@@ -98,14 +98,16 @@ impl LeadTeammates {
             .to_string());
         }
         let context = &self.spawn_context;
-        let spawned = spawn_remote(context, team, request, mode, former.as_ref()).await;
+        let spawned = spawn_remote(context, team, request, &member, mode).await;
         spawned.inspect_err(|why| self.context.emit(AgentEvent::Notice { line: why.clone() }))
     }
 
-    /// Returns the mode that a former member had, if the lead may give it.
-    fn mode_of(&self, former: Option<&Member>) -> Option<PermissionMode> {
-        let mode = former.and_then(Member::known_mode);
-        mode.filter(|mode| self.rights.mode().covers(*mode))
+    /// Returns what a former member had, with its mode if the lead may give it.
+    fn former(&self, member: Option<&Member>) -> MemberRequest {
+        let mut former = member.map(MemberRequest::former).unwrap_or_default();
+        let mode = self.rights.mode();
+        former.mode = former.mode.filter(|former| mode.covers(*former));
+        former
     }
 
     /// Shows where members run, once for each response.
@@ -163,16 +165,10 @@ impl Teammates for LeadTeammates {
         // A member that died or left is restored with its settings, unless the call changes them.
         let dead =
             namesake(&self.spawn_context, team.name(), &name).map_err(|error| error.to_string())?;
-        let spawn_context = SpawnContext {
-            mode: self.rights.mode(),
-            ceiling: self.ceiling_of_members(&request)?,
-            ..self.spawn_context.clone()
-        };
-        let dead_mode = self.mode_of(dead.as_ref());
-        let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
-        let dead_model = dead.as_ref().and_then(Member::requested_model);
-        let dead_model = dead_model.map(str::to_owned);
-        let runtime = dead.as_ref().and_then(Member::known_runtime);
+        let mut spawn_context = self.spawn_context.clone();
+        spawn_context.permissions.mode = self.rights.mode();
+        spawn_context.permissions.ceiling = self.ceiling_of_members(&request)?;
+        let former = self.former(dead.as_ref());
         // A member that had a worktree continues in it, or is informed that it no longer exists.
         let dead_cwd = dead
             .filter(|dead| {
@@ -182,27 +178,13 @@ impl Teammates for LeadTeammates {
             .map(|dead| dead.cwd);
         let prompt =
             Draft::new(LEAD_NAME, request.prompt.clone()).with_summary(request.description.clone());
+        let cwd = (request.cwd.clone().or(dead_cwd))
+            .unwrap_or_else(|| self.spawn_context.workspace.cwd.clone());
         let options = SpawnOptions {
-            name,
-            agent_type: request.agent_type.clone().or(dead_type),
             prompt: Some(prompt),
-            effort: request.effort,
-            runtime,
-            model: request.model.clone().or(dead_model),
-            mode: request.mode.or(dead_mode),
-            plan: request.plan,
-            cwd: request
-                .cwd
-                .clone()
-                .or(dead_cwd)
-                .unwrap_or_else(|| self.spawn_context.cwd.clone()),
             worktree: (request.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default),
-            backend: None,
-            env: std::collections::BTreeMap::new(),
-            replace: false,
-            fresh: false,
-            timeout: None,
             cancel: request.cancel.clone(),
+            ..SpawnOptions::new(name, request.member.or(former), cwd)
         };
         // Creating a worktree can be slow; other spawns do not wait for it.
         let turn = turn.filter(|_| options.worktree.is_none());

@@ -112,7 +112,10 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     run.parts.beginning = Beginning::Respawn;
     // Members cannot be respawned with a missing program.
     run.parts.spawn_context.program = world.path().join("missing");
-    let (root, cwd) = (&world.spawn_context.root, &world.spawn_context.cwd);
+    let (root, cwd) = (
+        &world.spawn_context.root,
+        &world.spawn_context.workspace.cwd,
+    );
     let transcript = swarm_agent::transcript_path(root, cwd, run.parts.session);
     run.parts.events = Arc::new(BreaksTranscript(transcript));
     let error = run.go().await.unwrap_err();

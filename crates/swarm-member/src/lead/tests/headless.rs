@@ -14,7 +14,7 @@ use swarm_testkit::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Beginning, LeadParts, Outcome, RunReport, run_lead};
+use crate::{Beginning, LeadParts, ModelServices, Outcome, RunReport, run_lead};
 
 pub(super) struct Run {
     pub(super) world: Arc<World>,
@@ -33,8 +33,8 @@ impl Run {
     }
 
     fn of(mut world: World) -> Self {
-        world.spawn_context.mode = PermissionMode::BypassPermissions;
-        world.spawn_context.ceiling = PermissionMode::BypassPermissions;
+        world.spawn_context.permissions.mode = PermissionMode::BypassPermissions;
+        world.spawn_context.permissions.ceiling = PermissionMode::BypassPermissions;
         world.spawn_context.limits.shutdown_grace_ms = 20;
         let model = Arc::new(FakeModel::default());
         let asked: Arc<dyn Model> = model.clone();
@@ -45,14 +45,16 @@ impl Run {
             session: SessionId::random(),
             team: None,
             beginning: Beginning::New,
-            model: asked,
-            runtime: Arc::new(swarm_agent::ModelLoop),
-            models: Arc::new(swarm_agent::NoOtherModels),
-            spending: Arc::new(crate::SpendingMeter::new(
-                swarm_protocol::MemberName::lead(),
-                &world.spawn_context.agent_config,
-                None,
-            )),
+            services: ModelServices {
+                runtime: Arc::new(swarm_agent::ModelLoop),
+                model: asked,
+                models: Arc::new(swarm_agent::NoOtherModels),
+                spending: Arc::new(crate::SpendingMeter::new(
+                    swarm_protocol::MemberName::lead(),
+                    &world.spawn_context.definition.config,
+                    None,
+                )),
+            },
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
             person: None,
@@ -248,7 +250,7 @@ async fn l6_a_death_is_reported_to_the_lead_once() {
 #[tokio::test]
 async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
     let mut run = Run::with_team();
-    run.parts.spawn_context.mode = PermissionMode::Default;
+    run.parts.spawn_context.permissions.mode = PermissionMode::Default;
     run.parts.spawn_context.limits.permission_timeout_ms = 3_600_000;
     run.model
         .then(call("Bash", json!({"command": "touch made"})));

@@ -233,7 +233,7 @@ async fn a_person_starts_a_new_conversation_and_changes_the_model() {
     let events = Arc::new(Events::default());
     run.parts.events = events.clone();
     let other = swarm_testkit::FakeModel::saying("I am another");
-    run.parts.models = Arc::new(Other(Arc::clone(&other)));
+    run.parts.services.models = Arc::new(Other(Arc::clone(&other)));
     let (model, stop) = (run.model.clone(), run.parts.stop.clone());
     model.then(say("one"));
     model.then(say("two"));

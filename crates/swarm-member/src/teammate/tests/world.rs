@@ -16,16 +16,20 @@ use swarm_protocol::{
 };
 use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, Team, TeamStore, process};
 use swarm_team::{
-    Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
-    sort_mail,
+    Incoming, MemberContext, MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions,
+    MemberRuntime, MemberSpec, MemberWorkspace, PaneSettings, ShutdownAsk, SpawnOrder, StateKeeper,
+    request_shutdown, sort_mail,
 };
 pub(crate) use swarm_testkit::{name, until};
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use crate::ModelServices;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
-use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
+use crate::teammate::{
+    Ending, ProcessFacts, TeammateError, TeammatePane, TeammateParts, Termination, run,
+};
 
 /// Timeout for a condition. Generous, since the machine may be busy; passing tests do not wait for
 /// it.
@@ -171,19 +175,18 @@ impl World {
             home: None,
             store: self.store.clone(),
             clock: self.clock.clone(),
-            model,
-            runtime: Arc::clone(&self.runtime),
-            models: Arc::new(swarm_agent::NoOtherModels),
-            spending: Arc::new(crate::SpendingMeter::new(
-                swarm_testkit::name("bob"),
-                &self.order(spawn_id).agent_config,
-                None,
-            )),
+            services: ModelServices {
+                runtime: Arc::clone(&self.runtime),
+                model,
+                models: Arc::new(swarm_agent::NoOtherModels),
+                spending: Arc::new(crate::SpendingMeter::new(
+                    swarm_testkit::name("bob"),
+                    &self.agent_config,
+                    None,
+                )),
+            },
             process: self.process(),
-            screen: Box::new(std::io::sink()),
-            width: Box::new(|| None),
-            links: None,
-            status: None,
+            pane: TeammatePane::plain(Box::new(std::io::sink())),
             person,
             terminate: terminate.clone(),
         };
@@ -200,41 +203,38 @@ impl World {
     }
 
     fn order(&self, spawn_id: SpawnId) -> SpawnOrder {
+        let verify_key = self.crew().verify_key().block_on();
         SpawnOrder {
-            model_source: None,
-            spawn_id,
-            agent: AgentId::new(bob(), self.team.clone()),
-            color: None,
-            agent_type: None,
-            definition: None,
-            agent_config: self.agent_config.clone(),
-            cwd: self.directory.path().to_owned(),
-            merges: false,
-            worktree_settings: serde_json::Value::Null,
-            worktree: None,
-            runtime: None,
-            model: "fake/fake-1".to_owned(),
-            mode: self.mode,
-            ceiling: self.mode,
-            plan_required: false,
-            work_mode: self.mode,
-            allow: Vec::new(),
-            deny: Vec::new(),
-            ask: Vec::new(),
-            anchors: swarm_permissions::Anchors::default(),
-            session_id: self.session,
-            instructions: Vec::new(),
-            env: BTreeMap::from([
-                ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
-                ("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string()),
-            ]),
-            provider: BTreeMap::new(),
-            limits: self.limits,
-            verify_key: self.crew().verify_key().block_on().unwrap(),
-            color_output: false,
-            bell: true,
-            answer_in_place: swarm_protocol::AnswerInPlace::Never,
-            pace: 0.0,
+            spec: MemberSpec {
+                identity: MemberIdentity {
+                    spawn_id,
+                    agent: AgentId::new(bob(), self.team.clone()),
+                    color: None,
+                    session_id: self.session,
+                },
+                runtime: MemberRuntime::new("fake/fake-1"),
+                definition: MemberDefinition {
+                    config: Arc::new(self.agent_config.clone()),
+                    ..MemberDefinition::default()
+                },
+                permissions: MemberPermissions {
+                    verify_key: verify_key.unwrap(),
+                    ..MemberPermissions::new(self.mode, self.mode)
+                },
+                workspace: MemberWorkspace {
+                    cwd: self.directory.path().to_owned(),
+                    env: BTreeMap::from([
+                        ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+                        ("SWARM_SPAWN_ID".to_owned(), spawn_id.to_string()),
+                    ]),
+                    ..MemberWorkspace::default()
+                },
+                limits: self.limits,
+            },
+            pane: PaneSettings {
+                color: false,
+                bell: true,
+            },
             version: "0.0.0".to_owned(),
             deadline: UnixMs(SystemClock.now().0 + 60_000),
         }

@@ -43,7 +43,7 @@ impl FileTeam {
         // Without the lock, so that concurrent spawns wait for the disk together.
         if let Err(error) = pending.sync() {
             if let Err(left) = self.abort_spawn(&new.spawn_id, "it could not be saved") {
-                tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
+                tracing::warn!(team = %self.team, member = %new.entry.name, error = %left, "a failed reservation stays until it lapses");
             }
             return Err(error.into());
         }

@@ -18,17 +18,17 @@ impl FileTeam {
     ) -> Result<(Member, PendingSync)> {
         let mut config = self.read_config()?;
         // The death of an earlier member of this name is recorded before its entry is removed.
-        self.reconcile_some(held, &mut config, |name| *name == new.name, done)?;
+        self.reconcile_some(held, &mut config, |name| *name == new.entry.name, done)?;
         let max_members = self.store.limits.max_members;
         let at = self.with_rules(&config, |rules| rules.place_for(new, max_members))?;
         self.make_room(new)?;
         let undo = Undo {
             spawn_id: new.spawn_id,
             prompt: new.prompt.is_some().then(MessageId::random),
-            had_inbox: is_surely_there(&self.at.inbox(&new.name))?,
+            had_inbox: is_surely_there(&self.at.inbox(&new.entry.name))?,
             previous: at.map(|at| config.members[at].clone()),
         };
-        let mut pending = self.remember_undo(held, &new.name, &undo)?;
+        let mut pending = self.remember_undo(held, &new.entry.name, &undo)?;
         if undo.previous.is_some() {
             // The roster entry of the dead member is overwritten next, so this must be on disk
             // first.
@@ -79,22 +79,25 @@ impl FileTeam {
 
     /// Creates the member's directory and the sidecar of its inbox.
     fn make_room(&self, new: &NewMember) -> Result<()> {
-        swarm_os::ensure_private_dir(&self.at.member(&new.name))?;
-        Ok(swarm_os::create_sidecar(&self.at.inbox_lock(&new.name))?)
+        swarm_os::ensure_private_dir(&self.at.member(&new.entry.name))?;
+        Ok(swarm_os::create_sidecar(
+            &self.at.inbox_lock(&new.entry.name),
+        )?)
     }
 
     /// Records the reservation in the journal and sends the prompt.
     fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<PendingSync> {
         let entered = self.enter([Event::SpawnReserved {
-            member: new.name.clone(),
+            member: new.entry.name.clone(),
             spawn_id: new.spawn_id,
             socket: new.socket.clone(),
         }])?;
         let (Some(draft), Some(id)) = (new.prompt.clone(), prompt) else {
             return Ok(entered);
         };
-        let delivered =
-            self.with_inbox_lock(&new.name, |held| self.deliver(held, &new.name, draft, id))?;
+        let delivered = self.with_inbox_lock(&new.entry.name, |held| {
+            self.deliver(held, &new.entry.name, draft, id)
+        })?;
         Ok(entered.and(delivered))
     }
 
@@ -103,9 +106,11 @@ impl FileTeam {
         let undone = self
             .undo_reservation(config, new.spawn_id)
             .and_then(|_member| self.write_config(held, config))
-            .and_then(|()| self.note_undone(&new.name, new.spawn_id, "the prompt was not sent"));
+            .and_then(|()| {
+                self.note_undone(&new.entry.name, new.spawn_id, "the prompt was not sent")
+            });
         if let Err(error) = undone {
-            tracing::warn!(team = %self.team, member = %new.name, %error, "a failed reservation stays until it lapses");
+            tracing::warn!(team = %self.team, member = %new.entry.name, %error, "a failed reservation stays until it lapses");
         }
     }
 }

@@ -65,7 +65,7 @@ pub(in crate::commands::lead) fn attach(
         sink: Arc::clone(&sink),
     };
     if session.is_loaded {
-        let path = find_transcript(&app.root, &parts.spawn_context.cwd, parts.session);
+        let path = find_transcript(&app.root, &parts.spawn_context.workspace.cwd, parts.session);
         let replay = TranscriptReplay::open(&path).map_err(StoreError::from)?;
         sink.replay((0..replay.count()).flat_map(|line| replay.events(line)));
     }
@@ -77,7 +77,7 @@ pub(in crate::commands::lead) fn attach(
         commands,
         questions: questions.clone(),
     };
-    session.opened(lead, parts.spawn_context.mode, &modes);
+    session.opened(lead, parts.spawn_context.permissions.mode, &modes);
     tokio::spawn(tasks.follow(look));
     if shows_dialogs {
         tokio::spawn(questions.follow());
