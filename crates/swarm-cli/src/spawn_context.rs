@@ -312,6 +312,22 @@ fn limits(app: &App) -> MemberLimits {
     }
 }
 
+/// Returns the help of `--backend`. Only a lead can have members in its own process.
+pub(crate) fn backend_help(what: &str, of_lead: bool) -> String {
+    let in_process = BackendType::InProcess;
+    let words = BACKEND_WORDS.iter().copied();
+    let words: Vec<&str> = words
+        .filter(|word| of_lead || *word != in_process.name())
+        .collect();
+    let words = words
+        .split_last()
+        .map(|(last, words)| format!("{} or {last}", words.join(", ")));
+    format!(
+        "{what}: {} [default: setting `spawn.backend`]",
+        words.unwrap_or_default()
+    )
+}
+
 /// Parses a backend from a flag or the settings.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);

@@ -4,7 +4,7 @@ use swarm_protocol::{Budget, PermissionMode};
 
 use crate::commands::worktree::no_prompt;
 use crate::request_flags::RequestFlags;
-use crate::spawn_context::Choices;
+use crate::spawn_context::{Choices, backend_help};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeadFlags {
@@ -28,8 +28,7 @@ pub(crate) struct LeadFlags {
     /// Copy uncommitted changes into the worktree.
     #[arg(long, requires = "worktree")]
     pub(crate) snapshot: bool,
-    /// Backend for members: auto, tmux, iterm2, command, headless or in-process [default: setting `spawn.backend`].
-    #[arg(long)]
+    #[arg(long, help = backend_help("Backend for members", true))]
     pub(crate) backend: Option<String>,
     /// Maximum model requests per turn [default: setting `turn.max_requests`].
     #[arg(long, value_name = "N")]

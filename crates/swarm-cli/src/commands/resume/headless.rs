@@ -12,7 +12,7 @@ use crate::commands::lead::{KeptChoices, LeadFlags, OutputFormat, Ready};
 use crate::commands::worktree::OwnWorktree;
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
-use crate::spawn_context::{spawn_context, worktrees};
+use crate::spawn_context::{backend_help, spawn_context, worktrees};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -40,8 +40,7 @@ pub(crate) struct ResumeArgs {
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, except bypassPermissions].
     #[arg(long, requires = "prompt", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
-    /// Backend for started members: auto, tmux, iterm2, command, headless or in-process [default: setting `spawn.backend`].
-    #[arg(long)]
+    #[arg(long, help = backend_help("Backend for started members", true))]
     pub(crate) backend: Option<String>,
     /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
     #[arg(long, value_name = "FILE|JSON")]

@@ -7,6 +7,7 @@ use swarm_protocol::{AgentProgram, Budget, PermissionMode};
 
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
+use crate::spawn_context::backend_help;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -66,8 +67,7 @@ pub(crate) struct SpawnArgs {
     /// Run it on this node of the team's hub, or on one with this label.
     #[arg(long, value_name = "NODE|LABEL", conflicts_with_all = ["trust", "snapshot"])]
     pub(crate) on: Option<String>,
-    /// Backend: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
-    #[arg(long)]
+    #[arg(long, help = backend_help("Backend", false))]
     pub(crate) backend: Option<String>,
     /// Environment variable for its shell commands; repeatable.
     #[arg(long, value_name = "NAME=VALUE")]

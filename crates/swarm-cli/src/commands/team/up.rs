@@ -16,6 +16,7 @@ use crate::commands::{spawn, task};
 use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::captured;
+use crate::spawn_context::backend_help;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,8 +31,7 @@ pub(crate) struct TeamUpArgs {
     /// Template file, or one of the built-in templates bugfix, feature and review.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) template: String,
-    /// Backend for members: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
-    #[arg(long)]
+    #[arg(long, help = backend_help("Backend for members", false))]
     pub(crate) backend: Option<String>,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
