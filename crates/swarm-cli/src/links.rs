@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_config::Environment;
 use swarm_ui::Linker;
@@ -20,7 +21,7 @@ pub(crate) fn linker(env: &Environment, cwd: &Path) -> Option<Linker> {
         return None;
     }
     let (cwd, host) = (cwd.to_owned(), host_name());
-    Some(Box::new(move |word| address(word, &cwd, &host)))
+    Some(Arc::new(move |word| address(word, &cwd, &host)))
 }
 
 /// Returns the address of a word: a URL, or a line of an existing file, in the form that kitty and

@@ -10,6 +10,10 @@ const TITLE: &str = "\u{1b}]";
 /// End of a title sequence.
 const TITLE_END: char = '\u{7}';
 
+/// Start of the end of a link. Others start with an address.
+const LINK: &str = "\u{1b}]8;;";
+const LINK_END: &str = "\u{1b}]8;;\u{7}";
+
 /// Ends all styles.
 pub(super) const PLAIN: &str = "\u{1b}[0m";
 /// Swaps foreground and background. It is not a colour, so that marks are visible without colours.
@@ -53,11 +57,40 @@ pub(super) fn cut(row: &str, limit: usize) -> String {
     broken(row, limit).into_iter().next().unwrap_or_default()
 }
 
-fn end_styles(mut row: String, is_styled: bool) -> String {
-    if is_styled {
-        row.push_str(PLAIN);
+/// The style and the link in force at a position in a row.
+#[derive(Debug, Default)]
+struct InForce {
+    style: String,
+    link: String,
+}
+
+impl InForce {
+    fn follow(&mut self, sequence: &str) {
+        if sequence == PLAIN {
+            self.style.clear();
+        } else if sequence == LINK_END {
+            self.link.clear();
+        } else if sequence.starts_with(LINK) {
+            sequence.clone_into(&mut self.link);
+        } else {
+            self.style.push_str(sequence);
+        }
     }
-    row
+
+    /// Ends a row, which continues in the next one.
+    fn end(&self, mut row: String) -> String {
+        if !self.style.is_empty() {
+            row.push_str(PLAIN);
+        }
+        if !self.link.is_empty() {
+            row.push_str(LINK_END);
+        }
+        row
+    }
+
+    fn begin(&self) -> String {
+        format!("{}{}", self.link, self.style)
+    }
 }
 
 /// Splits a row that is wider than `limit` columns into several rows with its styles.
@@ -70,38 +103,29 @@ pub(super) fn split(row: String, limit: usize) -> Vec<String> {
     broken(&row, limit)
 }
 
-/// Breaks a row into rows of at most `limit` columns; the styles of each end at its end.
+/// Breaks a row into rows of at most `limit` columns; the styles and links of each end at its end.
 fn broken(row: &str, limit: usize) -> Vec<String> {
-    let (mut rows, mut out, mut style) = (Vec::new(), String::new(), String::new());
+    let (mut rows, mut out, mut in_force) = (Vec::new(), String::new(), InForce::default());
     let mut taken = 0;
     for (piece, is_text) in pieces(row) {
         if !is_text {
-            follow(&mut style, piece);
+            in_force.follow(piece);
             out.push_str(piece);
             continue;
         }
         for c in piece.chars() {
             let width = columns(c.encode_utf8(&mut [0; 4]));
             if taken + width > limit {
-                rows.push(end_styles(std::mem::take(&mut out), !style.is_empty()));
-                out.push_str(&style);
+                rows.push(in_force.end(std::mem::take(&mut out)));
+                out = in_force.begin();
                 taken = 0;
             }
             taken += width;
             out.push(c);
         }
     }
-    rows.push(end_styles(out, !style.is_empty()));
+    rows.push(in_force.end(out));
     rows
-}
-
-/// Applies a sequence to the style in force.
-fn follow(style: &mut String, sequence: &str) {
-    if sequence == PLAIN {
-        style.clear();
-    } else {
-        style.push_str(sequence);
-    }
 }
 
 /// Marks ranges of a row's plain text by reverse video. The ranges are sorted and do not overlap.
@@ -109,11 +133,11 @@ pub(super) fn marked(row: &str, ranges: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(row.len() + ranges.len() * 8);
     let mut ranges = ranges.iter().peekable();
     // Position in the plain text, and the style that follows a mark.
-    let (mut at, mut style) = (0, String::new());
+    let (mut at, mut in_force) = (0, InForce::default());
     let mut is_marked = false;
     for (piece, is_text) in pieces(row) {
         if !is_text {
-            follow(&mut style, piece);
+            in_force.follow(piece);
             out.push_str(piece);
             if is_marked {
                 out.push_str(REVERSE);
@@ -125,7 +149,7 @@ pub(super) fn marked(row: &str, ranges: &[Range<usize>]) -> String {
                 ranges.next();
                 is_marked = false;
                 out.push_str(PLAIN);
-                out.push_str(&style);
+                out.push_str(&in_force.style);
             }
             if !is_marked && ranges.peek().is_some_and(|range| range.start <= at) {
                 is_marked = true;
@@ -135,7 +159,10 @@ pub(super) fn marked(row: &str, ranges: &[Range<usize>]) -> String {
             at += c.len_utf8();
         }
     }
-    end_styles(out, is_marked)
+    if is_marked {
+        out.push_str(PLAIN);
+    }
+    out
 }
 
 /// Splits a text into sequences and the text between them; the flag is `true` for text.
@@ -189,6 +216,26 @@ mod tests {
         ];
         assert_eq!(split(row, 2), rows);
         assert_eq!(split("abc".to_owned(), 3), ["abc"]);
+    }
+
+    #[test]
+    fn a_link_continues_in_the_next_row_and_ends_with_each() {
+        let link = "\u{1b}]8;;a://b\u{7}";
+        let row = format!("a{link}\u{1b}[1mbcd\u{1b}[0m{LINK_END}e");
+        let rows = [
+            format!("a{link}\u{1b}[1mb\u{1b}[0m{LINK_END}"),
+            format!("{link}\u{1b}[1mcd\u{1b}[0m{LINK_END}"),
+            "e".to_owned(),
+        ];
+        assert_eq!(split(row, 2), rows);
+        let marked = marked(
+            &format!("{link}ab{LINK_END}c"),
+            &[Range { start: 1, end: 2 }],
+        );
+        assert_eq!(
+            marked,
+            format!("{link}a\u{1b}[7mb{LINK_END}\u{1b}[7m\u{1b}[0mc")
+        );
     }
 
     #[test]

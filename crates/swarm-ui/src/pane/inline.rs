@@ -1,10 +1,15 @@
-//! Emphasis and code within a line of Markdown.
+//! Emphasis, code and links within a line of Markdown.
+
+use std::ops::Range;
 
 /// Text and the parameters of its SGR sequence; empty for plain text.
 pub(super) type Span = (String, String);
 
 /// SGR parameters of code.
 pub(super) const CODE: &str = "36";
+
+/// SGR parameters of the address of a link.
+const ADDRESS: &str = "2";
 
 /// Number of bytes after an opening mark that wait for the closing one; then the mark is taken
 /// literally.
@@ -30,6 +35,7 @@ pub(super) fn spans(
             '\\' => escaped(rest, may_wait),
             '`' => code(rest, may_wait),
             '*' | '_' => emphasis(rest, last, may_wait),
+            '[' => link(rest, last, may_wait),
             _ => Token::Literal(c.len_utf8()),
         };
         let length = match taken {
@@ -52,6 +58,15 @@ pub(super) fn spans(
                 }
                 end + mark
             }
+            Token::Link(name, address) => {
+                flush(&mut plain, base, out);
+                spans(&rest[name.clone()], None, base, true, out);
+                let target = &rest[address.clone()];
+                if rest[name] != *target {
+                    out.push((format!(" ({target})"), joined(base, ADDRESS)));
+                }
+                address.end + 1
+            }
         };
         last = rest[..length].chars().next_back();
         at += length;
@@ -71,6 +86,8 @@ enum Token {
     /// Text between two marks: their length in bytes, where the second one starts, and the style of
     /// the text.
     Inside(usize, usize, &'static str),
+    /// The name and the address of a link, which a parenthesis follows.
+    Link(Range<usize>, Range<usize>),
 }
 
 fn escaped(rest: &str, may_wait: bool) -> Token {
@@ -135,6 +152,41 @@ fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Token {
     unended(mark, may_wait)
 }
 
+/// Returns the token of `[name](address)`. Indices such as `a[i](x)` are not links.
+fn link(rest: &str, before: Option<char>, may_wait: bool) -> Token {
+    if before.is_some_and(char::is_alphanumeric) {
+        return Token::Literal(1);
+    }
+    let Some(name_end) = rest.find(']') else {
+        return unended(1, may_wait);
+    };
+    let start = name_end + 2;
+    match rest[name_end + 1..].chars().next() {
+        Some('(') => {}
+        Some(_) => return Token::Literal(1),
+        None => return unended(1, may_wait),
+    }
+    let mut depth = 1;
+    for (at, c) in rest[start..].char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            c if c.is_whitespace() => return Token::Literal(1),
+            _ => {}
+        }
+        if depth == 0 {
+            let address = start..start + at;
+            let is_address = name_end > 1 && rest[address.clone()].contains(['/', '.', '#', ':']);
+            return if is_address {
+                Token::Link(1..name_end, address)
+            } else {
+                Token::Literal(1)
+            };
+        }
+    }
+    unended(1, may_wait)
+}
+
 /// Returns how many times a text starts with a one-byte character.
 fn run(text: &str, sign: char) -> usize {
     text.chars().take_while(|c| *c == sign).count()
@@ -180,6 +232,16 @@ mod tests {
             ("**kwargs and `open", "**kwargs and `open"),
             (r"\*a\* \d", r"*a* \d"),
             ("日**本**語", "日<1:本>語"),
+            (
+                "**[a *b*](https://c.d/e_(f))**",
+                "<1:a ><1;3:b><1;2: (https://c.d/e_(f))>",
+            ),
+            ("see [#7](../a.md), x", "see #7<2: (../a.md)>, x"),
+            ("[a.b/c](a.b/c)", "a.b/c"),
+            (
+                "a[i](b.c) [x] [](a.b) [i](x) [a](b.c d) [a](b.c",
+                "a[i](b.c) [x] [](a.b) [i](x) [a](b.c d) [a](b.c",
+            ),
         ] {
             assert_eq!(shown(text), expected, "{text}");
         }
@@ -188,6 +250,10 @@ mod tests {
     #[test]
     fn text_streams_up_to_an_open_mark() {
         let mut out = Vec::new();
+        for text in ["see [a", "see [a b]", "see [a](b.", "see [a](b.(c)"] {
+            assert_eq!(spans(text, None, "", false, &mut out), 4, "{text}");
+        }
+        out.clear();
         let taken = spans("see **all of", None, "", false, &mut out);
         assert_eq!((taken, out.len()), (4, 1));
         let long = format!("see **{}", "word ".repeat(100));

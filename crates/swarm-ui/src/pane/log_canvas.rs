@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::pane::links::Links;
+use crate::pane::links::{Links, without_styles};
 use crate::pane::markdown::Markdown;
 use crate::pane::text_wrap::{TextWrap, broken};
 use crate::style::{Style, paint};
@@ -36,7 +36,7 @@ impl<W: Write> LogCanvas<W> {
         }
     }
 
-    /// Makes links of words in streaming text.
+    /// Makes links of words.
     pub(super) fn link(&mut self, links: Links) {
         self.flow.link(links);
     }
@@ -71,9 +71,8 @@ impl<W: Write> LogCanvas<W> {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        self.close_line();
-        self.put(line);
-        self.put("\n");
+        self.open_line(line);
+        self.close();
     }
 
     /// Writes a line of the program: a sign, and sanitized text with hanging indentation.
@@ -91,7 +90,12 @@ impl<W: Write> LogCanvas<W> {
     /// Writes a line whose end follows later.
     pub(super) fn open_line(&mut self, line: &str) {
         self.close_line();
-        self.put(line);
+        let full = |width| columns(&without_styles(line)) + INDENT >= width;
+        let linked = self.flow.links().map(|links| {
+            let is_full = self.theme.width.is_some_and(full);
+            links.in_line(line, is_full)
+        });
+        self.put(linked.as_deref().unwrap_or(line));
         self.open = true;
     }
 

@@ -351,7 +351,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_result_does_not_depend_on_the_pieces(
-            text in "([a-z]{1,4}|[*_`#|>~-]{1,3}|[ \n]|1\\. |日|\\|a\\|b\\|\n){0,30}",
+            text in "([a-z]{1,4}|[*_`#|>~-]{1,3}|[ \n]|1\\. |日|\\|a\\|b\\|\n|\\[a\\]\\(b\\.c\\)|\\[){0,30}",
             cut in any::<prop::sample::Index>(),
         ) {
             let cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -363,7 +363,7 @@ mod tests {
         fn no_letter_is_lost(text in "([a-z日]{1,6}|[*_`#>+. \n|-]{1,3}){0,40}") {
             let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase() || *c == '日').collect::<String>();
             let plain = drawn(&[&text], 30);
-            let plain = crate::pane::text_wrap::without_styles(&plain.replace('\\', "\u{1b}"));
+            let plain = crate::pane::links::without_styles(&plain.replace('\\', "\u{1b}"));
             // The word after a code mark is the language, which is not displayed.
             prop_assume!(!text.contains("```"));
             prop_assert_eq!(letters(&plain), letters(&text));

@@ -2,6 +2,7 @@
 //! row.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::links::{END, Links};
 use crate::width::{breaks_after, columns};
@@ -11,6 +12,9 @@ const MIN_WIDTH: usize = 16;
 
 /// Columns between tab stops.
 const TAB: usize = 8;
+
+/// Longest URL in bytes that stays one link in several lines.
+const LONGEST_URL: usize = 2048;
 
 /// Wraps a complete block of sanitized text; each of its lines is terminated.
 pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String {
@@ -68,6 +72,11 @@ impl TextWrap {
     /// Makes links of words.
     pub(super) fn link(&mut self, links: Links) {
         self.links = Some(links);
+    }
+
+    /// Returns which words are links.
+    pub(super) fn links(&self) -> Option<&Links> {
+        self.links.as_ref()
     }
 
     /// Sets the width for the following words.
@@ -155,7 +164,7 @@ impl TextWrap {
             self.word.push(c);
             let is_too_long = columns(&self.word) > room;
             self.word.truncate(length);
-            if is_too_long {
+            if is_too_long && !self.is_in_url() {
                 self.place_word();
             }
         }
@@ -180,13 +189,39 @@ impl TextWrap {
             self.column = 0;
         }
         self.line_ends = 0;
-        self.make_room(columns(&word));
         let link = self.links.as_ref().and_then(|links| links.start(&word));
-        self.out.extend(link.as_deref());
-        push_in_styles(&word, &styles, &mut self.out);
-        self.out.extend(link.map(|_| END));
-        self.column += columns(&word);
+        for part in self.parts(&word) {
+            let text = &word[part.clone()];
+            self.make_room(columns(text));
+            self.out.extend(link.as_deref());
+            push_in_styles(text, &styles_in(&styles, part), &mut self.out);
+            self.out.extend(link.as_ref().map(|_| END));
+            self.column += columns(text);
+        }
         self.begun = true;
+    }
+
+    /// Returns whether the word is a URL so far, which is one link, also if it needs several lines.
+    fn is_in_url(&self) -> bool {
+        let is_url = self.word.starts_with("https://") || self.word.starts_with("http://");
+        is_url && self.links.is_some() && self.word.len() < LONGEST_URL
+    }
+
+    /// Splits a word into parts that fit into a line.
+    fn parts(&self, word: &str) -> Vec<Range<usize>> {
+        let room = self.width.map_or(usize::MAX, |width| {
+            width.saturating_sub(self.indent + self.hang)
+        });
+        let (mut parts, mut start) = (Vec::new(), 0);
+        let is_long = columns(word) > room;
+        for (at, c) in word.char_indices().skip(1).filter(|_| is_long) {
+            if columns(&word[start..at + c.len_utf8()]) > room {
+                parts.push(start..at);
+                start = at;
+            }
+        }
+        parts.push(start..word.len());
+        parts
     }
 
     /// Writes the separator before a word of `word` columns: spaces, or a line break and
@@ -213,6 +248,15 @@ impl TextWrap {
     }
 }
 
+/// Returns the styles of a part of a word, with positions in the part.
+fn styles_in(styles: &[(usize, String)], part: Range<usize>) -> Vec<(usize, String)> {
+    let before = styles.iter().rposition(|(start, _)| *start <= part.start);
+    let styles = styles.iter().skip(before.unwrap_or(0));
+    let styles = styles.take_while(|(start, _)| *start < part.end);
+    let moved = styles.map(|(start, style)| (start.saturating_sub(part.start), style.clone()));
+    moved.collect()
+}
+
 /// Each styled part has a complete sequence: other output may follow any word.
 fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
     let first = styles.first().map_or(word.len(), |(start, _)| *start);
@@ -229,21 +273,14 @@ fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
     }
 }
 
-/// Removes the sequences that [`TextWrap::push_styled`] adds.
-#[cfg(test)]
-pub(super) fn without_styles(text: &str) -> String {
-    let mut parts = text.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    let rest = parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest));
-    first + &rest.collect::<String>()
-}
-
 fn usable(width: Option<usize>) -> Option<usize> {
     width.filter(|width| *width >= MIN_WIDTH)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -274,7 +311,7 @@ mod tests {
     #[test]
     fn a_word_with_an_address_is_a_link_in_every_block() {
         let mut flow = TextWrap::new(2, Some(40));
-        flow.link(Links::new(Box::new(|word| {
+        flow.link(Links::new(Arc::new(|word| {
             let is_bad = word.contains("bad");
             let address = if is_bad { "a\u{7}b" } else { "file://h/a#1" };
             word.contains(':').then(|| address.to_owned())
@@ -286,6 +323,21 @@ mod tests {
             let link = "\u{1b}]8;;file://h/a#1\u{7}\u{1b}[36ma.rs:1\u{1b}[0m\u{1b}]8;;\u{7}";
             assert_eq!(flow.end(), format!("  see {link} bad:1\n"));
         }
+    }
+
+    #[test]
+    fn a_url_of_several_lines_is_one_link() {
+        let mut flow = TextWrap::new(2, Some(16));
+        flow.link(Links::new(Arc::new(|word| Some(word.to_owned()))));
+        let mut shown = String::new();
+        for piece in ["https://a.b/", "cdefgh", "ijkl"] {
+            flow.push_styled(piece, if piece == "cdefgh" { "1" } else { "" });
+            shown += &flow.take();
+        }
+        let link = "\u{1b}]8;;https://a.b/cdefghijkl\u{7}";
+        let first = format!("  {link}https://a.b/\u{1b}[1mcd\u{1b}[0m{END}\n");
+        let rest = format!("  {link}\u{1b}[1mefgh\u{1b}[0mijkl{END}\n");
+        assert_eq!(shown + &flow.end(), first + &rest);
     }
 
     #[test]

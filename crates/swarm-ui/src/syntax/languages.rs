@@ -1,5 +1,7 @@
 //! Lexical rules of languages, as far as syntax colours need them.
 
+use crate::style::Style;
+
 /// Rules that languages share.
 #[derive(Debug)]
 pub(super) struct Language {
@@ -19,6 +21,8 @@ pub(super) struct Language {
     pub(super) quotes: &'static [char],
     /// Whether `'` encloses a single character.
     pub(super) has_characters: bool,
+    /// Starts of lines and the styles of these lines, if lines have only one style.
+    pub(super) line_styles: &'static [(&'static str, Style)],
 }
 
 const NOTHING: Language = Language {
@@ -30,6 +34,7 @@ const NOTHING: Language = Language {
     block_strings: &[],
     quotes: &['"', '\''],
     has_characters: false,
+    line_styles: &[],
 };
 
 const C_LIKE: Language = Language {
@@ -47,6 +52,18 @@ const HASH: Language = Language {
 
 /// The known languages.
 pub(super) static LANGUAGES: &[Language] = &[
+    Language {
+        names: "diff patch",
+        line_styles: &[
+            ("+++ ", Style::Bold),
+            ("--- ", Style::Bold),
+            ("diff ", Style::Bold),
+            ("@@", Style::Literal),
+            ("+", Style::Good),
+            ("-", Style::Bad),
+        ],
+        ..NOTHING
+    },
     Language {
         names: "rust rs",
         keywords: "as async await break const continue crate dyn else enum extern false fn for if \

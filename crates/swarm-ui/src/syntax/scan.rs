@@ -46,6 +46,11 @@ impl Syntax {
     /// around them.
     pub(crate) fn line<'a>(&mut self, line: &'a str) -> Vec<(Option<Style>, &'a str)> {
         let mut parts = Vec::new();
+        let styles = self.language.line_styles;
+        if !styles.is_empty() && !line.is_empty() {
+            let style = styles.iter().find(|(start, _)| line.starts_with(start));
+            return vec![(style.map(|(_, style)| *style), line)];
+        }
         let (mut begin, mut at) = (0, 0);
         let mut style = None;
         while let Some(c) = line[at..].chars().next() {
@@ -205,6 +210,8 @@ mod tests {
             out.extend(parts.map(|(style, part)| match style {
                 Some(Style::Keyword) => format!("<k:{part}>"),
                 Some(Style::Literal) => format!("<l:{part}>"),
+                Some(Style::Good) => format!("<+:{part}>"),
+                Some(Style::Bad) => format!("<-:{part}>"),
                 Some(_) => format!("<c:{part}>"),
                 None => part.to_owned(),
             }));
@@ -258,6 +265,17 @@ mod tests {
         assert_eq!(
             marked("lua", "--[[ a\n]] end"),
             "<c:--[[ a>\n<c:]]> <k:end>"
+        );
+    }
+
+    #[test]
+    fn lines_of_a_difference_have_one_style() {
+        assert_eq!(
+            marked(
+                "diff",
+                "--- a\n@@ -1 +1 @@\n if \"1\"\n-a 1\n+a \"2\"\n\n\\ No newline"
+            ),
+            "<c:--- a>\n<l:@@ -1 +1 @@>\n if \"1\"\n<-:-a 1>\n<+:+a \"2\">\n\n\\ No newline"
         );
     }
 

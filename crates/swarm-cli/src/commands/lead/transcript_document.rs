@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_agent::TranscriptReplay;
 use swarm_os::OsError;
 use swarm_protocol::AgentEvent;
-use swarm_ui::{Document, PaneView, Theme};
+use swarm_ui::{Document, Linker, PaneView, Theme};
 
 /// The transcript of a member as a document. Each line is a block, which is parsed and drawn when
 /// it is shown.
@@ -16,6 +16,7 @@ pub(super) struct TranscriptDocument {
     replay: TranscriptReplay,
     cwd: PathBuf,
     home: Option<PathBuf>,
+    links: Option<Linker>,
 }
 
 impl TranscriptDocument {
@@ -25,7 +26,14 @@ impl TranscriptDocument {
             replay: TranscriptReplay::open(path)?,
             cwd: cwd.to_owned(),
             home,
+            links: None,
         })
+    }
+
+    /// Makes links of words.
+    pub(super) fn linked(mut self, links: Option<Linker>) -> Self {
+        self.links = links;
+        self
     }
 }
 
@@ -42,6 +50,9 @@ impl Document for TranscriptDocument {
         let drawn = Drawn::default();
         let home = self.home.as_deref();
         let mut view = PaneView::unfolded(drawn.clone(), theme, &self.cwd, home);
+        if let Some(links) = self.links.as_ref().filter(|_| theme.color) {
+            view = view.linked(Arc::clone(links));
+        }
         for event in &events {
             view.event(event);
         }
