@@ -28,6 +28,9 @@ const ASKED_HERE: &str = "requested in its pane";
 const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS], /model [NAME], /mode [MODE], /status, /help, \
     /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
 
+/// Reply to commands that answer requests.
+const ANSWERS: &str = "the number of a choice answers a dialog here; in a shell, run `swarm approve`, `deny` or `requests`";
+
 /// The modes that a key cycles through.
 const CYCLE: [PermissionMode; 3] = [
     PermissionMode::Default,
@@ -154,7 +157,7 @@ impl Person {
     fn unless_command(&mut self, input: PaneInput) -> Option<PaneInput> {
         match &input {
             PaneInput::Line(line) if self.is_prompt_of_server(line) => {}
-            PaneInput::Line(line) if self.answers_request(line) => self.reporter.notice(COMMANDS),
+            PaneInput::Line(line) if self.answers_request(line) => self.reporter.notice(ANSWERS),
             PaneInput::Line(line) => {
                 let (name, rest) = match command_in(line) {
                     Some((name, rest)) if !self.is_skill(name) => (name, rest),
@@ -249,6 +252,7 @@ impl Person {
                     context.name
                 ));
             }
+            ("approve" | "deny" | "requests", _) => self.reporter.notice(ANSWERS),
             _ => self.reporter.notice(COMMANDS),
         }
     }

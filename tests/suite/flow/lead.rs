@@ -42,6 +42,11 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
     run.allows_call_that_makes("made");
     run.shows("may make this call once");
     run.press("C-u");
+    // The request has created a team.
+    run.line("/permissions");
+    run.shows("permission mode: default");
+    run.line("/ls");
+    run.shows("OPEN TASKS");
     run.line("fail now");
     run.shows("turn failed");
     run.press("C-d");

@@ -7,7 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Maximum length of a text that is repeated in a tip.
 const SHOWN: usize = 60;
 
-/// Returns the parse error, with a tip if a text with several words lacks quotes.
+/// Returns the parse error, with a tip if a text with several words lacks quotes, or a single word may
+/// be a prompt.
 pub(crate) fn with_tip(
     mut error: clap::Error,
     words: impl Iterator<Item = OsString>,
@@ -20,6 +21,16 @@ pub(crate) fn with_tip(
         && let Some(text) = text_around(&words, extra)
     {
         let tip = format!("quote text of several words: {text}");
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && words.len() == 2
+    {
+        let tip = format!("to prompt the lead with one word: swarm lead {}", words[1]);
         error.insert(
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![tip.into()]),

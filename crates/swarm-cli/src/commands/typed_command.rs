@@ -17,7 +17,7 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::captured;
-use crate::short_forms::{is_command, written_out};
+use crate::short_forms::{is_command, is_short_form, written_out};
 
 /// The commands of `swarm`.
 pub(crate) struct TypedCommands;
@@ -30,7 +30,7 @@ impl CommandLine for TypedCommands {
     }
 
     fn has(&self, name: &str) -> bool {
-        is_command(name)
+        is_command(name) || is_short_form(name)
     }
 
     fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure> {

@@ -90,13 +90,14 @@ pub(super) fn assemble(
     let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
     let context = context(&parts, store, &leadership, &reporter);
-    let events = Arc::clone(&reporter);
+    let (events, in_force) = (Arc::clone(&reporter), Arc::clone(&parts.rules_in_force));
     let rights = Rights::new(
         dep.permissions.mode,
         parts.rules.clone(),
         dep.permissions.ceiling,
     )
     .on_change(move |rights| {
+        *in_force.write() = rights.rules();
         events.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
         });

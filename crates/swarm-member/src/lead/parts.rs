@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use swarm_agent::{EventSink, HostFacts};
 use swarm_permissions::RuleSet;
 use swarm_protocol::{PeerInbound, SessionId, TeamName, partial_debug};
@@ -58,6 +59,8 @@ pub struct LeadParts {
     pub services: ModelServices,
     /// The lead's permission rules.
     pub rules: RuleSet,
+    /// Receives the rules in force, also those that a person grants later.
+    pub rules_in_force: Arc<RwLock<RuleSet>>,
     /// The view of the run.
     pub events: Arc<dyn EventSink>,
     /// Input from the terminal; `None` without one.

@@ -93,11 +93,18 @@ impl OpenDialog {
         (is_choice && Instant::now() >= self.armed_at).then_some(key)
     }
 
-    /// Returns the number of rows for details if the dialog may have `rows` rows of `room` columns.
-    fn most_details(&self, room: usize, rows: usize) -> usize {
+    /// Returns how many of `details` rows are shown if the dialog may have `rows` rows of `room`
+    /// columns.
+    fn shown_details(&self, details: usize, room: usize, rows: usize) -> usize {
         let question = self.question(room).len().min(MOST_QUESTION);
-        // One row says how many are left out.
-        MOST_DETAILS.min(rows.saturating_sub(question + self.choices(room).len() + 1))
+        let most = rows.saturating_sub(question + self.choices(room).len());
+        let most = most.min(MOST_DETAILS + 1);
+        if details <= most {
+            details
+        } else {
+            // One row says how many are left out.
+            most.saturating_sub(1)
+        }
     }
 
     /// Returns the question in rows of `room` columns, without its sign.
@@ -130,9 +137,9 @@ impl OpenDialog {
         });
         let mut lines: Vec<_> = question.collect();
         let details = self.rows(room);
-        let most = self.most_details(room, rows);
-        lines.extend(details.iter().take(most).cloned());
-        let left = details.len().saturating_sub(most);
+        let shown = self.shown_details(details.len(), room, rows);
+        lines.extend(details.iter().take(shown).cloned());
+        let left = details.len() - shown;
         if left > 0 {
             let more = format!("  {} +{left} lines (Tab)", signs.ellipsis);
             lines.push(line(Style::Dim, &more));
@@ -152,7 +159,8 @@ impl OpenDialog {
     /// Returns whether a part is shown only in full.
     pub(super) fn is_cut(&self, room: usize, rows: usize) -> bool {
         let is_long = self.question(room).len() > MOST_QUESTION;
-        is_long || self.rows(room).len() > self.most_details(room, rows)
+        let details = self.rows(room).len();
+        is_long || details > self.shown_details(details, room, rows)
     }
 
     /// Returns the whole dialog as a text.

@@ -9,49 +9,61 @@ pub(super) const NAMES: [&str; 9] = [
     "diff", "export", "hooks", "mcp", "memory", "plan", "review", "skills", "tasks",
 ];
 
+/// Text of `/help` about commands. It fits into 60 columns.
 pub(super) const HELP: &str = "\
-/status, /brief, /log         members, tasks and what happened
-/peek NAME, /send NAME TEXT   show a member's pane, send it a message
-/task list, /task create …    the task list
-/requests, /approve, /deny    permission requests
-/COMMAND --help               help for any command in `swarm help`
-/model [NAME], /mode [MODE]   show or change the model or the permission mode
-/plan [TASK]                  plan mode: the lead proposes a plan before it changes anything
-/context, /cost               share of the context window, costs and budgets
-/compact [INSTRUCTIONS]       replace the conversation by a summary
-/mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
-/SKILL [ARGUMENTS]            have the lead follow a skill
-/clear                        start a new conversation
-/export [FILE]                write the conversation to a file
-/diff, /review [WHAT]         changes since the last commit; have the lead review them
-/memory                       edit an instruction file
-/hooks, /mcp, /skills         what is configured
-/tasks                        the task list in the team panel
-/rewind                       return to an earlier prompt, with or without the files
-/resume                       continue an earlier conversation
-/NAME                         the prompt in .claude/commands/NAME.md
-!COMMAND                      run a command in your own shell
-/quit                         end the session and shut the team down";
+/status, /brief, /log   members, tasks and what happened
+/team, /tasks           the team panel
+/peek NAME              show a member's pane
+/send NAME TEXT         send a member a message
+/task list, /task …     show and change the task list
+/requests               requests that wait for an answer
+/approve, /deny         answer them
+/permissions            the lead's permission rules
+/model [NAME]           show or change the model
+/mode [MODE]            show or change the permission mode
+/plan [TASK]            plan before anything is changed
+/context, /cost         context window; costs and budgets
+/compact [INSTRUCTIONS] summarize the conversation
+/clear                  start a new conversation
+/rewind                 return to an earlier prompt
+/resume                 continue an earlier conversation
+/export [FILE]          write the conversation to a file
+/diff, /review [WHAT]   show or review your changes
+/memory                 edit an instruction file
+/agents, /hooks, /mcp,
+/skills, /instructions  what is configured
+/doctor                 check the set-up
+/NAME [ARGUMENTS]       a skill or .claude/commands/NAME.md
+/mcp__SERVER__PROMPT    a prompt of an MCP server
+/COMMAND --help         help for any command of swarm
+!COMMAND                run a command in your own shell
+/quit                   end the session";
 
-/// Text of `/help` about the keys of a terminal with a screen.
+/// Text of `/help` about the keys of a terminal with a screen. The pager wraps its paragraphs.
 pub(super) const KEYS: &str = "\
-Esc      interrupt the lead;      Alt-Enter  new line
-         twice: /rewind
-Ctrl-C   empty the line, or       Up, Down   earlier lines
-         interrupt; twice: stop   Ctrl-R     search earlier lines
-Ctrl-D   end the session          Tab        complete / and @
-Shift-Tab  next permission mode   Ctrl-G     write in your editor
-Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
-Ctrl-X   as /compact              Ctrl-T     team panel
-Ctrl-V   attach the image in the clipboard
+Alt-Enter               new line
+Up, Down; Ctrl-R        earlier lines; search them
+Tab                     complete / and @
+Ctrl-G                  write in your editor
+Ctrl-V                  attach the image in the clipboard
+Esc                     interrupt the lead; twice: /rewind
+Ctrl-C                  clear the line, or interrupt;
+                        twice: end the session
+Ctrl-D                  end the session
+Ctrl-Z                  suspend swarm until fg
+Shift-Tab               next permission mode
+Ctrl-O                  the whole conversation
+Ctrl-T                  team panel
+Ctrl-B                  sub-agents to the background
+Ctrl-X                  like /compact
 
-While the lead works, Enter queues a prompt, which is sent when the turn ends. Up on an empty
-line takes the last one back; Ctrl-S sends a prompt now, or on an empty line all that is queued
+While the lead works, Enter queues a prompt, which is sent when the turn ends. Up on an empty \
+line takes the last one back; Ctrl-S sends a prompt now, or on an empty line all that is queued \
 (also Ctrl-Enter, in terminals that report it).
 
-In the team panel: Enter shows the conversation of a member, m writes a message to it,
-i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
-down, a shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
+In the team panel: Enter shows the conversation of a member, m writes a message to it, i \
+interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it down, a \
+shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
 
 /// Name of the picker of instruction files.
 pub(super) const MEMORY: &str = "memory";
@@ -134,4 +146,17 @@ fn rendered(table: &Table, none: &str) -> String {
         return none.to_owned();
     }
     table.render(Theme::PLAIN).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_fits_into_a_narrow_terminal() {
+        let (keys, _) = KEYS.split_once("\n\n").expect("paragraphs");
+        for line in HELP.lines().chain(keys.lines()) {
+            assert!(line.chars().count() <= 60, "{line}");
+        }
+    }
 }

@@ -45,7 +45,8 @@ impl PanelActions {
             PanelAction::Mode => {
                 let config = self.commands.config();
                 let member = config.as_ref().and_then(|config| config.member(&name));
-                let mode = next_mode(member.and_then(Member::known_mode));
+                let ceiling = self.ceiling(&name);
+                let mode = next_mode(member.and_then(Member::known_mode), ceiling);
                 self.run(format!("mode {name} {mode}"));
             }
             PanelAction::ShutDown => self.run(format!("shutdown {name}")),
@@ -102,6 +103,13 @@ impl PanelActions {
         }
     }
 
+    /// Returns the highest mode that a member may have, if it has reported it.
+    fn ceiling(&self, name: &MemberName) -> Option<PermissionMode> {
+        let team = self.commands.app.store.team(&self.commands.team()?);
+        let rights = team.rights(name).block_on().ok()??;
+        Some(rights.ceiling)
+    }
+
     fn is_paused(&self, name: &MemberName) -> bool {
         let team = self.commands.team();
         let team = team.map(|team| self.commands.app.store.team(&team));
@@ -130,9 +138,13 @@ impl PanelActions {
     }
 }
 
-fn next_mode(mode: Option<PermissionMode>) -> PermissionMode {
+/// Returns the mode after `mode` that does not exceed the ceiling, if that is known.
+fn next_mode(mode: Option<PermissionMode>, ceiling: Option<PermissionMode>) -> PermissionMode {
     let at = CYCLE.iter().position(|known| Some(*known) == mode);
-    at.map_or(CYCLE[0], |at| CYCLE[(at + 1) % CYCLE.len()])
+    let after = at.map_or(0, |at| at + 1);
+    let mut modes = CYCLE.iter().cycle().skip(after).take(CYCLE.len());
+    let next = modes.find(|mode| ceiling.is_none_or(|ceiling| ceiling.covers(**mode)));
+    next.copied().unwrap_or(PermissionMode::Plan)
 }
 
 #[cfg(test)]
@@ -141,9 +153,16 @@ mod tests {
 
     #[test]
     fn modes_are_cycled() {
-        let next = |mode| next_mode(Some(mode));
+        let next = |mode| next_mode(Some(mode), None);
         assert_eq!(next(PermissionMode::Default), PermissionMode::AcceptEdits);
         assert_eq!(next(PermissionMode::Plan), PermissionMode::Default);
         assert_eq!(next(PermissionMode::DontAsk), PermissionMode::Default);
+    }
+
+    #[test]
+    fn modes_above_the_ceiling_are_skipped() {
+        let next = |mode| next_mode(Some(mode), Some(PermissionMode::Default));
+        assert_eq!(next(PermissionMode::Default), PermissionMode::Plan);
+        assert_eq!(next(PermissionMode::Plan), PermissionMode::Default);
     }
 }

@@ -196,6 +196,7 @@ fn parts(
             spending,
         },
         rules: claude.rules,
+        rules_in_force: Arc::default(),
         events: Arc::new(NoEvents),
         person: None,
         host: host.wait(),

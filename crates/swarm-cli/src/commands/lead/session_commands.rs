@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use swarm_agent::find_transcript;
-use swarm_protocol::{LEAD_NAME, PermissionMode};
+use swarm_protocol::PermissionMode;
 use swarm_ui::{Document as _, Picker, PickerItem, Theme};
 
 use super::configured::{DIFF, MEMORY, REVIEW, hooks, rules, servers, skills};
@@ -25,11 +25,10 @@ impl TerminalCommands {
     pub(super) fn session_command(&self, name: &str, rest: &str) -> Option<Typed> {
         match (name, rest) {
             ("agents", "") => self.show_run("agents list"),
-            ("permissions", "") if self.team().is_none() => {
-                self.show(self.status.session());
-                self.show_long("/permissions", &rules(&self.rules));
+            ("permissions", "") => {
+                self.show_mode();
+                self.show_long("/permissions", &rules(&self.rules.read()));
             }
-            ("permissions", "") => self.show_run(&format!("permissions {LEAD_NAME}")),
             ("diff", "") => self.show_long("/diff", &self.diff()),
             ("export", file) => self.show(self.export(file)),
             ("hooks", "") => self.show_long("/hooks", &hooks(&self.agent_config)),

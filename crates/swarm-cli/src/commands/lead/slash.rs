@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
@@ -34,6 +35,7 @@ use crate::commands::acting;
 use crate::commands::cost::session_text;
 use crate::failure::Failure;
 use crate::identity::Acting;
+use crate::links::linker;
 use crate::output::failure_text;
 
 /// Commands that are not commands of `swarm` in a shell, without those of `configured`.
@@ -78,8 +80,8 @@ pub(super) struct TerminalCommands {
     pub(super) actor: TerminalActor,
     /// The configuration of the lead, with its skills, which are prompts to it.
     pub(super) agent_config: Arc<AgentConfig>,
-    /// The permission rules of the lead at its start.
-    pub(super) rules: RuleSet,
+    /// The permission rules of the lead in force.
+    pub(super) rules: Arc<RwLock<RuleSet>>,
     /// The environment in the lead's directory. Commands of swarm run in that of the session, also if
     /// the lead has a worktree.
     pub(super) env: Environment,
@@ -132,7 +134,7 @@ impl TerminalCommands {
             implicit,
             actor,
             agent_config: Arc::clone(&parts.spawn_context.definition.config),
-            rules: parts.rules.clone(),
+            rules: Arc::clone(&parts.rules_in_force),
             prompts,
             lines: Arc::clone(lines),
             spending: Arc::clone(&parts.services.spending),
@@ -295,7 +297,10 @@ impl TerminalCommands {
         let path = find_transcript(&self.app.root, cwd, session);
         let Some(console) = &self.console else { return };
         match TranscriptDocument::open(&path, cwd, self.env.home()) {
-            Ok(document) => console.page(Pager::new(title, Box::new(document)).from_end()),
+            Ok(document) => {
+                let document = document.linked(linker(&self.env, cwd));
+                console.page(Pager::new(title, Box::new(document)).from_end());
+            }
             Err(error) => self.show(format!("the {title} cannot be shown: {error}")),
         }
     }
@@ -365,7 +370,7 @@ impl TerminalCommands {
         match command_in(&line) {
             // The lead handles these itself.
             None | Some(("compact" | "model", _) | ("clear", "")) => return Typed::Prompt(line),
-            Some(("mode", "")) => self.show(self.status.session()),
+            Some(("mode", "")) => self.show_mode(),
             Some(("mode", word)) => match word.parse() {
                 Ok(mode) => return Typed::Input(self.mode_input(Some(mode))),
                 Err(error) => self.show(error.to_string()),
@@ -421,6 +426,10 @@ impl TerminalCommands {
     /// Shows a text with the lead's work.
     pub(super) fn show(&self, text: String) {
         self.view.emit(AgentEvent::CommandOutput { text });
+    }
+
+    pub(super) fn show_mode(&self) {
+        self.show(format!("permission mode: {}", self.status.mode()));
     }
 
     /// Shows a line with the lead's work.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_member::SpendingMeter;
-use swarm_protocol::{AgentEvent, MemberState};
+use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
 use swarm_ui::print::short_count;
 use swarm_ui::{SessionStatus, Theme};
 use swarm_worktree::seen;
@@ -76,6 +76,11 @@ impl StatusLine {
 
     fn status(&self) -> SessionStatus {
         self.inner.lock().status.clone()
+    }
+
+    /// Returns the current permission mode.
+    pub(super) fn mode(&self) -> PermissionMode {
+        self.inner.lock().status.mode
     }
 
     /// Returns the id of the current model.
@@ -172,7 +177,7 @@ impl StatusLine {
         let status = &inner.status;
         let context = match status.context {
             Some(used) => format!("{} % of the context window is used", used.percent()),
-            None => "context window usage is not known yet".to_owned(),
+            None => "the used part of the context window is not known: no response yet, or a model of unknown size".to_owned(),
         };
         let tokens = short_count(status.tokens);
         format!("{tokens} tokens used, including sub-agents and teammates\n{context}")

@@ -75,7 +75,7 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
         details: runs.chain(wrong).collect(),
         choices: vec![
             choice(YES, "trust it, also after later changes (`swarm trust`)"),
-            choice('2', "start without them"),
+            choice('2', "start without them this time"),
         ],
         reason: None,
     }

@@ -69,7 +69,7 @@ fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
     let name = &args.name;
     let message = format!("permissions of {name} in team {team} are not known");
     let hint = if name.is_lead() {
-        "in a manually led team the lead is a person; `swarm config list` shows the rules of a lead process"
+        "`/permissions` in the terminal of a lead shows its rules; without a lead process, you lead the team"
     } else {
         "it has not started yet, or belongs to another program"
     };

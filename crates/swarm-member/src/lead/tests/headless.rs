@@ -56,6 +56,7 @@ impl Run {
                 )),
             },
             rules: RuleSet::default(),
+            rules_in_force: Arc::default(),
             events: Arc::new(Events::default()),
             person: None,
             host: swarm_agent::HostFacts::default(),

@@ -240,4 +240,13 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
         .take(PaneInput::Line("/status".to_owned()), None)
         .block_on();
     assert_eq!(screen.count("model model-1"), 1);
+    for line in ["/approve p1", "/deny", "/requests"] {
+        person
+            .take(PaneInput::Line(line.to_owned()), None)
+            .block_on();
+    }
+    assert_eq!(
+        screen.count("the number of a choice answers a dialog here"),
+        3
+    );
 }
