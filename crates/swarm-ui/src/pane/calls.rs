@@ -1,6 +1,6 @@
 //! Running tool calls and their lines.
 
-use swarm_protocol::Color;
+use swarm_protocol::{Color, DetailLine};
 
 use crate::pane::log_canvas::INDENT;
 use crate::style::{Style, paint, tinted};
@@ -20,7 +20,7 @@ const NAMED_CALL: usize = 28;
 /// Minimum width for anything but the tool name of a call.
 const SHORTEST_CALL: usize = 12;
 
-/// A call without a result.
+/// A call that is not displayed with its result yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) id: String,
@@ -29,6 +29,22 @@ pub(super) struct Call {
     pub(super) line: String,
     /// How the call is displayed.
     pub(super) drawn: Drawn,
+    /// The result, once it has arrived.
+    result: Option<CallResult>,
+}
+
+impl Call {
+    fn is_of_group(&self) -> bool {
+        matches!(self.drawn, Drawn::Line | Drawn::Waiting)
+    }
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallResult {
+    pub(super) ok: bool,
+    pub(super) line: String,
+    pub(super) detail: Vec<DetailLine>,
 }
 
 /// How a call is displayed.
@@ -36,30 +52,45 @@ pub(super) struct Call {
 pub(super) enum Drawn {
     /// By its own line.
     Line,
+    /// Not yet: an earlier call has no result, and results belong below their calls.
+    Waiting,
     /// By the message that it sent.
     Mail,
     /// Not displayed.
     Nothing,
 }
 
-/// The running calls, in the order in which they started.
+/// The calls of a turn, in the order in which they started.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
 }
 
 impl Calls {
-    /// Adds a call; returns whether its line is drawn immediately.
-    pub(super) fn start(&mut self, id: &str, tool: &str, line: &str) -> bool {
-        let at_once = tool != MAIL_TOOL;
-        let drawn = if at_once { Drawn::Line } else { Drawn::Nothing };
+    /// Adds a call.
+    pub(super) fn start(&mut self, id: &str, tool: &str, line: &str) {
+        let drawn = if tool == MAIL_TOOL {
+            Drawn::Nothing
+        } else {
+            Drawn::Waiting
+        };
         self.calls.push(Call {
             id: id.to_owned(),
             tool: tool.to_owned(),
             line: line.to_owned(),
             drawn,
+            result: None,
         });
-        at_once
+    }
+
+    /// Returns the first call if its line is to be drawn now.
+    pub(super) fn next_line(&mut self) -> Option<(String, String)> {
+        let first = self.calls.iter_mut().find(|call| call.is_of_group())?;
+        if first.drawn == Drawn::Line {
+            return None;
+        }
+        first.drawn = Drawn::Line;
+        Some((first.id.clone(), first.line.clone()))
     }
 
     /// Marks the pending calls as displayed by an outgoing message.
@@ -71,15 +102,32 @@ impl Calls {
         }
     }
 
-    /// Removes a call that has its result.
-    pub(super) fn finish(&mut self, id: &str) -> Option<Call> {
-        let at = self.calls.iter().position(|call| call.id == id)?;
-        Some(self.calls.remove(at))
+    /// Adds the result of a call.
+    pub(super) fn finish(&mut self, id: &str, result: CallResult) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
+            call.result = Some(result);
+        }
     }
 
-    /// Removes all calls: the turn is over, so no result will arrive.
-    pub(super) fn clear(&mut self) {
-        self.calls.clear();
+    /// Removes a call whose result can be displayed: no earlier one waits for its result.
+    pub(super) fn next_result(&mut self) -> Option<(Call, CallResult)> {
+        let first = self.calls.iter().position(Call::is_of_group);
+        let may_show = |(at, call): &(usize, &Call)| {
+            call.result.is_some() && (!call.is_of_group() || Some(*at) == first)
+        };
+        let (at, _) = self.calls.iter().enumerate().find(may_show)?;
+        let mut call = self.calls.remove(at);
+        let result = call.result.take()?;
+        Some((call, result))
+    }
+
+    /// Removes a call without a result: the turn is over, so none will arrive.
+    pub(super) fn give_up(&mut self) -> bool {
+        let Some(at) = self.calls.iter().position(|call| call.result.is_none()) else {
+            return false;
+        };
+        self.calls.remove(at);
+        true
     }
 }
 

@@ -8,7 +8,7 @@ use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName};
 
 use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
-    Call, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
+    Call, CallResult, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
 };
 use crate::pane::detail::{folded, unfolded};
 use crate::pane::header::PaneHeader;
@@ -155,7 +155,7 @@ impl<W: Write> PaneView<W> {
         self
     }
 
-    /// Also makes links of words in the agent's text.
+    /// Also makes links of words.
     #[must_use]
     pub fn linked(mut self, linker: Linker) -> Self {
         self.sheet.link(Links::new(linker));
@@ -331,10 +331,22 @@ impl<W: Write> PaneView<W> {
 
     fn call(&mut self, id: &str, tool: &str, line: &str) {
         self.close_text();
-        self.sheet.close_line();
         let line = self.places.shorten(tool, &clean_line(line));
-        if self.calls.start(id, tool, &line) {
-            self.draw_call(id, &line);
+        self.calls.start(id, tool, &line);
+        self.draw_calls();
+    }
+
+    /// Draws the calls and results whose turn has come: results belong below their calls, also if
+    /// they arrive in another order.
+    fn draw_calls(&mut self) {
+        loop {
+            if let Some((id, line)) = self.calls.next_line() {
+                self.draw_call(&id, &line);
+            }
+            let Some((call, result)) = self.calls.next_result() else {
+                return;
+            };
+            self.draw_result(&call, &result);
         }
     }
 
@@ -346,18 +358,26 @@ impl<W: Write> PaneView<W> {
     }
 
     fn outcome(&mut self, id: &str, ok: bool, line: &str, detail: &[DetailLine]) {
-        let Some(call) = self.calls.finish(id) else {
-            return;
+        let result = CallResult {
+            ok,
+            line: line.to_owned(),
+            detail: detail.to_vec(),
         };
+        self.calls.finish(id, result);
+        self.draw_calls();
+    }
+
+    fn draw_result(&mut self, call: &Call, result: &CallResult) {
+        let (ok, detail) = (result.ok, &result.detail);
         if call.drawn == Drawn::Mail && ok {
             return;
         }
         if call.drawn == Drawn::Nothing {
-            self.draw_call(id, &call.line);
+            self.draw_call(&call.id, &call.line);
         }
         let style = if ok { Style::Dim } else { Style::Bad };
-        let line = self.places.shorten(&call.tool, &clean_line(line));
-        self.draw_outcome(&call, style, &outcome_words(ok, &line));
+        let line = self.places.shorten(&call.tool, &clean_line(&result.line));
+        self.draw_outcome(call, style, &outcome_words(ok, &line));
         let syntax = Syntax::of_file_in(&call.line);
         let (lines, is_cut) = if self.folds {
             folded(self.theme(), detail, syntax)
@@ -368,7 +388,7 @@ impl<W: Write> PaneView<W> {
             self.sheet.line(&line);
         }
         if is_cut {
-            self.folded = Some((call.line, detail.to_vec()));
+            self.folded = Some((call.line.clone(), detail.clone()));
         }
     }
 
@@ -423,7 +443,9 @@ impl<W: Write> PaneView<W> {
     fn turn_ended(&mut self, tokens: u64, error: Option<&str>) {
         self.close_text();
         self.sheet.close_line();
-        self.calls.clear();
+        while self.calls.give_up() {
+            self.draw_calls();
+        }
         self.text = Text::Nothing;
         self.turns += 1;
         self.tokens += tokens;

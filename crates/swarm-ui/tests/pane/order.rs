@@ -3,7 +3,7 @@
 use swarm_protocol::{AgentEvent, MemberState};
 use swarm_ui::{PaneView, Theme};
 
-use crate::events::{Screen, header, mail, started, state, turn_ended};
+use crate::events::{Screen, finished, header, mail, started, state, turn_ended};
 
 struct Pane {
     screen: Screen,
@@ -123,6 +123,33 @@ fn a_request_to_a_person_is_drawn_immediately() {
             "    swarm requests"
         ]
     );
+}
+
+#[test]
+fn results_of_parallel_calls_are_below_their_calls() {
+    let mut pane = Pane::with_half_a_text();
+    pane.events(&[
+        started("1", "Bash make"),
+        started("2", "Grep x"),
+        started("3", "Read y"),
+        started("4", "Bash wait"),
+        started("5", "Read z"),
+        finished("3", true, "3 lines"),
+        finished("5", true, "5 lines"),
+    ]);
+    let call = ["  The tester", "● Bash make"];
+    assert_eq!(pane.lines(), call);
+    pane.events(&[finished("1", true, "1 line")]);
+    assert_eq!(pane.lines()[1..], ["● Bash make … 1 line", "● Grep x"]);
+    pane.events(&[notice("now"), finished("2", false, "no")]);
+    let rest = [
+        "  └ Grep x … failed: no",
+        "● Read y … 3 lines",
+        "● Bash wait",
+    ];
+    assert_eq!(pane.lines()[3..], [["· now"].as_slice(), &rest].concat());
+    pane.events(&[turn_ended(1, None)]);
+    assert_eq!(pane.lines()[7..], ["● Read z … 5 lines"]);
 }
 
 #[test]

@@ -78,25 +78,26 @@ fn paths_in_calls_and_outcomes_are_shortened() {
 
 #[test]
 fn an_outcome_on_a_separate_line_repeats_its_call_in_short() {
-    let events = [
-        started("1", "Grep count|price in the whole of src/ and tests/"),
-        started("2", "Read src/a/deep/path/lib.rs"),
-        started("4", "Glob **/*.rs"),
-        started("3", "Read src/other.rs"),
-        finished("4", true, "2 files"),
-        finished("2", true, "9 lines"),
-        finished("1", true, "3 lines in 1 file"),
-        finished("3", true, "7 lines"),
-    ];
-    assert_eq!(
-        lines(&events)[4..],
-        [
-            "  └ Glob **/*.rs … 2 files",
-            "  └ Read lib.rs … 9 lines",
+    for (call, outcome, expected) in [
+        (
+            "Grep count|price in the whole of src/ and tests/",
+            "3 lines in 1 file",
             "  └ Grep count|price in the who… 3 lines in 1 file",
-            "  └ Read other.rs … 7 lines",
-        ]
-    );
+        ),
+        (
+            "Read src/a/deep/path/lib.rs",
+            "9 lines",
+            "  └ Read lib.rs … 9 lines",
+        ),
+        ("Glob **/*.rs", "2 files", "  └ Glob **/*.rs … 2 files"),
+    ] {
+        let events = [
+            started("1", call),
+            mail("bob", None, "hello"),
+            finished("1", true, outcome),
+        ];
+        assert_eq!(lines(&events)[2..], [expected]);
+    }
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn in_a_narrow_pane_the_outcome_takes_precedence_over_its_call() {
     let theme = Theme::PLAIN.with_width(34);
     let events = [
         started("1", "Bash cargo publish"),
-        started("2", "Read src/lib.rs"),
+        mail("bob", None, "hello"),
         finished("1", false, "denied: not today"),
     ];
     assert!(drawn(theme, &events).ends_with("\n  └ Bash … failed: denied: not to…\n"));
