@@ -37,6 +37,8 @@ pub struct Alert {
     pub bell: bool,
     /// How to request a desktop notification, if at all.
     pub osc: Option<DesktopAlert>,
+    /// Whether the title of the terminal is the question that waits.
+    pub sets_title: bool,
     /// Whether the terminal is a tmux pane, which passes such a sequence on only inside a wrapper.
     pub in_tmux: bool,
 }
@@ -46,6 +48,7 @@ impl Default for Alert {
         Self {
             bell: true,
             osc: None,
+            sets_title: false,
             in_tmux: false,
         }
     }
@@ -80,7 +83,7 @@ mod tests {
         let all = Alert {
             bell: true,
             osc: Some(DesktopAlert::Iterm),
-            in_tmux: false,
+            ..Alert::default()
         };
         let why = "bob\u{1b} asks";
         assert_eq!(all.sequence(why), "\u{1b}]9;bob␛ asks\u{7}\u{7}");
@@ -106,8 +109,8 @@ mod tests {
         }
         let none = Alert {
             bell: false,
-            osc: None,
             in_tmux: true,
+            ..Alert::default()
         };
         assert_eq!(none.sequence(why), "");
     }

@@ -29,6 +29,7 @@ mod search;
 mod status;
 mod styled;
 mod team_panel;
+mod title;
 mod vim;
 mod writer;
 

@@ -60,7 +60,9 @@ pub(super) struct Inner {
     pub(super) note: Option<String>,
     pub(super) complete: Option<Completer>,
     attach: Option<Attacher>,
-    alert: Alert,
+    pub(super) alert: Alert,
+    /// The question that is the title of the terminal.
+    pub(super) title: Option<String>,
     /// Longest pause in the sequence of a key.
     escape_time: Duration,
     /// The region below the output as drawn.
@@ -145,6 +147,7 @@ impl Console {
             complete: None,
             attach: None,
             alert: Alert::default(),
+            title: None,
             escape_time: ESCAPE_TIME,
             painted: None,
             is_closed: true,
@@ -178,6 +181,7 @@ impl Console {
         if let Some(deferred) = deferred {
             inner.write_deferred(&deferred);
         }
+        inner.follow_title();
         inner.cover_again();
     }
 
@@ -214,6 +218,7 @@ impl Console {
         frame.push_str(PASTE_MARKS_OFF);
         inner.send(&frame);
         inner.is_closed = true;
+        inner.follow_title();
     }
 
     /// Clears the input line, and returns from a reason to its dialog. Returns whether there was a text
@@ -243,6 +248,7 @@ impl Console {
         if let Some(call) = call {
             inner.send(&call);
         }
+        inner.follow_title();
     }
 
     /// Sets how the person is notified.

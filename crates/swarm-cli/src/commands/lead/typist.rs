@@ -200,6 +200,7 @@ pub(super) fn status_line(
     terminal.set_alert(Alert {
         bell: settings.notify_bell,
         osc: desktop_alert(&app.env).filter(|_| settings.notify_osc),
+        sets_title: settings.notify_osc && desktop_alert(&app.env).is_some(),
         in_tmux: app.env.get("TMUX").is_some(),
     });
     let spawn_context = &parts.spawn_context;
