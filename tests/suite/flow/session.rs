@@ -176,7 +176,7 @@ fn views(run: &RunInPane) {
     run.line("/tasks");
     run.shows_now("t members");
     run.press("C-t");
-    for (columns, rows) in [(60, 20), (80, 24), (200, 50)] {
+    for (columns, rows) in [(60, 20), (80, 24), (120, 40), (200, 50)] {
         run.resize(columns, rows);
         run.ends_in("team-lead >");
         run.press("C-o");

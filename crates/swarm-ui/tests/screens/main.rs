@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
+mod colours;
+
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::Path;
