@@ -6,7 +6,7 @@ use std::path::Path;
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, TeamName};
-use swarm_store::{BlockOn as _, RootStore, TeamStore as _};
+use swarm_store::{BlockOn as _, RootStore, Team, TeamStore as _};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -98,6 +98,7 @@ fn teams(store: &RootStore) -> Vec<Finding> {
                     .filter(|member| member.state == MemberState::Dead);
                 let dead: Vec<&MemberName> = dead.map(|member| &member.member.name).collect();
                 findings.extend(ended(team, &dead));
+                findings.extend(undelivered(&*store.team(team)));
             }
             Err(error) => {
                 let hint = error.hint().unwrap_or_else(|| {
@@ -121,6 +122,16 @@ fn teams(store: &RootStore) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Reports members that were not notified of changed tasks.
+fn undelivered(team: &dyn Team) -> Vec<Finding> {
+    let found = team.undelivered().block_on();
+    let found = found.iter().map(|one| {
+        let found = format!("{}: {one}", team.name());
+        Finding::warning(NAME, found, "the next change of a task notifies it")
+    });
+    found.collect()
 }
 
 /// Reports stopped members and the command to restart them: `resume` requires a lost lead.

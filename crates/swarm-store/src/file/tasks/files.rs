@@ -1,7 +1,6 @@
 //! Reading and locking task files.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use swarm_os::{DirReader, LockGuard, OsError};
 use swarm_protocol::{Task, TaskId, TeamConfig};
@@ -38,7 +37,7 @@ impl FileTeam {
                     }
                 }
                 self.complete_redo(held)?;
-                self.settle(held, Duration::ZERO)?;
+                self.settle(held, false)?;
                 work(held)
             })
         })

@@ -1,7 +1,8 @@
 //! Messages of changes of the task list that are not in the inboxes yet. They are written before
-//! the tasks and delivered after them, with the list locked. What a killed process has not
-//! delivered, the next holder of the list's lock delivers, to inboxes that are free.
+//! the tasks and delivered after them, with the list locked, to inboxes that are free. What is left,
+//! also by a killed process, the next holder of the list's lock delivers.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::file::team::{FileTeam, is_surely_there};
 use crate::tasks::{Letter, Plan};
 use crate::{Result, StoreError, Undelivered};
 
-/// How long a change waits for the inboxes of its messages, all together.
+/// How long a change waits for the inboxes of its messages, all together, after it is done.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,15 +33,31 @@ impl FileTeam {
     /// Changes the task list, then delivers the messages of the change. A failure to deliver them
     /// is only logged, because the tasks have changed.
     pub(super) fn change_list<T>(&self, change: impl FnOnce(&LockGuard) -> Result<T>) -> Result<T> {
-        self.with_list_lock(|held| {
+        let done = self.with_list_lock(|held| {
             let done = change(held)?;
-            let settled = self.settle(held, PATIENCE);
-            // What fails only once is not left to the next change.
-            if let Err(error) = settled.or_else(|_| self.settle(held, Duration::ZERO)) {
-                tracing::warn!(team = %self.team, %error, "messages about tasks are delivered later");
-            }
+            // What fails is tried again below.
+            drop(self.settle(held, true));
             Ok(done)
-        })
+        })?;
+        if let Err(error) = self.settle_left() {
+            tracing::warn!(team = %self.team, %error, "messages about tasks are delivered later");
+        }
+        Ok(done)
+    }
+
+    /// Waits for inboxes that were locked, without the list's lock, and delivers to them.
+    fn settle_left(&self) -> Result<()> {
+        let began = Instant::now();
+        let in_time = || self.waiting_at_most(PATIENCE.saturating_sub(began.elapsed()));
+        let left = self.outbox()?;
+        let receivers: BTreeSet<_> = left.iter().map(|outgoing| &outgoing.letter.to).collect();
+        for to in &receivers {
+            in_time().with_inbox_lock(to, |_held| Ok(()))?;
+        }
+        if receivers.is_empty() {
+            return Ok(());
+        }
+        in_time().with_list_lock(|_held| Ok(()))
     }
 
     /// Delivers what earlier changes have left, unless the list or the inbox is locked. A failure
@@ -89,10 +106,10 @@ impl FileTeam {
         self.write_outbox(held, &outbox)
     }
 
-    /// Drops messages of changes that were not done and to former members, and delivers the others.
-    /// `waits` limits the wait for the inboxes of a change that was just made; zero if there was
-    /// none. Requires the list's lock, under which members are removed from the roster.
-    pub(super) fn settle(&self, held: &LockGuard, waits: Duration) -> Result<()> {
+    /// Drops messages of changes that were not done and to former members, and delivers the others to
+    /// inboxes that are free. `is_new` says that messages that were not tried yet are those of a change
+    /// that was just made. Requires the list's lock, under which members are removed from the roster.
+    pub(super) fn settle(&self, held: &LockGuard, is_new: bool) -> Result<()> {
         let path = self.at.tasks_outbox();
         if !is_surely_there(&path)? {
             return Ok(());
@@ -105,7 +122,6 @@ impl FileTeam {
             read => read?,
         };
         let config = self.read_config()?;
-        let began = Instant::now();
         let mut left: Vec<Outgoing> = Vec::new();
         for outgoing in &outbox {
             let to = &outgoing.letter.to;
@@ -119,10 +135,10 @@ impl FileTeam {
             let why = if let Some(earlier) = earlier {
                 earlier.why.clone()
             } else {
-                let is_new = outgoing.after.is_some() && !waits.is_zero();
-                let waits = is_new.then(|| waits.saturating_sub(began.elapsed()));
-                let tried = self.try_letter(&outgoing.letter, waits);
-                let again = |error| self.try_letter(&outgoing.letter, None).map_err(|_| error);
+                let was_tried = outgoing.after.is_none() || !is_new;
+                let tried = self.try_letter(&outgoing.letter, was_tried);
+                // What fails only once is not left to the next change.
+                let again = |error| self.try_letter(&outgoing.letter, true).map_err(|_| error);
                 tried.or_else(again).err().map(|error| error.to_string())
             };
             if why.is_some() {
@@ -143,13 +159,13 @@ impl FileTeam {
         self.write_outbox(held, &left)
     }
 
-    /// Delivers a message. `waits` is for its inbox; `None` if an earlier process may have delivered
-    /// it.
-    fn try_letter(&self, letter: &Letter, waits: Option<Duration>) -> Result<()> {
+    /// Delivers a message, unless its inbox is locked. It may have been delivered if it was tried
+    /// before.
+    fn try_letter(&self, letter: &Letter, was_tried: bool) -> Result<()> {
         let Letter { to, entry } = letter;
-        let hurried = self.waiting_at_most(waits.unwrap_or_default());
+        let hurried = self.waiting_at_most(Duration::ZERO);
         hurried.with_inbox_lock(to, |held| {
-            if waits.is_none() && self.was_sent(entry)? {
+            if was_tried && self.was_sent(entry)? {
                 return Ok(());
             }
             self.deliver_once(held, to, entry)

@@ -153,6 +153,41 @@ fn a_notice_for_a_locked_inbox_does_not_fail_the_change_and_is_delivered_later()
     assert!(!world.handle().view().block_on().unwrap().needs_reconcile);
 }
 
+#[test]
+fn the_list_is_free_while_a_notice_waits_for_an_inbox() {
+    let world = World::with_member("bob");
+    world.create("one", &[]);
+    world.create("two", &[]);
+    let person = world.person();
+    let foreign = Foreign::on([world.inbox_path("bob")]);
+    let hurried = world.handle().with_lock_timeout(Duration::from_millis(300));
+    std::thread::scope(|scope| {
+        let assigning = scope.spawn(|| {
+            let assign = TaskChange {
+                owner: Some(name("bob")),
+                ..TaskChange::default()
+            };
+            let team = world.handle();
+            team.update_task(&id(1), assign, &person).block_on()
+        });
+        while world
+            .handle()
+            .task(&id(1))
+            .block_on()
+            .unwrap()
+            .owner
+            .is_none()
+        {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        hurried.claim(&id(2), &person).block_on().unwrap();
+        drop(foreign);
+        assigning.join().unwrap().unwrap();
+    });
+    world.handle().reconcile().block_on().unwrap();
+    assert_eq!(world.unread("bob").len(), 1);
+}
+
 /// Assigns a task to bob, whose inbox is locked. Returns the path and the content of the outbox.
 fn undelivered(world: &World) -> (PathBuf, Vec<u8>) {
     world.create("one", &[]);
