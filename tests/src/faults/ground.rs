@@ -374,7 +374,7 @@ pub(super) fn commit(team: &dyn swarm_store::Team, spawn: SpawnId) {
 ///
 /// # Panics
 /// If this process cannot read its own start time.
-pub(super) fn life_record(spawn_id: SpawnId) -> LifeRecord {
+pub(crate) fn life_record(spawn_id: SpawnId) -> LifeRecord {
     let pid = std::process::id();
     LifeRecord {
         host: "here".to_owned(),

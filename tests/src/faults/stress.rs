@@ -12,7 +12,7 @@ use super::duel::LockContention;
 use super::everything::{on_damaged, open_to_others};
 use super::foreign;
 use super::ground::Locking;
-use super::hub::HubRun;
+use super::hub::{HubRun, in_own_network};
 use super::mail::{MailRun, Other};
 use super::planted::on_planted;
 use super::processes::{
@@ -443,6 +443,9 @@ fn jumping_clocks(programs: &Programs, seed: Seed) -> String {
 fn hub(programs: &Programs, seed: Seed) -> String {
     if !swarm_hubkit::has_server() {
         return "skipped: nats-server is not installed".to_owned();
+    }
+    if let Some(told) = in_own_network(seed) {
+        return told;
     }
     let run = HubRun {
         writers: 8,

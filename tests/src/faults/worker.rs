@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use swarm_os::{LockOptions, LockPlan, with_lock};
+use swarm_os::{DirectoryWatcher, LockOptions, LockPlan, with_lock};
 use swarm_protocol::{ErrorKind, MemberName, MessageId};
-use swarm_store::{BlockOn as _, Draft, RootStore, StoreError, Team, TeamStore as _};
+use swarm_store::{BlockOn as _, Draft, RootStore, StoreError, Team, TeamStore as _, Topic};
 
 use super::ground::{Locking, TeamFixture};
 use super::log::Log;
@@ -202,6 +202,10 @@ fn receive(arguments: &WorkerArguments) -> Result<()> {
         .into_iter()
         .map(|entry| entry.0)
         .collect();
+    // On a hub, a reader that watches its inbox gets messages in another way.
+    let watcher = DirectoryWatcher::new();
+    let watch = || team.watch(&watcher, &Topic::Mail(me.clone()));
+    let _watched = team.is_remote().then(watch);
     loop {
         let unread = match team.take_unread(&me).block_on() {
             Err(error) if is_outage(&**team, &error) => continue,

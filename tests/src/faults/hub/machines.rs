@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_hubkit::{Link, NatsServer};
+use swarm_hubkit::NatsServer;
 use swarm_protocol::{SystemClock, TeamName};
 use swarm_store::{BlockOn as _, FileStore, HubSettings, NewTeam, RootStore, Team, TeamStore as _};
 
+use super::network::{Cable, Network};
 use crate::faults::ground::{TEAM, place};
 use crate::guard::note;
 
@@ -16,7 +17,7 @@ const MACHINES: usize = 3;
 pub(super) struct Machines {
     pub(super) server: NatsServer,
     /// One for each machine.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<Cable>,
     pub(super) roots: Vec<PathBuf>,
     /// The team, for a machine whose link always works.
     pub(super) team: Arc<dyn Team>,
@@ -34,14 +35,15 @@ impl Machines {
             .expect("a directory");
         note(directory.path());
         let below = |name: &str| directory.path().join(name);
-        let server = NatsServer::start(&below("server"), &[]);
+        let server = NatsServer::start(&below("server"), Network::server());
+        let network = Network::new(server.port());
         let name = TeamName::parse(TEAM).expect("a sound name");
         let store = store(below("watcher"));
         let new = NewTeam::new(name.clone(), "/work", "a test");
         let on_hub = store.creating_on(settings(server.url()));
         let created = on_hub.create_team(new);
         created.block_on().expect("the team");
-        let links: Vec<Link> = (0..MACHINES).map(|_| Link::to(server.port())).collect();
+        let links: Vec<Cable> = (0..MACHINES).map(|at| network.connect(at)).collect();
         let roots: Vec<PathBuf> = (0..MACHINES).map(|at| below(&format!("m{at}"))).collect();
         for (link, root) in links.iter().zip(&roots) {
             let joined = self::store(root.clone());

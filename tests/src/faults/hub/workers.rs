@@ -28,7 +28,7 @@ impl Machines {
     }
 
     fn command(&self, programs: &Programs, role: &str, at: usize, log: &str) -> Command {
-        let mut command = Command::new(&programs.worker);
+        let mut command = self.links[at].command(&programs.worker);
         let log = path_of(&self.logs, log);
         command.arg(role).args([&self.roots[at], &log]);
         command
