@@ -79,6 +79,11 @@ impl NatsServer {
         sent.unwrap_or_else(|error| panic!("nats-server: {error}"));
     }
 
+    /// Returns its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns its port on the loopback interface.
     pub fn port(&self) -> u16 {
         self.port

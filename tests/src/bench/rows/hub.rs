@@ -59,12 +59,12 @@ fn settings(server: &NatsServer) -> HubSettings {
     }
 }
 
-fn open(root: &Path) -> Arc<dyn Team> {
+pub(super) fn open(root: &Path) -> Arc<dyn Team> {
     RootStore::new(store(root)).team(&team_name(TEAM))
 }
 
 /// Opens the team that exists on the hub, for another machine.
-fn join_hub(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
+pub(super) fn join_hub(root: &Path, server: &NatsServer) -> Result<Arc<dyn Team>> {
     let joined = RootStore::new(store(root));
     let hub = settings(server);
     joined.join_hub(&team_name(TEAM), hub).block_on()?;

@@ -1,25 +1,35 @@
 //! How the costs of a team on a hub grow with the numbers of its tasks and members.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use swarm_hubkit::{NatsServer, has_server};
-use swarm_protocol::TaskStatus;
-use swarm_store::{Actor, BlockOn as _, Draft, TaskChange, Team};
+use swarm_protocol::{SpawnId, TaskStatus};
+use swarm_store::{Actor, BlockOn as _, Draft, Lease, TaskChange, Team};
 
-use super::hub::create;
+use super::hub::{create, join_hub, open};
+use super::played::{TEAM, pause};
 use super::send::text;
 use super::team::{member_name, team_name};
 use crate::bench::figure::Figure;
 use crate::bench::order::Order;
+use crate::bench::process::ticks;
 use crate::bench::scratch::on_disk;
 use crate::bench::table::{Aim, Line};
-use crate::faults::ground::{join, new_task};
+use crate::faults::ground::{join, life_record, new_task};
 
 const TASKS: [usize; 4] = [10, 1_000, 10_000, 100_000];
+/// Most tasks that are created by one call.
+const BATCH: usize = 1_000;
 const MEMBERS: [usize; 3] = [10, 100, 1_000];
+/// Members on one machine.
+const MEMBERS_EACH: usize = 100;
+/// Duration of the measurement of CPU time.
+const WATCHED: Duration = Duration::from_secs(10);
 
-/// One change of a task, one message and one status, by number of tasks and members.
+/// Operations on tasks, messages and members, by number of tasks and members.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     if has_server() {
@@ -54,26 +64,41 @@ fn tasks(order: &Order, lines: &mut Vec<Line>) -> Result<()> {
         let place = on_disk();
         let server = NatsServer::start(&place.path().join("server"), &[]);
         let team = create(&place.path().join("root"), &server)?;
-        let person = Actor::person(&team_name(super::played::TEAM));
+        let person = Actor::person(&team_name(TEAM));
         let new: Vec<_> = (0..count).map(|_| new_task("work", &[])).collect();
-        let mut ids = Vec::new();
-        let created = timed(1, |_| {
-            ids = team.create_tasks(&new, &person).block_on()?;
-            Ok(())
-        })?;
+        let (mut ids, mut created) = (Vec::new(), Vec::new());
+        for batch in new.chunks(BATCH) {
+            let began = Instant::now();
+            ids.extend(team.create_tasks(batch, &person).block_on()?);
+            created.push(began.elapsed());
+        }
+        let what = "up to 1,000 tasks created by one call on a hub";
         enter(
             lines,
-            "tasks created on a hub by one call",
+            what,
             count,
             "tasks",
-            created,
+            created.split_off(created.len() - 1),
         );
-        let runs = order.runs(if count > 10_000 { 3 } else { 20 }).min(count);
-        let changed = timed(runs, |run| {
+        let runs = order.runs(20).min(count / 2);
+        let completed = timed(runs, |run| {
             let done = TaskChange::from(TaskStatus::Completed);
             Ok(team.update_task(&ids[run], done, &person).block_on()?)
         })?;
-        enter(lines, "task completed on a hub", count, "tasks", changed);
+        enter(lines, "task completed on a hub", count, "tasks", completed);
+        // These have read nothing before.
+        let fresh = || open(&place.path().join("root"));
+        let runs = order.runs(4);
+        let claimed = timed(runs, |_| Ok(fresh().claim_next(&person).block_on()?))?;
+        enter(
+            lines,
+            "the next task claimed on a hub",
+            count,
+            "tasks",
+            claimed,
+        );
+        let listed = timed(runs, |_| Ok(fresh().tasks().block_on()?))?;
+        enter(lines, "tasks listed on a hub", count, "tasks", listed);
     }
     Ok(())
 }
@@ -83,17 +108,15 @@ fn members(order: &Order, lines: &mut Vec<Line>) -> Result<()> {
         let place = on_disk();
         let server = NatsServer::start(&place.path().join("server"), &[]);
         let team = create(&place.path().join("root"), &server)?;
+        let mut spawns = Vec::new();
         let joined = timed(count, |number| {
-            join(&*team, &format!("m{number}"));
+            spawns.push(join(&*team, &format!("m{number}")));
             Ok(())
         })?;
-        enter(
-            lines,
-            "member reserved and committed on a hub",
-            count,
-            "members",
-            joined,
-        );
+        let last = joined.len() - joined.len().min(20);
+        let what = "member reserved and committed on a hub";
+        enter(lines, what, count, "members", joined[last..].to_vec());
+        let nodes = Machines::start(place.path(), &server, &spawns)?;
         let to = member_name("m0");
         let sent = timed(order.runs(20), |run| {
             let draft = Draft::new("team-lead", text(run));
@@ -101,15 +124,43 @@ fn members(order: &Order, lines: &mut Vec<Line>) -> Result<()> {
         })?;
         enter(lines, "send on a hub", count, "members", sent);
         let shown = timed(order.runs(3), |_| Ok(view(&*team)?))?;
-        enter(
-            lines,
-            "state of all members on a hub",
-            count,
-            "members",
-            shown,
-        );
+        let what = "state of all members on a hub";
+        enter(lines, what, count, "members", shown);
+        let reconciled = timed(order.runs(3), |_| Ok(team.reconcile().block_on()?))?;
+        let what = "reconciliation on a hub";
+        enter(lines, what, count, "members", reconciled);
+        let before = ticks(server.pid());
+        pause(WATCHED);
+        let used = Duration::from_millis((ticks(server.pid()) - before) * 10);
+        let what = "CPU time of the hub in 10 s, leases renewed on simulated machines";
+        enter(lines, what, count, "members", vec![used]);
+        drop(nodes);
     }
     Ok(())
+}
+
+/// Simulated machines: connections of their own, with the leases of members.
+struct Machines {
+    _leases: Vec<Lease>,
+    _teams: Vec<Arc<dyn Team>>,
+}
+
+impl Machines {
+    fn start(place: &Path, server: &NatsServer, spawns: &[SpawnId]) -> Result<Self> {
+        let (mut leases, mut teams) = (Vec::new(), Vec::new());
+        for (machine, spawns) in spawns.chunks(MEMBERS_EACH).enumerate() {
+            let team = join_hub(&place.join(format!("machine-{machine}")), server)?;
+            for (number, spawn) in spawns.iter().enumerate() {
+                let name = member_name(&format!("m{}", machine * MEMBERS_EACH + number));
+                leases.push(team.take_life(&name, &life_record(*spawn)).block_on()?);
+            }
+            teams.push(team);
+        }
+        Ok(Self {
+            _leases: leases,
+            _teams: teams,
+        })
+    }
 }
 
 fn view(team: &dyn Team) -> swarm_store::Result<()> {
