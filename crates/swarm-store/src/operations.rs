@@ -148,6 +148,7 @@ macro_rules! asynchronous_team {
         operations! {
             Roster for $team:
             run config() -> Result<TeamConfig>;
+            run known_config() -> Result<TeamConfig>;
             run_blocking abort_spawn(spawn: by(SpawnId), reason: by(str)) -> Result<bool>;
             run_blocking remove_member(name: by(MemberName), spawn: perhaps(SpawnId))
                 -> Result<Option<RemovedMember>>;

@@ -171,6 +171,13 @@ pub trait Roster: Send + Sync {
     /// [`StoreError::Damaged`] if the file is not a valid roster; it is left unchanged.
     async fn config(&self) -> Result<TeamConfig>;
 
+    /// Returns the roster as far as this handle has heard of its changes, if that saves a request to a
+    /// server; otherwise reads it.
+    ///
+    /// # Errors
+    /// Like [`Self::config`].
+    async fn known_config(&self) -> Result<TeamConfig>;
+
     /// Reserves a roster entry for a spawn, with a colour and an inbox that has the prompt as first
     /// message. The entry of a dead member of that name is replaced, and restored if the spawn is
     /// aborted. Reconciliation of the name is added to `done`, even on failure: the caller

@@ -344,7 +344,7 @@ impl MemberLoop<TeammateRole> {
     /// unknown.
     pub(super) async fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
-        match team.config().await {
+        match team.known_config().await {
             Ok(config) => Ok(Some(config)),
             Err(error @ (StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. })) => {
                 Err(error)

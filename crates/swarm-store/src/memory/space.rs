@@ -1,6 +1,6 @@
 //! The records, logs and leases of one team in this process.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,7 +46,8 @@ pub(super) struct Content {
 struct Record {
     revision: u64,
     value: Vec<u8>,
-    written: HashSet<WriteId>,
+    /// The revisions of writes.
+    written: HashMap<WriteId, u64>,
 }
 
 #[derive(Default)]
@@ -55,6 +56,13 @@ struct Log {
     removed: u64,
     entries: VecDeque<Vec<u8>>,
     appended: HashSet<WriteId>,
+}
+
+impl Log {
+    /// The position after the last entry.
+    fn end(&self) -> u64 {
+        self.removed + self.entries.len() as u64
+    }
 }
 
 struct LeaseValue {
@@ -84,7 +92,7 @@ impl Content {
             lease.lost.send_replace(true);
             lease.end();
         }
-        self.bells.ring(Key::lease(name).as_str());
+        self.bells.ring(&Key::lease(name), 0);
     }
 }
 
@@ -160,7 +168,7 @@ impl Space for MemorySpace {
             let first = Record {
                 revision: 1,
                 value: value.clone(),
-                written: HashSet::new(),
+                written: HashMap::new(),
             };
             (key.clone(), first)
         });
@@ -208,30 +216,42 @@ impl Space for MemorySpace {
         id: WriteId,
         value: &[u8],
         _at_most: Duration,
-    ) -> Result<(), NotWritten> {
+    ) -> Result<u64, NotWritten> {
         let faults = &self.shared.faults;
         faults.delay();
         let content = self.content()?;
         let fault = faults.of_write();
-        if fault != Fault::LostRequest {
+        if fault == Fault::LostRequest {
+            faults.delay();
+            return Err(self.lost().into());
+        }
+        let written = {
             let mut records = content.records.lock();
             let now = records.get(key);
-            if !now.is_some_and(|now| now.written.contains(&id)) {
+            if let Some(written) = now.and_then(|now| now.written.get(&id)) {
+                *written
+            } else {
                 if fault == Fault::Conflict || now.map_or(0, |now| now.revision) != revision {
                     return Err(NotWritten::Conflict);
                 }
                 let now = records.entry(key.clone()).or_default();
                 now.revision += 1;
                 now.value = value.to_vec();
-                now.written.insert(id);
-                content.bells.ring(key.as_str());
+                now.written.insert(id, now.revision);
+                content.bells.ring(key, now.revision);
+                now.revision
             }
-        }
+        };
         faults.delay();
         match fault {
             Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost().into()),
-            Fault::None | Fault::Conflict => Ok(()),
+            Fault::None | Fault::Conflict => Ok(written),
         }
+    }
+
+    fn remove_record(&self, key: &Key, _at_most: Duration) -> Answered<()> {
+        self.content()?.records.lock().remove(key);
+        Ok(())
     }
 
     fn remove(&self, prefix: &Key, _at_most: Duration) -> Answered<()> {
@@ -265,7 +285,7 @@ impl Space for MemorySpace {
             let log_now = logs.entry(log.clone()).or_default();
             if log_now.appended.insert(*id) {
                 log_now.entries.push_back(entry.clone());
-                content.bells.ring(log.as_str());
+                content.bells.ring(log, log_now.end());
             }
         }
         match fault {
@@ -298,14 +318,15 @@ impl Space for MemorySpace {
         let logs = content.logs.lock();
         let Some(log) = logs.get(log) else {
             return Ok(Entries {
-                entries: Vec::new(),
                 next: from,
+                ..Entries::default()
             });
         };
         let entries = (log.removed + 1..).zip(log.entries.iter().cloned());
         let entries: Vec<_> = entries.filter(|(next, _)| *next > from).collect();
         let next = entries.last().map_or(from, |(next, _)| *next);
-        Ok(Entries { entries, next })
+        let end = if log.entries.is_empty() { 0 } else { log.end() };
+        Ok(Entries { entries, next, end })
     }
 
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
@@ -352,7 +373,7 @@ impl Space for MemorySpace {
             };
             leases.insert(name.clone(), lease);
         }
-        content.bells.ring(Key::lease(name).as_str());
+        content.bells.ring(&Key::lease(name), 0);
         Ok(Taken::Held(Box::new(HeldLease {
             content,
             name: name.clone(),

@@ -120,6 +120,15 @@ impl Requests {
             .is_ok()
     }
 
+    /// Removes a value, and its chunks if there may be some.
+    pub(super) async fn purge_record(&self, subject: String) -> Answered<()> {
+        if self.chunked.lock().remove(&subject) {
+            let chunks = format!("{}.>", subjects::chunks_of(&self.team, &subject));
+            self.purge(chunks, None).await?;
+        }
+        self.purge(subject, None).await
+    }
+
     /// Removes the chunks of a value that was not written. An earlier attempt, whose acknowledgement
     /// was lost, may have written it.
     async fn remove_unused_chunks(&self, subject: &str, id: &str) {
@@ -148,6 +157,11 @@ impl Requests {
         }
         Ok(Some(value.into()))
     }
+}
+
+/// Returns whether these are the headers of a value that is stored in chunks.
+pub(super) fn has_chunks(headers: &HeaderMap) -> bool {
+    headers.get(CHUNK_ID).is_some()
 }
 
 /// Returns the ID of the chunks of a value, if it is stored in chunks.

@@ -24,6 +24,10 @@ use crate::{Result, StoreError};
 /// Longest wait for the first connection.
 const CONNECTING: Duration = Duration::from_secs(5);
 
+/// Pause between two signs of life. A connection without an answer to three of them is made again:
+/// nothing else tells that packets are lost.
+const PING: Duration = Duration::from_secs(3);
+
 /// Longest pause between two attempts to connect again.
 const RECONNECTING: Duration = Duration::from_secs(2);
 
@@ -48,7 +52,7 @@ pub(crate) struct Connection {
     settings: HubSettings,
     team: TeamName,
     background: Arc<Background>,
-    client: OnceCell<Client>,
+    client: OnceCell<(Client, Context)>,
     /// Whether it is connected, and how often the connection was lost.
     connected: watch::Sender<(bool, u64)>,
     /// What the server last said about a request that it does not answer.
@@ -180,21 +184,27 @@ impl Connection {
 
     /// Returns the client once it is connected.
     pub(super) async fn client(&self) -> Answered<&Client> {
-        let client = self.client.get_or_try_init(|| self.connect()).await;
-        let client = client.map_err(NoAnswer::Failed)?;
-        let mut connected = self.connected.subscribe();
-        // The sender is part of `self`.
-        drop(connected.wait_for(|connected| connected.0).await);
-        Ok(client)
+        self.connection().await.map(|(client, _)| client)
+    }
+
+    async fn connection(&self) -> Answered<&(Client, Context)> {
+        let connection = self.client.get_or_try_init(|| self.connect()).await;
+        let connection = connection.map_err(NoAnswer::Failed)?;
+        if !self.connected.borrow().0 {
+            let mut connected = self.connected.subscribe();
+            // The sender is part of `self`.
+            drop(connected.wait_for(|connected| connected.0).await);
+        }
+        Ok(connection)
     }
 
     /// Returns the client if it was ever connected.
     pub(super) fn last_client(&self) -> Option<&Client> {
-        self.client.get()
+        self.client.get().map(|(client, _)| client)
     }
 
     pub(super) async fn jetstream(&self) -> Answered<Context> {
-        Ok(jetstream::new(self.client().await?.clone()))
+        Ok(self.connection().await?.1.clone())
     }
 
     /// Returns what changes when the connection is lost or made again.
@@ -202,7 +212,7 @@ impl Connection {
         self.connected.subscribe()
     }
 
-    async fn connect(&self) -> Result<Client> {
+    async fn connect(&self) -> Result<(Client, Context)> {
         let connected = self.connected.clone();
         let (refusal, forbidden) = (Arc::clone(&self.refusal), self.forbidden.clone());
         let unreachable = |reason: String| StoreError::HubUnreachable {
@@ -214,6 +224,7 @@ impl Connection {
             .custom_inbox_prefix(subjects::replies(&self.team))
             .connection_timeout(CONNECTING)
             .request_timeout(None)
+            .ping_interval(PING)
             .reconnect_delay_callback(|attempts| {
                 let attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
                 RECONNECTING.min(Duration::from_millis(50).saturating_mul(attempts))
@@ -252,7 +263,8 @@ impl Connection {
         let client = options.connect(self.settings.url.as_str()).await;
         let client = client.map_err(|error| unreachable(with_cause(&error)))?;
         self.connected.send_modify(|now| now.0 = true);
-        Ok(client)
+        let context = jetstream::new(client.clone());
+        Ok((client, context))
     }
 }
 

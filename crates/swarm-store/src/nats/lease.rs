@@ -109,8 +109,8 @@ impl Requests {
             }
             seen.record.state = state;
             let written = self.write_lease(name, seen.revision, &seen.record).await?;
-            if written != Published::Conflict {
-                self.announce([&Key::lease(name)]).await;
+            if let Published::At(revision) = written {
+                self.bells.ring(&Key::lease(name), revision);
                 return Ok(());
             }
         }
@@ -123,7 +123,7 @@ impl Requests {
         tell: oneshot::Sender<Result<()>>,
     ) {
         let mut tell = tell;
-        let mut changes = self.bells.heard(&[Key::lease(&name)]);
+        let mut changes = self.heard(&[Key::lease(&name)]);
         let ended = tokio::select! {
             ended = self.until_end(&name, &mut changes) => ended,
             () = tell.closed() => return,
@@ -195,7 +195,8 @@ impl Renewal {
         tracing::warn!(name = %self.name, "the lease is lost");
         self.requests.lost.lock().insert(self.name.clone());
         lost.send_replace(true);
-        self.requests.bells.ring(Key::lease(&self.name).as_str());
+        let (lease, revision) = (Key::lease(&self.name), self.last.revision);
+        self.requests.bells.ring(&lease, revision);
         self.park().await;
     }
 
@@ -224,9 +225,7 @@ impl Renewal {
         if self.is_gap(last, &before) {
             return Ok(None);
         }
-        let written = self
-            .requests
-            .write_lease(name, before.revision, &before.record);
+        let written = self.requests.renew_lease(name, &before);
         let Published::At(_) = written.await? else {
             return Err(self.requests.unanswered());
         };

@@ -15,6 +15,14 @@ use super::requests::{Published, Requests};
 use super::subjects;
 use crate::records::{Answered, Key, LeaseState, WriteId};
 
+/// Header of a renewal.
+const RENEWAL: &str = "Swarm-Renewal";
+
+/// Returns whether these are the headers of a renewal.
+pub(super) fn is_renewal(headers: Option<&HeaderMap>) -> bool {
+    headers.is_some_and(|headers| headers.get(RENEWAL).is_some())
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LeaseRecord {
@@ -67,10 +75,29 @@ impl Requests {
         revision: u64,
         record: &LeaseRecord,
     ) -> Answered<Published> {
+        let none = HeaderMap::new();
+        self.put_lease(name, revision, record, none).await
+    }
+
+    /// Writes a lease again, which is not a change for those who watch it.
+    pub(super) async fn renew_lease(&self, name: &MemberName, seen: &Seen) -> Answered<Published> {
+        let mut headers = HeaderMap::new();
+        headers.insert(RENEWAL, "");
+        self.put_lease(name, seen.revision, &seen.record, headers)
+            .await
+    }
+
+    async fn put_lease(
+        &self,
+        name: &MemberName,
+        revision: u64,
+        record: &LeaseRecord,
+        headers: HeaderMap,
+    ) -> Answered<Published> {
         let subject = subjects::of(&self.team, &Key::lease(name));
         let value = serde_json::to_vec(record).map_err(|error| self.failed(&error))?;
-        let (id, none) = (WriteId::new_v4(), HeaderMap::new());
-        self.publish(subject, Some(revision), id, none, value.into())
+        let id = WriteId::new_v4();
+        self.publish(subject, Some(revision), id, headers, value.into())
             .await
     }
 
@@ -101,7 +128,7 @@ impl Requests {
             let written = self.write_lease(name, seen.revision, &seen.record).await?;
             if let Published::At(revision) = written {
                 seen.revision = revision;
-                self.announce([&Key::lease(name)]).await;
+                self.bells.ring(&Key::lease(name), revision);
                 return Ok(Some((seen, Duration::ZERO)));
             }
         }
@@ -141,9 +168,9 @@ impl Requests {
             }
             let revision = seen.map_or(0, |seen| seen.revision);
             let written = self.write_lease(name, revision, &record).await?;
-            if written != Published::Conflict {
+            if let Published::At(revision) = written {
                 let mine = self.see_lease(name).await?;
-                self.announce([&Key::lease(name)]).await;
+                self.bells.ring(&Key::lease(name), revision);
                 return match mine {
                     Some(mine) if mine.record == record => Ok(Ok(mine)),
                     Some(other) => Ok(Err(other.record.holder)),

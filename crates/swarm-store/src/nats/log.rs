@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::message::StreamMessage;
+use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::try_join;
 
@@ -34,10 +35,12 @@ impl Requests {
         let mut found = Entries {
             entries: Vec::new(),
             next: from,
+            end: 0,
         };
         let pattern = subjects::entries(&self.team, log);
         let (first, last) = try_join(self.first(&pattern, from + 1), self.last(&pattern)).await?;
         let end = last.map_or(0, |last| last.sequence);
+        found.end = end;
         let mut next = first;
         for _ in 0..SINGLE {
             let Some(message) = next else {
@@ -50,6 +53,7 @@ impl Requests {
             next = self.first(&pattern, found.next + 1).await?;
         }
         self.read_batches(pattern, &mut found).await?;
+        found.end = end.max(found.next);
         Ok(found)
     }
 
@@ -100,9 +104,11 @@ impl Requests {
                 break;
             }
         }
-        let name = reader.cached_info().name.clone();
-        // Otherwise the server removes it later.
-        drop(stream.delete_consumer(&name).await);
+        let name = &reader.cached_info().name;
+        let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
+        let delete = format!("$JS.API.CONSUMER.DELETE.{stream}.{name}");
+        // Nobody waits for it: otherwise the server removes the reader later.
+        drop(client.publish(delete, Bytes::new()).await);
         Ok(())
     }
 }

@@ -6,6 +6,8 @@ mod connection;
 mod credentials;
 mod lease;
 mod lease_record;
+mod listen;
+mod listening;
 mod log;
 mod report;
 mod requests;

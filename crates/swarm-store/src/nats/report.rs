@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use async_nats::jetstream;
 use serde::Deserialize;
 
 use super::requests::Requests;
@@ -43,7 +42,7 @@ pub(super) fn report(requests: &Arc<Requests>, at_most: Duration) -> Answered<Hu
     hub.wait(at_most, async move {
         let client = requests.hub.client().await?;
         // The client's own type needs fields of newer servers.
-        let account = jetstream::new(client.clone()).request("INFO", &()).await;
+        let account = requests.jetstream().await?.request("INFO", &()).await;
         let account: Account = account.map_err(|error| requests.failed(&error))?;
         let now = requests.measure_clock().await?;
         let here = SystemTime::now().duration_since(UNIX_EPOCH);

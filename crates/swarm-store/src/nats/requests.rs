@@ -1,6 +1,6 @@
 //! Requests to the server about the stream of one team: single messages.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use async_nats::HeaderMap;
@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{MemberName, TeamName};
 
 use super::connection::{Connection, absent, with_cause};
+use super::listening::Listening;
 use super::server_clock::ServerClock;
 use super::settings::LeaseTerms;
 use super::subjects;
@@ -32,6 +33,8 @@ pub(super) struct Requests {
     pub(super) terms: LeaseTerms,
     pub(super) clock: ServerClock,
     pub(super) bells: Bells,
+    /// By the key, or prefix of keys, whose announced changes ring.
+    pub(super) listening: Mutex<BTreeMap<Key, Listening>>,
     /// Entries of logs that this process has appended lately, which saves a request for each that is
     /// appended again.
     pub(super) appended: Mutex<HashSet<WriteId>>,
@@ -59,6 +62,7 @@ impl Requests {
             terms,
             clock: ServerClock::default(),
             bells: Bells::default(),
+            listening: Mutex::default(),
             appended: Mutex::default(),
             chunked: Mutex::default(),
             lost: Mutex::default(),
@@ -205,26 +209,6 @@ impl Requests {
                 PurgeErrorKind::JetStream(error) => Err(self.refused(&error)),
             },
         }
-    }
-
-    /// Tells all processes that keys have changed. It is only a hint.
-    pub(super) async fn announce(&self, keys: impl IntoIterator<Item = &Key> + Send) {
-        let keys: Vec<&Key> = keys.into_iter().collect();
-        for key in &keys {
-            self.bells.ring(key.as_str());
-        }
-        let Ok(client) = self.hub.client().await else {
-            return;
-        };
-        let subject = subjects::changed(&self.team);
-        for key in keys {
-            let told = client.publish(subject.clone(), key.to_string().into());
-            if told.await.is_err() {
-                tracing::debug!(%key, "a change was not announced");
-            }
-        }
-        // A command may end right after this.
-        drop(client.flush().await);
     }
 
     /// Returns the server's time in nanoseconds since 1970, measured now. It is late by at most the

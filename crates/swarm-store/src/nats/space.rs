@@ -3,17 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
-use parking_lot::Mutex;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::connection::{Connection, absent};
 use super::lease::HeldLease;
 use super::report::{HubReport, report};
-use super::requests::Requests;
+use super::requests::{Published, Requests};
 use super::settings::LeaseTerms;
 use super::subjects;
 use crate::records::{
@@ -22,22 +18,16 @@ use crate::records::{
 };
 use crate::{LeaseEnd, StoreError};
 
-/// All watchers look again this often, because hints can be lost.
-const SWEEP: Duration = Duration::from_secs(5);
-
 /// The records of one team on a hub.
 #[derive(Debug)]
 pub(crate) struct NatsSpace {
     requests: Arc<Requests>,
-    /// Listens for changes once somebody watches.
-    listening: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl NatsSpace {
     pub(crate) fn new(hub: Arc<Connection>, team: TeamName, terms: LeaseTerms) -> Self {
         Self {
             requests: Arc::new(Requests::new(hub, team, terms)),
-            listening: Mutex::default(),
         }
     }
 
@@ -48,14 +38,6 @@ impl NatsSpace {
     pub(crate) fn report(&self, at_most: Duration) -> Result<HubReport, StoreError> {
         let reported = report(&self.requests, at_most);
         reported.map_err(|(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))| error)
-    }
-
-    fn listen(&self) {
-        let mut listening = self.listening.lock();
-        if listening.is_none() {
-            let requests = Arc::clone(&self.requests);
-            *listening = Some(self.requests.hub.spawn(listen(requests)));
-        }
     }
 
     fn wait<T, F>(&self, at_most: Duration, work: impl FnOnce(Arc<Requests>) -> F) -> Answered<T>
@@ -70,43 +52,7 @@ impl NatsSpace {
 
 impl Drop for NatsSpace {
     fn drop(&mut self) {
-        if let Some(listening) = self.listening.lock().take() {
-            listening.abort();
-        }
-    }
-}
-
-/// Passes announced changes on. After a pause in the connection everything may have changed.
-async fn listen(requests: Arc<Requests>) {
-    let subject = subjects::changed(&requests.team);
-    let mut reconnects = requests.hub.reconnects();
-    let mut announced = loop {
-        let subscribed = match requests.hub.client().await {
-            Ok(client) => client.subscribe(subject.clone()).await.ok(),
-            Err(_) => None,
-        };
-        match subscribed {
-            Some(announced) => break announced,
-            None => sleep(SWEEP).await,
-        }
-    };
-    requests.bells.ring_all();
-    let mut sweep = interval(SWEEP);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            announced = announced.next() => match announced {
-                Some(key) => requests.bells.ring(&String::from_utf8_lossy(&key.payload)),
-                None => sleep(SWEEP).await,
-            },
-            changed = reconnects.changed() => {
-                requests.bells.ring_all();
-                if changed.is_err() {
-                    return;
-                }
-            }
-            _ = sweep.tick() => requests.bells.ring_all(),
-        }
+        self.requests.hear_no_more();
     }
 }
 
@@ -175,16 +121,22 @@ impl Space for NatsSpace {
         id: WriteId,
         value: &[u8],
         at_most: Duration,
-    ) -> Result<(), NotWritten> {
+    ) -> Result<u64, NotWritten> {
         let (key, value) = (key.clone(), value.to_vec());
         let written = self.wait(at_most, |requests| async move {
             requests.write(key, revision, id, value).await
         })?;
-        if written {
-            Ok(())
-        } else {
-            Err(NotWritten::Conflict)
+        match written {
+            Published::At(revision) => Ok(revision),
+            Published::Conflict => Err(NotWritten::Conflict),
         }
+    }
+
+    fn remove_record(&self, key: &Key, at_most: Duration) -> Answered<()> {
+        let subject = subjects::of(&self.requests.team, key);
+        self.wait(at_most, |requests| async move {
+            requests.purge_record(subject).await
+        })
     }
 
     fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()> {
@@ -218,6 +170,10 @@ impl Space for NatsSpace {
         })
     }
 
+    fn heard_entries(&self, log: &Key, from: u64) -> Vec<(u64, Vec<u8>)> {
+        self.requests.heard_entries(log, from)
+    }
+
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
         let log = log.clone();
         self.wait(
@@ -227,9 +183,11 @@ impl Space for NatsSpace {
     }
 
     fn heard(&self, keys: &[Key]) -> Heard {
-        let heard = self.requests.bells.heard(keys);
-        self.listen();
-        heard
+        self.requests.heard(keys)
+    }
+
+    fn heard_here(&self, keys: &[Key]) -> Heard {
+        self.requests.bells.heard(keys)
     }
 
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>> {
@@ -264,7 +222,6 @@ impl Space for NatsSpace {
 
     fn lease_end(&self, name: &MemberName) -> LeaseEnd {
         let (tell, ended) = oneshot::channel();
-        self.listen();
         let waiting = Arc::clone(&self.requests).tell_end(name.clone(), tell);
         drop(self.requests.hub.spawn(waiting));
         ended

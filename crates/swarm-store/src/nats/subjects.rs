@@ -12,7 +12,7 @@ pub(super) fn stream(team: &TeamName) -> String {
 /// Returns the subjects that the stream of a team stores.
 pub(super) fn stored(team: &TeamName) -> Vec<String> {
     let kinds = [
-        "record.>", "log.>", "lease.*", "chunk.>", "blob.*.*", "clock",
+        "record.>", "page.>", "log.>", "lease.*", "chunk.>", "blob.*.*", "clock",
     ];
     kinds.map(|kind| format!("swarm.{team}.{kind}")).to_vec()
 }
@@ -50,9 +50,17 @@ pub(super) fn clock(team: &TeamName) -> String {
     format!("swarm.{team}.clock")
 }
 
-/// Returns the subject, not stored, on which changed keys are announced.
-pub(super) fn changed(team: &TeamName) -> String {
-    format!("swarm.{team}.changed")
+/// Returns which subjects the server announces when it has stored a message of theirs, and where.
+/// Announcements are not stored.
+pub(super) fn announcements(team: &TeamName) -> (String, String) {
+    (format!("swarm.{team}.>"), format!("swarm.{team}.changed.>"))
+}
+
+/// Returns the subjects on which changes of a key, or of a prefix of keys, are announced.
+pub(super) fn changes_of(team: &TeamName, key: &Key) -> [String; 2] {
+    let own = format!("swarm.{team}.changed.{key}");
+    let below = format!("{own}.>");
+    [own, below]
 }
 
 /// Returns the prefix of the subjects on which the server answers.

@@ -1,13 +1,12 @@
 //! Requests to the server about records and logs of one team.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{CreateStreamErrorKind, DeleteStreamErrorKind};
-use async_nats::jetstream::stream::{Config, StorageType};
+use async_nats::jetstream::stream::{Config, Republish, StorageType};
 
 use super::chunks::chunk_id;
 use super::requests::{Published, Requests};
@@ -25,6 +24,7 @@ impl Requests {
     /// Creates the stream if there is none, and records in it that do not exist. Returns whether the
     /// last one is new.
     pub(super) async fn create(&self, records: Vec<(Key, WriteId, Vec<u8>)>) -> Answered<bool> {
+        let (source, destination) = subjects::announcements(&self.team);
         let config = Config {
             name: subjects::stream(&self.team),
             description: Some(format!("team {} of swarm", self.team)),
@@ -32,6 +32,11 @@ impl Requests {
             max_messages_per_subject: 1,
             storage: StorageType::File,
             duplicate_window: RECOGNIZED,
+            republish: Some(Republish {
+                source,
+                destination,
+                headers_only: true,
+            }),
             ..Config::default()
         };
         if let Err(error) = self.jetstream().await?.create_stream(config).await {
@@ -105,13 +110,13 @@ impl Requests {
         revision: u64,
         id: WriteId,
         value: Vec<u8>,
-    ) -> Answered<bool> {
+    ) -> Answered<Published> {
         let subject = subjects::of(&self.team, &key);
-        if self.put(subject, revision, id, value.into()).await? == Published::Conflict {
-            return Ok(false);
+        let published = self.put(subject, revision, id, value.into()).await?;
+        if let Published::At(revision) = published {
+            self.bells.ring(&key, revision);
         }
-        self.announce([&key]).await;
-        Ok(true)
+        Ok(published)
     }
 
     /// Sends all entries before it waits for the first answer.
@@ -121,22 +126,21 @@ impl Requests {
             entries.retain(|(_, id, _)| !appended.contains(id));
         }
         let largest = self.largest().await?;
-        let mut sent = Vec::new();
-        let (mut logs, mut ids) = (BTreeSet::new(), Vec::new());
+        let (mut sent, mut ids) = (Vec::new(), Vec::new());
         for (log, id, entry) in entries {
             let subject = subjects::entry(&self.team, &log, id);
-            // A conflict means that it was appended before.
             if entry.len() > largest {
-                self.put(subject, 0, id, entry.into()).await?;
+                let put = self.put(subject, 0, id, entry.into()).await?;
+                self.ring_appended(&log, put);
             } else {
                 let none = HeaderMap::new();
-                sent.push(self.send(subject, Some(0), id, none, entry.into()).await?);
+                let one = self.send(subject, Some(0), id, none, entry.into()).await?;
+                sent.push((log, one));
             }
-            logs.insert(log);
             ids.push(id);
         }
-        for sent in sent {
-            self.stored(sent).await?;
+        for (log, sent) in sent {
+            self.ring_appended(&log, self.stored(sent).await?);
         }
         {
             let mut appended = self.appended.lock();
@@ -145,7 +149,13 @@ impl Requests {
             }
             appended.extend(ids);
         }
-        self.announce(&logs).await;
         Ok(())
+    }
+
+    /// A conflict means that the entry was appended before.
+    fn ring_appended(&self, log: &Key, published: Published) {
+        if let Published::At(position) = published {
+            self.bells.ring(log, position);
+        }
     }
 }

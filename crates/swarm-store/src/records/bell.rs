@@ -9,13 +9,27 @@ use tokio::sync::watch;
 
 use super::key::Key;
 
-/// How often something was heard.
+/// What was heard of some keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rings {
-    /// Writes of the keys that are watched. One may be counted twice.
+    /// Number of writes. One may be counted twice.
     pub(crate) writes: u64,
+    /// The highest revision of a record that was written, or position after an entry of a log.
+    pub(crate) newest: u64,
     /// Times after which writes may have been missed.
     pub(crate) gaps: u64,
+}
+
+impl Rings {
+    fn add(&mut self, written: Option<u64>) {
+        match written {
+            Some(at) => {
+                self.writes += 1;
+                self.newest = self.newest.max(at);
+            }
+            None => self.gaps += 1,
+        }
+    }
 }
 
 /// Tells watchers that records were written.
@@ -23,23 +37,39 @@ pub(crate) struct Rings {
 pub(crate) struct Bells(Mutex<BTreeMap<String, watch::Sender<Rings>>>);
 
 impl Bells {
-    /// Wakes those who watch a key or a prefix of it.
-    pub(crate) fn ring(&self, key: &str) {
+    /// Wakes those who watch a key or a prefix of it. `at` is the revision or position that was
+    /// written.
+    pub(crate) fn ring(&self, key: &Key, at: u64) {
         let is_its = |watched: &str| {
-            let rest = key.strip_prefix(watched);
+            let rest = key.as_str().strip_prefix(watched);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let mut bells = self.0.lock();
         bells.retain(|_, bell| bell.receiver_count() > 0);
         for (_, bell) in bells.iter().filter(|(watched, _)| is_its(watched)) {
-            bell.send_modify(|rings| rings.writes += 1);
+            bell.send_modify(|rings| rings.add(Some(at)));
         }
+    }
+
+    /// Wakes those who watch exactly this key or prefix; without a revision or position, something may
+    /// have been missed. Returns `false` if nobody does.
+    pub(crate) fn ring_watched(&self, watched: &Key, at: Option<u64>) -> bool {
+        let mut bells = self.0.lock();
+        let Some(bell) = bells.get(watched.as_str()) else {
+            return false;
+        };
+        if bell.receiver_count() == 0 {
+            bells.remove(watched.as_str());
+            return false;
+        }
+        bell.send_modify(|rings| rings.add(at));
+        true
     }
 
     /// Wakes everybody.
     pub(crate) fn ring_all(&self) {
         for bell in self.0.lock().values() {
-            bell.send_modify(|rings| rings.gaps += 1);
+            bell.send_modify(|rings| rings.add(None));
         }
     }
 
@@ -74,6 +104,7 @@ impl Heard {
             bell.has_changed().ok()?;
             let rings = *bell.borrow();
             sum.writes += rings.writes;
+            sum.newest = sum.newest.max(rings.newest);
             sum.gaps += rings.gaps;
         }
         Some(sum)

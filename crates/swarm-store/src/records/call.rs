@@ -81,6 +81,15 @@ impl Call {
         Ok(())
     }
 
+    /// Returns whether the call may ask a server that is not in this process. If it may not, it is
+    /// repeated where it may wait.
+    pub(super) fn may_ask(&self) -> bool {
+        if self.is_attempt {
+            self.state.is_abandoned.store(true, Ordering::SeqCst);
+        }
+        !self.is_attempt
+    }
+
     /// Returns whether a request that was not answered may be repeated. `may_be_done` says whether
     /// it may have changed something.
     pub(super) fn may_repeat(&self, may_be_done: bool) -> bool {

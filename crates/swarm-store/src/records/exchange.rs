@@ -39,7 +39,7 @@ impl RecordsTeam {
     fn put_part(&self, key: &Key, part: &[u8]) -> Result<()> {
         let mut is_repetition = false;
         // Nobody else writes this key: after a conflict, an earlier attempt may have written it.
-        while !self.write(key, 0, part, is_repetition)? {
+        while self.write(key, 0, part, is_repetition)?.is_none() {
             if self.read_part(key)?.is_some() {
                 break;
             }

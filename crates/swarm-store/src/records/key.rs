@@ -17,6 +17,11 @@ impl Key {
         Self(format!("lease.{name}"))
     }
 
+    /// Returns whether it is the log of an inbox.
+    pub(crate) fn is_inbox(&self) -> bool {
+        self.0.starts_with("log.inbox.")
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

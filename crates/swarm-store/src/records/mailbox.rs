@@ -2,12 +2,15 @@
 
 use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId};
 
-use super::record::{Outbox, from_bytes};
+use super::inbox::{Sent, fold};
+use super::key::Key;
+use super::record::Outbox;
 use super::team::RecordsTeam;
 use super::values::{self, InboxValue};
-use crate::mailbox::{queued, refuse_if_read_by_program, replaces};
-use crate::roster::member_of;
-use crate::{Cursor, Draft, Inbox, NewMember, Result, StoreError, StoreLimits};
+use crate::mailbox::{queued, refuse_if_read_by_program};
+use crate::roster::{has_living, member_of};
+use crate::tasks::Letter;
+use crate::{Cursor, Draft, Inbox, NewMember, Result, StoreError};
 
 impl RecordsTeam {
     pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
@@ -32,8 +35,17 @@ impl RecordsTeam {
     }
 
     pub(super) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
-        let entries = self.inbox_value(name)?.entries.into_iter();
-        Ok(entries.filter(|entry| !entry.read).collect())
+        let mut inbox = match self.inbox_heard(name)? {
+            Some(inbox) => inbox,
+            None => self.inbox_value(name)?,
+        };
+        inbox.entries.retain(|entry| !entry.read);
+        Ok(inbox.entries)
+    }
+
+    pub(super) fn count_unread(&self, name: &MemberName) -> Result<usize> {
+        let inbox = self.inbox_value(name)?;
+        Ok(inbox.entries.iter().filter(|entry| !entry.read).count())
     }
 
     pub(super) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
@@ -82,17 +94,56 @@ impl RecordsTeam {
         .map(drop)
     }
 
-    /// Sends a message once, even if the inbox is full.
-    pub(super) fn deliver_once(&self, to: &MemberName, entry: &InboxEntry) -> Result<()> {
-        let Some(id) = &entry.msg_id else {
-            return Ok(());
+    /// Sends a message of a change once, even if the inbox is full. `at` is the revision of the record
+    /// that was changed, and the number of the message: whoever changes the record again has sent
+    /// these messages before, in their order.
+    pub(super) fn deliver_letter(
+        &self,
+        record: &Key,
+        at: (u64, usize),
+        letter: &Letter,
+    ) -> Result<()> {
+        let is_new = |inbox: &InboxValue| {
+            let last = inbox.letters.get(record.as_str());
+            last.is_none_or(|last| *last < at)
         };
+        self.deliver_once(&letter.to, &letter.entry, is_new, |inbox| {
+            inbox.letters.insert(record.to_string(), at);
+            Ok(true)
+        })
+    }
+
+    /// Sends the news about the end of a spawn once, even if the inbox is full. It is sent before the
+    /// end is in the roster, so a spawn that is not there, or is dead, needs no news.
+    pub(super) fn deliver_end(
+        &self,
+        to: &MemberName,
+        spawn: SpawnId,
+        entry: &InboxEntry,
+    ) -> Result<()> {
+        let is_new = |inbox: &InboxValue| !inbox.ends.contains(&spawn);
+        self.deliver_once(to, entry, is_new, |inbox| {
+            let config = self.config()?;
+            let is_open = |spawn: &SpawnId| has_living(&config, *spawn);
+            inbox.ends.retain(is_open);
+            Ok(is_open(&spawn) && inbox.ends.insert(spawn))
+        })
+    }
+
+    /// Sends a message if `is_new`. `note` remembers that, and may still refuse it.
+    fn deliver_once(
+        &self,
+        to: &MemberName,
+        entry: &InboxEntry,
+        is_new: impl Fn(&InboxValue) -> bool,
+        note: impl Fn(&mut InboxValue) -> Result<bool>,
+    ) -> Result<()> {
         let inbox = self.read(&values::inbox(to))?;
-        if inbox.is_some_and(|inbox| inbox.once.contains(id)) {
+        if inbox.is_some_and(|inbox| !is_new(&inbox)) {
             return Ok(());
         }
-        self.put(to, entry, |inbox| Ok(inbox.once.insert(id.clone())))
-            .map(drop)
+        let put = self.put(to, entry, |inbox| Ok(is_new(inbox) && note(inbox)?));
+        put.map(drop)
     }
 
     /// Takes a message out. The inbox is written even if the message is not there, so that a
@@ -103,7 +154,7 @@ impl RecordsTeam {
         id: Option<&MessageId>,
         created_for_it: bool,
     ) -> Result<()> {
-        self.change_inbox(name, |inbox, _events| {
+        self.change_inbox(name, &[], |inbox, _, _events| {
             if let Some(found) = inbox {
                 let entries = &mut found.entries;
                 entries.retain(|entry| id.is_none() || entry.msg_id.as_ref() != id);
@@ -122,7 +173,7 @@ impl RecordsTeam {
         entry: &InboxEntry,
         check: impl Fn(&mut InboxValue) -> Result<bool>,
     ) -> Result<Vec<MessageId>> {
-        self.change_inbox(to, |inbox, events| {
+        self.change_inbox(to, &[], |inbox, _, events| {
             let found = inbox.get_or_insert_default();
             if !check(found)? {
                 return Ok(Vec::new());
@@ -136,18 +187,24 @@ impl RecordsTeam {
     }
 
     /// Changes the record of an inbox after the messages that were sent since its last change are in
-    /// it; then these leave the log.
+    /// it; then these leave the log. If only messages are `wanted` that this handle knows, `edit` gets
+    /// those that stay in the log.
     fn change_inbox<R>(
         &self,
         name: &MemberName,
-        mut edit: impl FnMut(&mut Option<InboxValue>, &mut Outbox) -> Result<R>,
+        wanted: &[MessageId],
+        mut edit: impl FnMut(&mut Option<InboxValue>, Sent, &mut Outbox) -> Result<R>,
     ) -> Result<R> {
         let (result, folded) = self.change(&values::inbox(name), |inbox, events| {
-            let from = inbox.as_ref().map_or(0, |inbox| inbox.next);
-            let folded = fold(inbox, self.sent(name, from)?);
-            Ok((edit(inbox, events)?, folded))
+            let known = self.known_sent(name, inbox.as_ref(), wanted)?;
+            let folded = match known {
+                Some(_) => None,
+                None => fold(inbox, self.sent_since(name, inbox.as_ref())?),
+            };
+            Ok((edit(inbox, known.unwrap_or_default(), events)?, folded))
         })?;
         if let Some(before) = folded {
+            self.seen.tail(name).lock().drop_until(before);
             let log = values::sent(name).key;
             let trimmed = self.answered(true, |at_most| self.space.trim(&log, before, at_most));
             if let Err(error) = trimmed {
@@ -155,24 +212,6 @@ impl RecordsTeam {
             }
         }
         Ok(result)
-    }
-
-    /// Returns the inbox with the messages that are not in its record. The log is read first, because
-    /// messages leave it only when the record has them.
-    pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
-        let sent = self.sent(name, 0)?;
-        let mut inbox = self.read(&values::inbox(name))?;
-        fold(&mut inbox, sent);
-        Ok(inbox)
-    }
-
-    fn sent(&self, name: &MemberName, from: u64) -> Result<Vec<(u64, InboxEntry)>> {
-        let log = values::sent(name).key;
-        let found = self.answered(false, |at_most| self.space.entries(&log, from, at_most))?;
-        let entries = found.entries.into_iter();
-        entries
-            .map(|(next, entry)| Ok((next, from_bytes(&log, &entry)?)))
-            .collect()
     }
 
     pub(super) fn refuse_if_full(
@@ -220,15 +259,22 @@ impl RecordsTeam {
         if ids.is_empty() {
             return self.require_inbox(name).map(|()| Vec::new());
         }
-        self.change_inbox(name, |inbox, events| {
-            let Some(inbox) = inbox else {
+        self.change_inbox(name, ids, |inbox, in_log, events| {
+            if inbox.is_none() && in_log.is_empty() {
                 return member_of(&self.team, &self.config()?, name).map(|_| Vec::new());
-            };
-            let mut acked = Vec::new();
-            for entry in inbox.entries.iter_mut().filter(|entry| !entry.read) {
-                if let Some(id) = entry.msg_id.clone().filter(|id| ids.contains(id)) {
-                    entry.read = true;
-                    acked.push(id);
+            }
+            let mut seen = inbox.clone();
+            fold(&mut seen, in_log);
+            let unread = seen.into_iter().flat_map(|seen| seen.entries);
+            let unread = unread.filter(|entry| !entry.read);
+            let acked = unread.filter_map(|entry| entry.msg_id);
+            let acked: Vec<MessageId> = acked.filter(|id| ids.contains(id)).collect();
+            let inbox = inbox.get_or_insert_default();
+            for id in &acked {
+                let mut entries = inbox.entries.iter_mut();
+                match entries.find(|entry| entry.msg_id.as_ref() == Some(id)) {
+                    Some(entry) => entry.read = true,
+                    None => drop(inbox.read.insert(id.clone())),
                 }
             }
             if !acked.is_empty() {
@@ -237,58 +283,5 @@ impl RecordsTeam {
             }
             Ok(acked)
         })
-    }
-}
-
-/// Adds messages that were sent and are not in the inbox. Returns the position after them, if there
-/// are any.
-fn fold(inbox: &mut Option<InboxValue>, sent: Vec<(u64, InboxEntry)>) -> Option<u64> {
-    if sent.is_empty() {
-        return None;
-    }
-    let inbox = inbox.get_or_insert_default();
-    for (next, entry) in sent {
-        if next > inbox.next {
-            // A server that restarted may not have recognized a repeated one that had left the log.
-            if inbox.entries.iter().all(|old| old.msg_id != entry.msg_id) {
-                inbox.add(entry);
-            }
-            inbox.next = next;
-        }
-    }
-    Some(inbox.next)
-}
-
-impl InboxValue {
-    /// Adds an entry. Returns the IDs of the unread ones that it replaces.
-    pub(super) fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
-        let mut superseded = Vec::new();
-        self.entries.retain(|old| {
-            let goes = !old.read && replaces(&entry, old);
-            superseded.extend(old.msg_id.clone().filter(|_| goes));
-            !goes
-        });
-        self.entries.push(entry);
-        superseded
-    }
-
-    /// Archives the oldest acknowledged entries until the inbox is within its bounds.
-    fn prune(&mut self, limits: &StoreLimits, mut archive: impl FnMut(InboxEntry)) {
-        let size = |entry: &InboxEntry| {
-            let json = serde_json::to_string(entry);
-            json.map_or(0, |json| json.len())
-        };
-        let acked = self.entries.iter().filter(|entry| entry.read).map(size);
-        let acked: Vec<usize> = acked.collect();
-        let all = self.entries.iter().map(size).sum();
-        let mut surplus = limits.surplus(&acked, all);
-        self.entries.retain(|entry| {
-            let goes = entry.read && surplus > 0;
-            if goes {
-                surplus -= 1;
-                archive(entry.clone());
-            }
-            !goes
-        });
     }
 }

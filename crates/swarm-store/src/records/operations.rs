@@ -1,5 +1,7 @@
 //! Runs the operations of a team in records such that they never block an asynchronous caller.
 
+use tokio::runtime::Handle;
+
 use super::call::Call;
 use super::team::RecordsTeam;
 use crate::blocking_pool::on_blocking_pool;
@@ -8,11 +10,12 @@ use crate::operations::asynchronous_team;
 asynchronous_team!(RecordsTeam);
 
 impl RecordsTeam {
-    /// Runs an operation on the caller's thread if the server is in this process. If it would have to
-    /// wait before its first change, it is repeated on the blocking pool.
+    /// Runs an operation on the caller's thread. If it would have to wait before its first change, as
+    /// for each request to a server that is not in this process, it is repeated on the blocking pool.
     async fn run<T: Send + 'static>(&self, operation: impl Fn(&Self) -> T + Send + 'static) -> T {
-        if !self.space.is_local() {
-            return self.run_blocking(operation).await;
+        if !self.space.is_local() && Handle::try_current().is_err() {
+            // There is no pool.
+            return operation(&self.called(false));
         }
         let attempt = self.called(true);
         let done = operation(&attempt);

@@ -63,7 +63,7 @@ impl RecordsTeam {
     }
 
     pub(super) fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>> {
-        let mark = self.reports(&member.name)?.pause;
+        let mark = self.read_watched(&values::reports(&member.name))?.pause;
         let spawn = member.spawn_id();
         Ok(mark.filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id)))
     }

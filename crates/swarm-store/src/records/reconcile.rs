@@ -66,7 +66,7 @@ impl RecordsTeam {
     fn tell_lead(&self, draft: Draft, spawn_id: SpawnId) -> Result<()> {
         let id = MessageId::new(spawn_id.to_string());
         let entry = draft.into_entry(id, self.now());
-        self.deliver_once(&MemberName::lead(), &entry)
+        self.deliver_end(&MemberName::lead(), spawn_id, &entry)
     }
 
     /// Returns the departure if this call has recorded it in the roster.

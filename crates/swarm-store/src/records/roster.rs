@@ -20,6 +20,11 @@ impl RecordsTeam {
         Ok(self.read(&values::roster())?.config)
     }
 
+    /// Returns the roster as it was last heard of.
+    pub(super) fn known_config(&self) -> Result<TeamConfig> {
+        Ok(TeamConfig::clone(&*self.roster_seen()?))
+    }
+
     /// The place is taken first, then the prompt is sent. A reservation whose prompt cannot be sent
     /// is undone.
     pub(super) fn reserve_into(
@@ -137,6 +142,10 @@ impl RecordsTeam {
         let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
         let released = self.release_tasks_of(&member, has_died)?;
         self.close_requests_of(&member)?;
+        // A recorded death has already been reported.
+        if let Some(spawn) = member.spawn_id().filter(|_| !has_died) {
+            self.report_stop(&config, name, spawn, &released)?;
+        }
         let removed = self.change(&values::roster(), |roster, _events| {
             let Some(at) = removable(&roster.config, name, spawn) else {
                 return Ok(None);
@@ -149,14 +158,7 @@ impl RecordsTeam {
             roster.undo.remove(name);
             Ok(Some(member))
         })?;
-        let Some(member) = removed else {
-            return Ok(None);
-        };
-        // A recorded death has already been reported.
-        if let Some(spawn) = member.spawn_id().filter(|_| !has_died) {
-            self.report_stop(&config, name, spawn, &released)?;
-        }
-        Ok(Some(RemovedMember { member, released }))
+        Ok(removed.map(|member| RemovedMember { member, released }))
     }
 
     pub(super) fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member> {

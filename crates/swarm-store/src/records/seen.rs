@@ -1,21 +1,124 @@
-//! What a handle has read lately. It counts as long as nothing else is heard, so that most sends read
-//! nothing. What is heard can be late by the time of an announcement; lost ones are made up for within
-//! seconds, because all watchers are woken then.
+//! What a handle has read lately. It counts as long as nothing newer is heard, so that most operations
+//! read nothing first. What is heard can be late by the time of an announcement; lost ones are made up
+//! for within seconds, because all watchers are woken then.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_protocol::{MemberName, TeamConfig};
+use swarm_protocol::{InboxEntry, MemberName, Task, TeamConfig};
 
 use super::bell::{Heard, Rings};
+use super::key::Key;
+use super::space::{Entries, Stored, WriteId};
 use crate::Result;
+
+/// How long a number of unread entries is used, to which other processes add unheard.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// A version of a page of the task list.
+type Page = (WriteId, Arc<Vec<Task>>);
 
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) roster: Mutex<Option<Reading<Arc<TeamConfig>>>>,
     /// Numbers of unread entries.
     pub(super) unread: Mutex<BTreeMap<MemberName, Reading<usize>>>,
+    /// What this handle hears of the records and logs that it watches.
+    watched: Mutex<BTreeMap<Key, Heard>>,
+    /// Watched records as they were last read or written.
+    kept: Mutex<BTreeMap<Key, Kept>>,
+    /// One version of each page of the task list, by number.
+    pub(super) pages: Mutex<BTreeMap<u64, Page>>,
+    /// Watched logs of sent messages.
+    tails: Mutex<BTreeMap<MemberName, Arc<Mutex<Tail>>>>,
+}
+
+/// A record, and the gaps that were heard before it was read.
+#[derive(Debug)]
+struct Kept {
+    stored: Arc<Stored>,
+    gaps: u64,
+}
+
+impl Seen {
+    /// Hears of a key from now on.
+    pub(super) fn watch(&self, key: Key, heard: Heard) {
+        self.watched.lock().insert(key, heard);
+    }
+
+    /// Returns what was heard of a watched key.
+    pub(super) fn rings(&self, key: &Key) -> Option<Rings> {
+        self.watched.lock().get(key)?.rings()
+    }
+
+    /// Keeps a record that was read or written after `before` was heard of it.
+    pub(super) fn keep(&self, key: &Key, stored: Stored, before: Rings) {
+        let (stored, gaps) = (Arc::new(stored), before.gaps);
+        let mut kept = self.kept.lock();
+        let older = kept.get(key).map(|kept| kept.stored.revision);
+        if older.is_none_or(|older| older <= stored.revision) {
+            kept.insert(key.clone(), Kept { stored, gaps });
+        }
+    }
+
+    /// Returns a watched record, unless it may have changed since it was kept.
+    pub(super) fn kept(&self, key: &Key) -> Option<Arc<Stored>> {
+        let now = self.rings(key)?;
+        let kept = self.kept.lock();
+        let kept = kept.get(key)?;
+        let is_current = now.gaps == kept.gaps && now.newest <= kept.stored.revision;
+        is_current.then(|| Arc::clone(&kept.stored))
+    }
+
+    /// Forgets everything: the team is gone, and the next one of this name counts anew.
+    pub(super) fn forget(&self) {
+        *self.roster.lock() = None;
+        self.unread.lock().clear();
+        self.kept.lock().clear();
+        self.pages.lock().clear();
+        self.tails.lock().clear();
+    }
+
+    pub(super) fn tail(&self, of: &MemberName) -> Arc<Mutex<Tail>> {
+        Arc::clone(self.tails.lock().entry(of.clone()).or_default())
+    }
+}
+
+/// The end of a log whose entries are only removed from its beginning.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    pub(super) entries: Vec<(u64, InboxEntry)>,
+    /// The position up to which the log was read.
+    pub(super) end: u64,
+    /// The gaps that were heard before that.
+    gaps: Option<u64>,
+}
+
+impl Tail {
+    /// Returns whether there may be more than what was heard.
+    pub(super) fn has_missed(&self, now: Rings) -> bool {
+        self.gaps != Some(now.gaps)
+    }
+
+    /// Adds what was read from [`Self::end`] on, after `before` was heard.
+    pub(super) fn add(
+        &mut self,
+        found: &Entries,
+        entries: impl IntoIterator<Item = (u64, InboxEntry)>,
+        before: Rings,
+    ) {
+        self.entries.retain(|(at, _)| *at <= found.end);
+        self.entries.extend(entries);
+        self.end = self.end.max(found.next);
+        self.gaps = Some(before.gaps);
+    }
+
+    /// Drops entries that the record has.
+    pub(super) fn drop_until(&mut self, next: u64) {
+        self.entries.retain(|(at, _)| *at > next);
+    }
 }
 
 /// A value that was read, and what was heard of it before.
@@ -24,23 +127,31 @@ pub(super) struct Reading<T> {
     pub(super) value: T,
     heard: Heard,
     before: Option<Rings>,
+    at: Instant,
 }
 
 impl<T> Reading<T> {
     /// `heard` is about what is read.
     pub(super) fn new(heard: Heard, read: impl FnOnce() -> Result<T>) -> Result<Self> {
-        let before = heard.rings();
+        let (before, at) = (heard.rings(), Instant::now());
         let value = read()?;
         Ok(Self {
             value,
             heard,
             before,
+            at,
         })
     }
 
-    /// Returns how many writes were heard since; `None` if some may have been missed.
+    /// Returns whether nothing newer was heard since.
+    pub(super) fn is_current(&self) -> bool {
+        let rings = self.before.zip(self.heard.rings());
+        rings.is_some_and(|(before, now)| before.gaps == now.gaps && before.newest == now.newest)
+    }
+
+    /// Returns how many writes were heard since; `None` if it is too old.
     pub(super) fn writes_since(&self) -> Option<u64> {
         let (before, now) = (self.before?, self.heard.rings()?);
-        (before.gaps == now.gaps).then(|| now.writes - before.writes)
+        (self.at.elapsed() < FRESH).then(|| now.writes - before.writes)
     }
 }

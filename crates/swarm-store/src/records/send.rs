@@ -66,9 +66,9 @@ impl RecordsTeam {
         Ok(superseded)
     }
 
-    fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
+    pub(super) fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
         if let Some(reading) = &*self.seen.roster.lock()
-            && reading.writes_since() == Some(0)
+            && reading.is_current()
         {
             return Ok(Arc::clone(&reading.value));
         }
@@ -89,8 +89,8 @@ impl RecordsTeam {
         Ok(())
     }
 
-    /// Refuses a message for a full inbox. Messages count once they are heard; until the inbox seems
-    /// full, acknowledgements do not.
+    /// Refuses a message for a full inbox. Until it seems full, messages of other processes and
+    /// acknowledgements count after some seconds.
     fn refuse_if_seen_full(&self, to: &MemberName, entry: &InboxEntry) -> Result<()> {
         let accepts = |unread| self.limits.refuse_if_full(unread, to, entry);
         let at_most = |reading: &Reading<usize>| {
@@ -101,8 +101,9 @@ impl RecordsTeam {
         if accepts(seen.unwrap_or(usize::MAX)).is_ok() {
             return Ok(());
         }
-        let read = || Ok(self.take_unread(to)?.len());
-        let reading = Reading::new(self.space.heard(&values::mail_of(to)), read)?;
+        let read = || self.count_unread(to);
+        let heard = self.space.heard_here(&[values::sent(to).key]);
+        let reading = Reading::new(heard, read)?;
         let unread = reading.value;
         self.seen.unread.lock().insert(to.clone(), reading);
         accepts(unread)

@@ -27,11 +27,14 @@ pub(crate) type NewEntry = (Key, WriteId, Vec<u8>);
 
 /// Entries of a log.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "the others say where they are")]
 pub(crate) struct Entries {
     /// Each with the position after it.
     pub(crate) entries: Vec<(u64, Vec<u8>)>,
     /// The position after the last one.
     pub(crate) next: u64,
+    /// The position after the last entry that the log has; 0 if it has none.
+    pub(crate) end: u64,
 }
 
 /// The lease of a member.
@@ -126,7 +129,7 @@ pub(crate) trait Space: Debug + Send + Sync {
         Ok(usize::MAX)
     }
 
-    /// Replaces a record if it still has this revision.
+    /// Replaces a record if it still has this revision. Returns the new one.
     fn write(
         &self,
         key: &Key,
@@ -134,7 +137,10 @@ pub(crate) trait Space: Debug + Send + Sync {
         id: WriteId,
         value: &[u8],
         at_most: Duration,
-    ) -> Result<(), NotWritten>;
+    ) -> Result<u64, NotWritten>;
+
+    /// Removes a record that nobody writes any more.
+    fn remove_record(&self, key: &Key, at_most: Duration) -> Answered<()>;
 
     /// Removes the log of this key, and all records whose keys begin with these words. What is written
     /// meanwhile may stay.
@@ -150,12 +156,22 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
 
+    /// Returns the entries after a position that were heard, oldest first. Some may be missing.
+    fn heard_entries(&self, _log: &Key, _from: u64) -> Vec<(u64, Vec<u8>)> {
+        Vec::new()
+    }
+
     /// Returns the position after the last entry.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
     /// Returns what changes when a record, log or lease of these keys, or with these prefixes of words,
     /// is written. It may also change without that.
     fn heard(&self, keys: &[Key]) -> Heard;
+
+    /// Like [`Self::heard`]; what other processes write may be missed.
+    fn heard_here(&self, keys: &[Key]) -> Heard {
+        self.heard(keys)
+    }
 
     /// Returns the lease of a member; `None` if nobody has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;

@@ -1,7 +1,12 @@
 //! The task list of a team in records.
 
+use std::collections::BTreeSet;
+
 use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
 
+use super::key::Key;
+use super::record::Outbox;
+use super::task_pages::{Pages, Unread, key};
 use super::team::RecordsTeam;
 use super::values::{self, TasksValue};
 use crate::tasks::{CurrentActor, Plan, Planner, Returned, new_tasks, return_tasks};
@@ -12,7 +17,11 @@ impl RecordsTeam {
         if new.is_empty() {
             return self.require().map(|()| Vec::new());
         }
-        self.change_tasks(by, |planner, tasks| {
+        let blockers = new.iter().flat_map(|task| &task.blocked_by);
+        let blockers: Vec<TaskId> = blockers.copied().collect();
+        // No older task waits for a new one, so only these can be part of the change.
+        let which = |pages: &Pages<'_>| pages.related(&blockers);
+        self.change_tasks(by, which, |planner, tasks| {
             // The number of tasks in memory is far below the limit.
             let first = tasks.highest.saturating_add(1);
             planner.create(&new_tasks(new, first, by)?)
@@ -21,12 +30,13 @@ impl RecordsTeam {
 
     pub(super) fn tasks(&self) -> Result<TaskList> {
         self.require()?;
-        Ok(self.read(&values::tasks())?.list)
+        self.read_tasks(|_, pages| pages.all())
     }
 
     pub(super) fn task(&self, id: TaskId) -> Result<Task> {
-        let tasks = self.tasks()?;
-        tasks.require(&self.team, id).cloned()
+        self.require()?;
+        let list = self.read_tasks(|_, pages| pages.related(&[id]))?;
+        list.require(&self.team, id).cloned()
     }
 
     pub(super) fn update_task(
@@ -35,22 +45,25 @@ impl RecordsTeam {
         change: &TaskChange,
         by: &Actor,
     ) -> Result<TaskUpdated> {
-        self.change_tasks(by, |planner, _| planner.update(id, change))
+        let which = |pages: &Pages<'_>| concerned(pages, id, change);
+        self.change_tasks(by, which, |planner, _| planner.update(id, change))
     }
 
     pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
-        let tasks = self.read(&values::tasks())?;
-        let actor = self.current(&tasks, by)?;
-        let planner = actor.planner(&tasks.list);
-        planner.update(id, change).map(drop)
+        self.read_tasks(|tasks, pages| {
+            let list = concerned(pages, id, change)?;
+            let actor = self.current(tasks, by)?;
+            Ok(actor.planner(&list).update(id, change).map(drop)?)
+        })
     }
 
     pub(super) fn claim(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.change_tasks(by, |planner, _| planner.claim(id))
+        let which = |pages: &Pages<'_>| pages.related(&[id]);
+        self.change_tasks(by, which, |planner, _| planner.claim(id))
     }
 
     pub(super) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
-        self.change_tasks(by, |planner, _| {
+        self.change_tasks(by, whole, |planner, _| {
             let Some(id) = planner.candidates().into_iter().next() else {
                 return Ok(Plan::nothing(None));
             };
@@ -59,15 +72,17 @@ impl RecordsTeam {
     }
 
     pub(super) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
-        self.change_tasks(by, |planner, _| planner.release(id))
+        let which = |pages: &Pages<'_>| pages.related(&[id]);
+        self.change_tasks(by, which, |planner, _| planner.release(id))
     }
 
     pub(super) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
-        self.change_tasks(by, |planner, _| planner.delete(id))
+        self.change_tasks(by, whole, |planner, _| planner.delete(id))
     }
 
     pub(super) fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()> {
-        self.change_tasks(by, |planner, _| planner.announce(ids))
+        let which = |pages: &Pages<'_>| pages.related(ids);
+        self.change_tasks(by, which, |planner, _| planner.announce(ids))
     }
 
     #[expect(clippy::unused_self, reason = "other kinds may have some")]
@@ -85,20 +100,20 @@ impl RecordsTeam {
         returned: &Returned,
         event: impl Fn(&[TaskId]) -> Option<Event>,
     ) -> Result<Vec<TaskId>> {
-        self.change(&values::tasks(), |tasks, events| {
-            let plan = return_tasks(&tasks.list, returned);
+        self.change_pages(|tasks, pages, events| {
+            let plan = return_tasks(&pages.all()?, returned);
             let ended = returned.spawn_id.and_then(|spawn| tasks.ended.get(&spawn));
             if ended.is_none() {
                 events.extend(event(&plan.result));
             }
             let mut released = ended.cloned().unwrap_or_default();
             released.extend(plan.result);
-            if let Some(spawn) = returned.spawn_id {
-                tasks.ended.insert(spawn, released.clone());
-            }
-            tasks.apply(plan.writes);
             events.extend(plan.events);
-            Ok(released)
+            let (mut list, replaced) = pages.write(plan.writes)?;
+            if let Some(spawn) = returned.spawn_id {
+                list.ended.insert(spawn, released.clone());
+            }
+            Ok((released, list, replaced))
         })
     }
 
@@ -129,20 +144,111 @@ impl RecordsTeam {
         CurrentActor::new(&self.team, self.config()?, by, self.now())
     }
 
+    /// Reads tasks, again if the list changes meanwhile.
+    fn read_tasks<R>(
+        &self,
+        read: impl Fn(&TasksValue, &Pages<'_>) -> Result<R, Unread>,
+    ) -> Result<R> {
+        let mut before = None;
+        loop {
+            let (revision, tasks) = self.fetch(&values::tasks())?;
+            match read(&tasks.value, &Pages::new(self, &tasks.value)) {
+                Ok(read) => return Ok(read),
+                Err(Unread::Replaced(_)) if before != Some(revision) => before = Some(revision),
+                Err(Unread::Replaced(page)) => return Err(lost(&page)),
+                Err(Unread::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Plans a change of a part of the list and makes it.
     fn change_tasks<R>(
         &self,
         by: &Actor,
+        which: impl Fn(&Pages<'_>) -> Result<TaskList, Unread>,
         plan: impl Fn(Planner<'_>, &TasksValue) -> Result<Plan<R>>,
     ) -> Result<R> {
-        self.change(&values::tasks(), |tasks, events| {
+        self.change_pages(|tasks, pages, events| {
+            let list = which(pages)?;
             let actor = self.current(tasks, by)?;
-            let plan = plan(actor.planner(&tasks.list), tasks)?;
-            tasks.apply(plan.writes);
+            let plan = plan(actor.planner(&list), tasks)?;
             events.extend(plan.events);
             plan.letters
                 .into_iter()
                 .for_each(|letter| events.send(letter));
-            Ok(plan.result)
+            let (list, replaced) = pages.write(plan.writes)?;
+            Ok((plan.result, list, replaced))
         })
+    }
+
+    /// Changes the record of the list. `edit` stores pages, and returns the list with them and the
+    /// keys of those that they replace.
+    fn change_pages<R>(
+        &self,
+        edit: impl Fn(&TasksValue, &Pages<'_>, &mut Outbox) -> Result<(R, TasksValue, Vec<Key>), Unread>,
+    ) -> Result<R> {
+        // Pages of attempts that were not the last one.
+        let mut unused: Vec<Key> = Vec::new();
+        let mut stored: Vec<Key> = Vec::new();
+        let changed = self.change(&values::tasks(), |tasks, events| {
+            unused.append(&mut stored);
+            // A server that restarted may refuse the repetition of a write that was done.
+            unused.retain(|page| !tasks.keys().contains(page));
+            let edited = edit(tasks, &Pages::new(self, tasks), events);
+            match edited {
+                Ok((result, list, replaced)) => {
+                    let named = tasks.keys();
+                    stored = list
+                        .keys()
+                        .into_iter()
+                        .filter(|page| !named.contains(page))
+                        .collect();
+                    *tasks = list;
+                    Ok(Ok((result, replaced)))
+                }
+                // The record has been replaced as well, so that its write fails and is repeated.
+                Err(Unread::Replaced(page)) => Ok(Err(page)),
+                Err(Unread::Failed(error)) => Err(error),
+            }
+        });
+        let done = match changed {
+            Ok(Ok((result, replaced))) => {
+                unused.extend(replaced);
+                Ok(result)
+            }
+            Ok(Err(page)) => Err(lost(&page)),
+            Err(error) => Err(error),
+        };
+        self.remove_pages(&unused);
+        done
+    }
+}
+
+fn whole(pages: &Pages<'_>) -> Result<TaskList, Unread> {
+    pages.all()
+}
+
+/// Returns the part of the list that an update concerns. New edges may close a cycle anywhere.
+fn concerned(pages: &Pages<'_>, id: TaskId, change: &TaskChange) -> Result<TaskList, Unread> {
+    if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
+        pages.related(&[id])
+    } else {
+        whole(pages)
+    }
+}
+
+/// Returns the error for a page that the list names and the server does not have.
+fn lost(page: &Key) -> StoreError {
+    StoreError::Damaged {
+        path: page.as_str().into(),
+        reason: "this page of the task list is missing".to_owned(),
+    }
+}
+
+impl TasksValue {
+    /// Returns the keys of its pages.
+    fn keys(&self) -> BTreeSet<Key> {
+        let pages = self.pages.iter();
+        pages.map(|(number, id)| key(*number, *id)).collect()
     }
 }

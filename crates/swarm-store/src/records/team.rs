@@ -12,7 +12,7 @@ use super::call::{Call, Patience};
 use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
 use super::seen::Seen;
-use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, WriteId};
+use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, Stored, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
@@ -22,6 +22,12 @@ use crate::{MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, Te
 
 /// Most entries that are appended by one request, which has to be answered in time.
 const AT_ONCE: usize = 256;
+
+/// Acknowledged messages that stay in the record of an inbox, which each acknowledgement writes.
+const KEEP_ACKED: usize = 8;
+
+/// Published entries that stay in a record until its next change.
+const MANY: usize = 64;
 
 /// The handle of a team, which need not exist.
 #[derive(Debug, Clone)]
@@ -51,10 +57,11 @@ impl RecordsTeam {
         team: TeamName,
         (space, nodes): (Arc<dyn Space>, Arc<dyn Space>),
         clock: Arc<dyn Clock>,
-        limits: StoreLimits,
+        mut limits: StoreLimits,
         local: Local,
         patience: Patience,
     ) -> Self {
+        limits.keep_acked = limits.keep_acked.min(KEEP_ACKED);
         Self {
             team,
             space,
@@ -96,7 +103,8 @@ impl RecordsTeam {
         if !self.answered(true, |at_most| self.space.create(&records, at_most))? {
             return Err(self.space.taken(self.view()?.in_words()));
         }
-        self.publish_now(&self.fetch(&values::roster())?.1);
+        let (revision, roster) = self.fetch(&values::roster())?;
+        self.publish_now(&values::roster().key, revision, &roster);
         Ok(config)
     }
 
@@ -115,56 +123,97 @@ impl RecordsTeam {
 
     /// Reads a record, and has appended to logs what its writers did not.
     pub(super) fn read_published<V: Value>(&self, record: &Record<V>) -> Result<V> {
-        let (_, found) = self.fetch(record)?;
-        self.publish(&found)?;
+        let (revision, found) = self.fetch(record)?;
+        self.publish(&record.key, revision, &found)?;
         Ok(found.value)
+    }
+
+    /// Reads a record. If this handle watches it, the server is asked only after a change was heard.
+    pub(super) fn read_watched<V: Value>(&self, record: &Record<V>) -> Result<V> {
+        match self.seen.kept(&record.key) {
+            Some(kept) => Ok(from_bytes::<Versioned<V>>(&record.key, &kept.value)?.value),
+            None => self.read(record),
+        }
     }
 
     /// Changes a record: `edit` gets its value and adds the events of the change. If the record
     /// changes meanwhile, `edit` is repeated with the new value. What it checks in other records
     /// holds at the time of the write if a change of those is followed by a write of this record.
+    /// The first attempt needs no request for a watched record of which nothing was heard.
     pub(super) fn change<V: Value, R>(
         &self,
         record: &Record<V>,
         mut edit: impl FnMut(&mut V, &mut Outbox) -> Result<R>,
     ) -> Result<R> {
         self.space.require_leases()?;
+        let key = &record.key;
         let mut is_repetition = false;
+        let mut kept = self.seen.kept(key);
         loop {
-            let (revision, mut found) = self.fetch(record)?;
-            self.publish(&found)?;
+            let kept = kept.take();
+            let (revision, mut found) = match &kept {
+                Some(kept) => (kept.revision, from_bytes(key, &kept.value)?),
+                None => self.fetch(record)?,
+            };
+            self.publish(key, revision, &found)?;
             let mut outbox = Outbox::new(self.now());
-            let result = edit(&mut found.value, &mut outbox)?;
+            let result = match edit(&mut found.value, &mut outbox) {
+                // There may be a change that was not heard yet.
+                Err(_) if kept.is_some() => continue,
+                result => result?,
+            };
             found.outbox = outbox.entries;
-            let bytes = to_bytes(&record.key, &found)?;
-            if self.write(&record.key, revision, &bytes, is_repetition)? {
-                self.publish_now(&found);
+            let value = to_bytes(key, &found)?;
+            let before = self.seen.rings(key);
+            if let Some(revision) = self.write(key, revision, &value, is_repetition)? {
+                if let Some(before) = before {
+                    let stored = Stored { revision, value };
+                    self.seen.keep(key, stored, before);
+                }
+                if self.publish_now(key, revision, &found) && found.outbox.len() > MANY {
+                    self.empty_outbox(key, revision, found);
+                }
                 return Ok(result);
             }
             is_repetition = true;
         }
     }
 
+    /// Writes a record without what was published, so that its readers do not have to try again. After
+    /// another change there is nothing to do.
+    fn empty_outbox<V: Value>(&self, key: &Key, revision: u64, mut written: Versioned<V>) {
+        written.outbox.clear();
+        let emptied = to_bytes(key, &written);
+        if let Err(error) = emptied.and_then(|value| self.write(key, revision, &value, true)) {
+            tracing::debug!(%error, %key, "published events are left in the record");
+        }
+    }
+
     pub(super) fn fetch<V: Value>(&self, record: &Record<V>) -> Result<(u64, Versioned<V>)> {
         let key = &record.key;
+        let before = self.seen.rings(key);
         let found = self.answered(false, |at_most| self.space.read(key, at_most))?;
-        if let Some(found) = found {
-            return Ok((found.revision, from_bytes(key, &found.value)?));
+        if let Some(stored) = found {
+            let found = (stored.revision, from_bytes(key, &stored.value)?);
+            if let Some(before) = before {
+                self.seen.keep(key, stored, before);
+            }
+            return Ok(found);
         }
         let value = V::initial().ok_or_else(|| self.space.absent())?;
         let outbox = Vec::new();
         Ok((0, Versioned { value, outbox }))
     }
 
-    /// Writes a record; `false` if its revision is another one. A write that is not acknowledged is
-    /// repeated.
+    /// Writes a record and returns its new revision; `None` if its revision was another one. A write
+    /// that is not acknowledged is repeated.
     pub(super) fn write(
         &self,
         key: &Key,
         revision: u64,
         value: &[u8],
         mut is_repetition: bool,
-    ) -> Result<bool> {
+    ) -> Result<Option<u64>> {
         let id = Uuid::new_v4();
         let mut is_known = true;
         loop {
@@ -174,11 +223,11 @@ impl RecordsTeam {
             }
             let at_most = self.call.of_request(!is_known);
             match self.space.write(key, revision, id, value, at_most) {
-                Ok(()) => {
+                Ok(revision) => {
                     self.call.note_write();
-                    return Ok(true);
+                    return Ok(Some(revision));
                 }
-                Err(NotWritten::Conflict) => return Ok(false),
+                Err(NotWritten::Conflict) => return Ok(None),
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
                     // Whoever has lost a lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
@@ -191,7 +240,19 @@ impl RecordsTeam {
         }
     }
 
+    /// Fails in an attempt that would have to wait for a server.
+    pub(super) fn require_patience(&self) -> Result<()> {
+        if self.space.is_local() || self.call.may_ask() {
+            return Ok(());
+        }
+        Err(StoreError::Contended {
+            team: self.team.clone(),
+            waited: Duration::ZERO,
+        })
+    }
+
     pub(super) fn may_write(&self, is_repetition: bool) -> Result<()> {
+        self.require_patience()?;
         self.space.require_leases()?;
         let may = self.call.may_write(&*self.space, is_repetition);
         may.map_err(|waited| StoreError::Contended {
@@ -206,6 +267,7 @@ impl RecordsTeam {
         changes: bool,
         request: impl Fn(Duration) -> Answered<T>,
     ) -> Result<T> {
+        self.require_patience()?;
         let mut may_be_done = false;
         loop {
             match request(self.call.of_request(may_be_done)) {
@@ -216,7 +278,15 @@ impl RecordsTeam {
                     }
                     may_be_done = changes;
                 }
-                Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => return Err(error),
+                Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {
+                    if matches!(
+                        error,
+                        StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }
+                    ) {
+                        self.seen.forget();
+                    }
+                    return Err(error);
+                }
             }
         }
     }
@@ -228,27 +298,29 @@ impl RecordsTeam {
     }
 
     /// Appends to logs what the writer of a record has to append, each entry once.
-    fn publish<V>(&self, written: &Versioned<V>) -> Result<()> {
+    fn publish<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> Result<()> {
         let (mut entries, mut letters) = (Vec::new(), Vec::new());
-        for (id, entry) in &written.outbox {
+        for (number, (id, entry)) in written.outbox.iter().enumerate() {
             match entry {
                 Outgoing::Event(entry) => entries.push(values::journal().entry(*id, entry)?),
                 Outgoing::Archived(name, entry) => {
                     entries.push(values::archive(name).entry(*id, entry)?);
                 }
-                Outgoing::Letter(letter) => letters.push(letter),
+                Outgoing::Letter(letter) => letters.push((number, letter)),
             }
         }
         self.append(&entries)?;
         letters
             .into_iter()
-            .try_for_each(|letter| self.deliver_once(&letter.to, &letter.entry))
+            .try_for_each(|(number, letter)| self.deliver_letter(key, (revision, number), letter))
     }
 
     /// The change is done, whatever happens to its events: the next reader appends those that are
     /// missing.
-    fn publish_now<V>(&self, written: &Versioned<V>) {
-        if let Err(error) = self.publish(written) {
+    /// Returns whether it succeeded.
+    fn publish_now<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> bool {
+        let published = self.publish(key, revision, written);
+        if let Err(error) = &published {
             tracing::warn!(%error, "the journal is incomplete until the next change");
         }
         for (_, entry) in &written.outbox {
@@ -256,6 +328,7 @@ impl RecordsTeam {
                 self.observer.notify(&self.team, &entry.event);
             }
         }
+        published.is_ok()
     }
 }
 

@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{
     Budgets, CostRecord, Hello, InboxEntry, JournalEntry, Member, MemberName, MessageId, PauseMark,
-    RequestId, RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig,
+    RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId, TeamConfig,
 };
 
 use super::key::Key;
 use super::record::{Log, Record, Value};
-use crate::TaskList;
+use super::space::WriteId;
 use crate::exchange::Branches;
 use crate::roster::Undo;
-use crate::tasks::Writes;
 
 pub(super) fn roster() -> Record<RosterValue> {
     Record::new("roster")
@@ -91,30 +90,15 @@ impl RosterValue {
     }
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TasksValue {
-    #[serde(with = "task_list")]
-    pub(super) list: TaskList,
-    /// The highest number ever given.
+    /// The pages with tasks, by number.
+    pub(super) pages: BTreeMap<u64, WriteId>,
+    /// The highest number of a task ever given.
     pub(super) highest: u64,
     /// Spawns that are over and can change no task any more, with the tasks that this released.
     pub(super) ended: BTreeMap<SpawnId, Vec<TaskId>>,
-}
-
-impl TasksValue {
-    pub(super) fn apply(&mut self, writes: Writes) {
-        let tasks = &mut self.list.tasks;
-        for (id, task) in writes {
-            self.highest = self.highest.max(id.number());
-            match (tasks.binary_search_by_key(&id, |task| task.id), task) {
-                (Ok(at), Some(task)) => tasks[at] = task,
-                (Ok(at), None) => drop(tasks.remove(at)),
-                (Err(at), Some(task)) => tasks.insert(at, task),
-                (Err(_), None) => {}
-            }
-        }
-    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -125,14 +109,19 @@ pub(super) struct RequestsValue {
     pub(super) highest: u32,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InboxValue {
     pub(super) entries: Vec<InboxEntry>,
     /// Position in the log of sent messages up to which they are in `entries`, or were.
     pub(super) next: u64,
-    /// Messages that are sent once, also after they have left the inbox.
-    pub(super) once: BTreeSet<MessageId>,
+    /// Messages that are in the log and are read.
+    pub(super) read: BTreeSet<MessageId>,
+    /// For each record whose changes send messages: the revision of the last such change, and the
+    /// number of its last message that was delivered here.
+    pub(super) letters: BTreeMap<String, (u64, usize)>,
+    /// Ends of spawns that were told here, and are not in the roster yet.
+    pub(super) ends: BTreeSet<SpawnId>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -189,22 +178,5 @@ impl Value for Option<InboxValue> {
 impl Value for Reports {
     fn initial() -> Option<Self> {
         Some(Self::default())
-    }
-}
-
-/// A record has no broken files.
-mod task_list {
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    use super::{Task, TaskList};
-
-    pub(super) fn serialize<S: Serializer>(list: &TaskList, to: S) -> Result<S::Ok, S::Error> {
-        list.tasks.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TaskList, D::Error> {
-        let tasks = Vec::<Task>::deserialize(from)?;
-        let broken = Vec::new();
-        Ok(TaskList { tasks, broken })
     }
 }

@@ -11,12 +11,9 @@ impl RecordsTeam {
     /// Watches the records of a topic; nothing in a team that does not exist.
     pub(super) fn changes(&self, _watcher: &DirectoryWatcher, topic: &Topic) -> Changes {
         let key = match topic {
-            Topic::Mail(name) => {
-                return Changes::of_records(self.space.heard(&values::mail_of(name)));
-            }
+            Topic::Mail(name) => return self.watch(&values::mail_of(name)),
             Topic::AllMail => {
-                let keys = [Key::new("record.inbox"), Key::new("log.inbox")];
-                return Changes::of_records(self.space.heard(&keys));
+                return self.watch(&[Key::new("record.inbox"), Key::new("log.inbox")]);
             }
             Topic::Roster => values::roster().key,
             Topic::Tasks => values::tasks().key,
@@ -29,6 +26,14 @@ impl RecordsTeam {
             }
             Topic::Lease(name) => Key::lease(name),
         };
-        Changes::of_records(self.space.heard(&[key]))
+        self.watch(&[key])
+    }
+
+    fn watch(&self, keys: &[Key]) -> Changes {
+        for key in keys {
+            let heard = self.space.heard(std::slice::from_ref(key));
+            self.seen.watch(key.clone(), heard);
+        }
+        Changes::of_records(self.space.heard(keys))
     }
 }

@@ -13,4 +13,4 @@ pub(crate) use changes::{
 };
 pub(crate) use rules::RosterRules;
 pub use types::{NewMember, RemovedMember};
-pub(crate) use undo::{Undo, position_of, reserved, restore};
+pub(crate) use undo::{Undo, has_living, position_of, reserved, restore};

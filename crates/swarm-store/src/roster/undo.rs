@@ -27,6 +27,12 @@ pub(crate) fn position_of(config: &TeamConfig, spawn: SpawnId) -> Option<usize> 
         .position(|member| member.spawn_id() == Some(spawn))
 }
 
+/// Returns whether a spawn is in the roster and not recorded as dead.
+pub(crate) fn has_living(config: &TeamConfig, spawn: SpawnId) -> bool {
+    let mark = position_of(config, spawn).and_then(|at| config.members[at].swarm.as_ref());
+    mark.is_some_and(|mark| mark.died_at.is_none())
+}
+
 /// Returns the index and the name of a spawn that is reserved and not committed.
 pub(crate) fn reserved(config: &TeamConfig, spawn: SpawnId) -> Option<(usize, MemberName)> {
     let at = position_of(config, spawn)?;

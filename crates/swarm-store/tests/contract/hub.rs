@@ -107,6 +107,13 @@ pub(crate) fn subjects(url: &str, pattern: &str) -> Vec<String> {
     })
 }
 
+/// Returns the value of a record of the team.
+pub(crate) fn value(url: &str, record: &str) -> serde_json::Value {
+    let subject = format!("swarm.crew.record.{record}");
+    let whole = &content(url)[&subject];
+    serde_json::from_str(whole).unwrap()
+}
+
 /// Removes what the stream of the team has under a pattern.
 pub(crate) fn purge(url: &str, pattern: &str) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -131,7 +138,11 @@ pub(crate) fn publish(url: &str, subject: &str) {
 
 /// Values of records, and entries of logs, by subject. Leases change by themselves.
 fn content(url: &str) -> BTreeMap<String, String> {
-    let kinds = ["swarm.crew.record.>", "swarm.crew.log.>"];
+    let kinds = [
+        "swarm.crew.record.>",
+        "swarm.crew.page.>",
+        "swarm.crew.log.>",
+    ];
     let subjects: Vec<String> = kinds.iter().flat_map(|kind| subjects(url, kind)).collect();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

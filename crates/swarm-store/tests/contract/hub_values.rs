@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
-use swarm_protocol::ErrorKind;
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, Team, TeamStore};
+use swarm_protocol::{ErrorKind, TaskStatus};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore};
 
-use crate::hub::{has_no_server, publish, purge, settings, subjects};
+use crate::hub::{has_no_server, publish, purge, settings, subjects, value};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
-use crate::values::{name, new_task, new_team, team};
+use crate::values::{id, name, new_task, new_team, team};
+use crate::world::status;
 
 #[test]
 fn a_value_above_the_servers_limit_is_stored_in_chunks_that_do_not_pile_up() {
@@ -169,4 +170,62 @@ fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
     send(20);
     assert_eq!(stored("log.inbox.alice.*"), 1);
     assert_eq!(unread(&*crate::hub_scene::crew(&there)), 16);
+}
+
+#[test]
+fn a_change_of_a_task_stores_one_page_of_many() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew = crew(&scene.here);
+    let person = Actor::person(&team("crew"));
+    let new: Vec<_> = (0..600).map(|_| new_task("work", &[])).collect();
+    crew.create_tasks(&new, &person).block_on().unwrap();
+    let pages = || subjects(&scene.server.url(), "swarm.crew.page.tasks.>");
+    let before = pages();
+    assert_eq!(before.len(), 5);
+    let done = status(TaskStatus::Completed);
+    crew.update_task(&id(300), done, &person)
+        .block_on()
+        .unwrap();
+    let after = pages();
+    let kept = after.iter().filter(|page| before.contains(page)).count();
+    assert_eq!((after.len(), kept), (5, 4));
+    let there = scene.other(settings(scene.server.url()));
+    let list = crate::hub_scene::crew(&there).tasks().block_on().unwrap();
+    assert_eq!(list.tasks.len(), 600);
+    assert_eq!(list.get(id(300)).unwrap().status, TaskStatus::Completed);
+}
+
+#[test]
+fn an_inbox_remembers_one_change_of_each_record_and_no_spawn_that_is_known_to_be_dead() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew = crew(&scene.here);
+    join(&*crew, "bob");
+    let person = Actor::person(&team("crew"));
+    let new: Vec<_> = (0..20).map(|_| new_task("work", &[])).collect();
+    for task in crew.create_tasks(&new, &person).block_on().unwrap() {
+        let assign = TaskChange {
+            owner: Some(name("bob")),
+            ..TaskChange::default()
+        };
+        crew.update_task(&task, assign, &person).block_on().unwrap();
+    }
+    assert_eq!(crew.take_unread(&name("bob")).block_on().unwrap().len(), 20);
+    let inbox = |of: &str| value(&scene.server.url(), &format!("inbox.{of}"));
+    let letters = &inbox("bob")["letters"];
+    assert_eq!(letters.as_object().unwrap().len(), 1, "{letters}");
+    for member in ["one", "two", "three"] {
+        let spawn = join(&*crew, member);
+        drop(hold(&*crew, &name(member), spawn));
+        let done = crew.reconcile().block_on().unwrap();
+        assert_eq!(done.died.len(), 1);
+    }
+    let lead = inbox("team-lead");
+    assert_eq!(lead["entries"].as_array().unwrap().len(), 3);
+    assert_eq!(lead["ends"].as_array().unwrap().len(), 1);
 }

@@ -224,5 +224,6 @@ contract! {
     watching {
         a_change_of_each_topic_is_noticed,
         the_deletion_of_the_team_is_noticed,
+        of_two_readers_that_watch_one_gets_each_message,
     }
 }

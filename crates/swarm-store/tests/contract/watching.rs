@@ -1,5 +1,8 @@
 //! Watching a team.
 
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
@@ -32,6 +35,41 @@ pub(crate) fn the_deletion_of_the_team_is_noticed(world: &World) {
             assert!(noticed.await.is_ok(), "{topic:?}");
         });
     }
+}
+
+pub(crate) fn of_two_readers_that_watch_one_gets_each_message(world: &World) {
+    const MESSAGES: usize = 40;
+    world.join("alice");
+    let alice = name("alice");
+    let read = AtomicUsize::new(0);
+    let reader = || {
+        let team = world.handle();
+        let _watched = team.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
+        let mut mine = Vec::new();
+        while read.load(Ordering::SeqCst) < MESSAGES {
+            let unread = team.take_unread(&alice).block_on().unwrap();
+            if let Some(first) = unread.into_iter().next() {
+                let acked = team
+                    .ack(&alice, &[first.msg_id.unwrap()])
+                    .block_on()
+                    .unwrap();
+                read.fetch_add(acked.len(), Ordering::SeqCst);
+                mine.extend(acked);
+            } else {
+                thread::park_timeout(Duration::from_millis(1));
+            }
+        }
+        mine
+    };
+    let (sent, got) = thread::scope(|scope| {
+        let readers = [scope.spawn(reader), scope.spawn(reader)];
+        let sent: Vec<_> = (0..MESSAGES)
+            .map(|number| world.send("alice", &number.to_string()))
+            .collect();
+        (sent, readers.map(|reader| reader.join().unwrap()).concat())
+    });
+    assert_eq!(got.len(), MESSAGES);
+    assert_eq!(HashSet::<_>::from_iter(got), HashSet::from_iter(sent));
 }
 
 pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {

@@ -19,6 +19,10 @@ use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
 const PARTIAL_READS: usize = 3;
 
 impl FileTeam {
+    pub(crate) fn known_config(&self) -> Result<TeamConfig> {
+        self.config()
+    }
+
     pub(crate) fn config(&self) -> Result<TeamConfig> {
         // Claude Code writes in place under the lock, so this may be a partial write, which may be
         // complete by the time the lock is looked at.
