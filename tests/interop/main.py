@@ -1,6 +1,8 @@
-"""Tries swarm with installed agent programs: `main.py PROGRAMS SWARM SCRATCH [NAME…]`, called by `scripts/interop`."""
+"""Tries swarm with installed agent programs: `main.py PROGRAMS SWARM SCRATCH [NAME…]`, called by `scripts/interop`,
+which first checks the names: `main.py --check [NAME…]`."""
 
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -24,6 +26,10 @@ TRIES.update({
 })
 
 
+# What a program that behaves unexpectedly causes. It ends one try, not all of them.
+ERRORS = (Failed, subprocess.TimeoutExpired, ValueError, KeyError, IndexError)
+
+
 def attempt(name, action, programs, swarm, scratch):
     """Returns whether a try passed, and why not or what it counted."""
     directory = Path(scratch) / name
@@ -31,19 +37,31 @@ def attempt(name, action, programs, swarm, scratch):
     directory.mkdir(parents=True)
     rig = Rig(directory, programs, swarm, Mock(directory / "requests.jsonl"))
     try:
-        return True, action(rig)
+        try:
+            return True, action(rig)
+        except ERRORS:
+            (directory / "screen.txt").write_text(rig.screen())
+            raise
+        finally:
+            rig.close()
     except Failed as error:
-        (directory / "screen.txt").write_text(rig.screen())
         return False, str(error)
-    finally:
-        rig.close()
+    except ERRORS as error:
+        return False, f"{type(error).__name__}: {error}"
 
 
-def main():
-    programs, swarm, scratch, *names = sys.argv[1:]
+def check(names):
     unknown = [name for name in names if name not in TRIES]
     if unknown:
         sys.exit(f"unknown: {' '.join(unknown)}; known: {' '.join(TRIES)}")
+
+
+def main():
+    if sys.argv[1:2] == ["--check"]:
+        check(sys.argv[2:])
+        return
+    programs, swarm, scratch, *names = sys.argv[1:]
+    check(names)
     failed = 0
     print(f"{'TRY':<18} {'VERSION':<10} {'SECONDS':>7}  RESULT", flush=True)
     for name in names or TRIES:

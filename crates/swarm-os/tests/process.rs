@@ -74,6 +74,37 @@ async fn processes_that_ignore_sigterm_are_killed_and_counted() {
 }
 
 #[tokio::test]
+async fn a_process_that_cleans_up_is_killed_after_the_others() {
+    let mark = mark("cleanup");
+    let directory = tempfile::tempdir().unwrap();
+    let done = directory.path().join("done");
+    // The sleeping process ignores SIGTERM; the shell cleans up once it has exited.
+    let script = "trap 'wait; : >\"$0\"; exit' TERM; (trap '' TERM; exec sleep 1016) & wait";
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .arg(&done)
+        .env(MARK, &mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until(|| {
+        let all = process::all_marked(MARK, &[MARK]);
+        let mut all = all.iter().filter(|one| one.variables[MARK] == mark);
+        all.any(|one| one.command == "sleep 1016")
+    });
+    let target = Target {
+        marks: vec![(MARK.to_owned(), mark.clone())],
+        cleans_up: Some("-c"),
+        ..Target::default()
+    };
+    let ended = process::end(target, Duration::from_millis(50)).await;
+    assert_eq!((ended.killed, ended.left), (1, 0), "{ended:?}");
+    assert!(done.exists());
+    child.wait().unwrap();
+}
+
+#[tokio::test]
 async fn processes_that_keep_forking_are_terminated() {
     let mark = mark("respawn");
     let mut child = start(

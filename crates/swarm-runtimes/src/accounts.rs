@@ -51,6 +51,11 @@ impl ProgramAccounts {
         Ok(())
     }
 
+    /// Returns why a budget in money has no effect.
+    pub(crate) async fn unpriced(&self) -> Option<String> {
+        Arc::clone(&self.meter).unpriced(&self.model).await
+    }
+
     /// Records what a prompt has used.
     pub(crate) async fn record(&self, turn: &Turn<'_>, model: Option<&str>, usage: Usage) {
         let model = model.unwrap_or(&self.model);

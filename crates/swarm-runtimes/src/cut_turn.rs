@@ -1,4 +1,5 @@
-//! The state of a runtime on disk: the program's own session, and whether a turn was cut off.
+//! The state of a runtime on disk: the program's own session, the messages that it has not received,
+//! and whether a turn was cut off.
 //!
 //! It is written before a prompt, so that a later process does not give the same messages to the
 //! program again without saying so.
@@ -31,6 +32,10 @@ pub(crate) struct CutTurn {
     /// Fingerprint of the messages of a turn that has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<String>,
+    /// Messages that no program is known to have received, oldest first. For the team they are
+    /// delivered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unsent: Vec<String>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -49,6 +54,7 @@ impl CutTurn {
             session: stored.session.filter(|_| is_same),
             modes,
             given: stored.given,
+            unsent: stored.unsent,
             path: path.to_owned(),
         })
     }
@@ -75,10 +81,19 @@ impl CutTurn {
         self.save()
     }
 
-    /// Records that the program gets these messages now. Returns the text that must precede them if
-    /// a turn was cut off.
-    pub(crate) fn give(&mut self, messages: &[String]) -> Result<Option<&'static str>, AgentError> {
-        let given = format!("{:016x}", fingerprint(messages.join("\0").as_bytes()));
+    /// Adds the messages of a turn to those that the program must receive. A turn that begins again
+    /// has messages that are already among them.
+    pub(crate) fn offer(&mut self, messages: &[String]) -> Result<(), AgentError> {
+        let is_known = |count: &usize| self.unsent.ends_with(&messages[..*count]);
+        let known = (0..=messages.len()).rev().find(is_known).unwrap_or(0);
+        self.unsent.extend_from_slice(&messages[known..]);
+        self.save()
+    }
+
+    /// Records that the program gets the offered messages now. Returns them, after a text that says
+    /// so if a turn was cut off.
+    pub(crate) fn give(&mut self) -> Result<Vec<String>, AgentError> {
+        let given = format!("{:016x}", fingerprint(self.unsent.join("\0").as_bytes()));
         let note = match &self.given {
             None => None,
             Some(before) if *before == given => Some(REPEATED),
@@ -86,12 +101,23 @@ impl CutTurn {
         };
         self.given = Some(given);
         self.save()?;
-        Ok(note)
+        let note = note.map(str::to_owned).into_iter();
+        Ok(note.chain(self.unsent.iter().cloned()).collect())
+    }
+
+    /// Records that the program has received the messages: it works on them.
+    pub(crate) fn received(&mut self) -> Result<(), AgentError> {
+        if self.unsent.is_empty() {
+            return Ok(());
+        }
+        self.unsent.clear();
+        self.save()
     }
 
     /// Records that the turn has ended.
     pub(crate) fn end(&mut self) -> Result<(), AgentError> {
         self.given = None;
+        self.unsent.clear();
         self.save()
     }
 
@@ -119,16 +145,39 @@ mod tests {
     fn a_turn_that_has_not_ended_is_marked_when_it_is_given_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/runtime.json");
-        let mails = ["one".to_owned()];
+        let one = ["one".to_owned()];
         let mut state = CutTurn::load(&path, "acp:x").unwrap();
-        assert_eq!(state.give(&mails).unwrap(), None);
+        state.offer(&one).unwrap();
+        assert_eq!(state.give().unwrap(), one);
         state.set_session("s1").unwrap();
         let mut again = CutTurn::load(&path, "acp:x").unwrap();
         assert_eq!(again.session(), Some("s1"));
-        assert_eq!(again.give(&mails).unwrap(), Some(REPEATED));
-        assert_eq!(again.give(&["two".to_owned()]).unwrap(), Some(CUT_OFF));
+        again.offer(&one).unwrap();
+        assert_eq!(again.give().unwrap(), [REPEATED, "one"]);
+        again.received().unwrap();
+        again.offer(&["two".to_owned()]).unwrap();
+        assert_eq!(again.give().unwrap(), [CUT_OFF, "two"]);
         again.end().unwrap();
-        assert_eq!(again.give(&mails).unwrap(), None);
+        again.offer(&one).unwrap();
+        assert_eq!(again.give().unwrap(), one);
+    }
+
+    #[test]
+    fn messages_that_no_program_received_precede_those_of_the_next_turn() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runtime.json");
+        let texts = ["one", "two", "three"].map(str::to_owned);
+        let mut held = CutTurn::load(&path, "acp:x").unwrap();
+        held.offer(&texts[..1]).unwrap();
+        // The turn begins again in another process, with new mail.
+        let mut next = CutTurn::load(&path, "acp:x").unwrap();
+        next.offer(&texts[..2]).unwrap();
+        next.offer(&texts[2..]).unwrap();
+        assert_eq!(next.give().unwrap(), texts);
+        next.received().unwrap();
+        let mut last = CutTurn::load(&path, "acp:x").unwrap();
+        last.offer(&[]).unwrap();
+        assert_eq!(last.give().unwrap(), [CUT_OFF]);
     }
 
     #[test]

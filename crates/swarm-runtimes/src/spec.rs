@@ -55,6 +55,11 @@ impl ProgramSpec {
         }
     }
 
+    /// Returns why a budget in money has no effect.
+    pub(crate) async fn unpriced(&self) -> Option<String> {
+        self.accounts.as_ref()?.unpriced().await
+    }
+
     /// Records what a prompt has used. `model` is the full name of the model, if the program says it.
     pub(crate) async fn record(&self, turn: &Turn<'_>, model: Option<&str>, usage: Usage) {
         if let Some(accounts) = &self.accounts {

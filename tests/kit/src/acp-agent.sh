@@ -1,7 +1,9 @@
 # An agent that speaks the Agent Client Protocol over stdin and stdout, one JSON object a line, with answers by rote.
 # ACP_LOG names a file that gets every line it reads; ACP_LOADS=true makes it continue sessions;
+# it exits at once while the file ACP_DOWN exists;
 # ACP_MODES is the JSON list of its session modes; ACP_SESSION names a file that gets the request for a session.
 [ -n "$ACP_MODES" ] || ACP_MODES='[{"id":"default"},{"id":"plan"},{"id":"auto"}]'
+if [ -e "$ACP_DOWN" ]; then exit 1; fi
 say() { printf '%s\n' "$1"; }
 number() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
 next() {
@@ -58,6 +60,7 @@ while next; do
     *'"method":"session/prompt"'*'wait for ever'*)
       next
       case $line in *'"method":"session/cancel"'*) ends "$id" cancelled ;; *) exit 3 ;; esac ;;
+    *'"method":"session/prompt"'*'no way'*) ends "$id" refusal ;;
     *'"method":"session/prompt"'*'hang'*) sleep 600 ;;
     *'"method":"session/prompt"'*'fall over'*) echo 'out of memory' >&2; exit 7 ;;
     *'"method":"session/prompt"'*) chunk 'foreign '; chunk 'answer'; ends "$id" end_turn ;;

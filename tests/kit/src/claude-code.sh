@@ -36,6 +36,12 @@ while IFS= read -r line; do
     *'"type":"user"'*'wait for ever'*)
       IFS= read -r line; note "$line"
       case $line in *'"subtype":"interrupt"'*) ends error_during_execution true interrupted ;; *) exit 3 ;; esac ;;
+    *'"type":"user"'*'die in the middle'*)
+      for part in one two; do
+        say '{"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"'"$part"'"}],"usage":{"input_tokens":4,"output_tokens":3}},"parent_tool_use_id":null}'
+      done
+      say '{"type":"assistant","message":{"id":"m2","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error"}],"usage":{"input_tokens":0,"output_tokens":0}},"parent_tool_use_id":null}'
+      exit 3 ;;
     *'"type":"user"'*'fail'*) ends success true 'Credit balance is too low' ;;
     *'"type":"user"'*) says 'claude answer'; ends success false done ;;
   esac

@@ -10,7 +10,8 @@ pub(super) const REDIRECT: &str =
     "point a worktree's git to another configuration (`.git`, `commondir`)";
 pub(super) const MAIN_GIT: &str = "write git's `config` and `hooks` in the main checkout";
 pub(super) const PROJECT: &str =
-    "create or change the project's `.claude`, `.mcp.json`, `.gemini` and `opencode.json`";
+    "create or change the project's `.claude`, `.mcp.json` and `.gemini`";
+pub(super) const PROJECT_FILE: &str = "create the project's `opencode.json`";
 pub(super) const SEE: &str = "see other processes";
 pub(super) const INSPECT: &str = "read memory or environment of other processes, attach a debugger";
 pub(super) const SIGNAL: &str = "signal other processes";
@@ -139,10 +140,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (PROJECT, "mv .claude old && mkdir .claude"),
     (PROJECT, "echo '{}' > new && mv -fT new .mcp.json"),
     (PROJECT, "ln -sfnT /tmp .claude"),
-    (PROJECT, "echo '{}' > opencode.json"),
-    (PROJECT, "rm -f opencode.json; echo '{}' > opencode.json"),
-    (PROJECT, "echo '{}' > new && mv -fT new opencode.jsonc"),
-    (PROJECT, "ln -sfnT $PWD/new opencode.jsonc"),
+    (PROJECT_FILE, "echo '{}' > opencode.json"),
     (SEE, "test -d /proc/$VICTIM"),
     (SEE, "ps -p $VICTIM"),
     (

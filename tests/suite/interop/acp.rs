@@ -130,3 +130,39 @@ fn a_program_that_speaks_another_protocol_fails_the_spawn() {
     assert_eq!(world.team("demo").names(), ["team-lead"]);
     wait_for_no_process(&world);
 }
+
+#[test]
+fn a_budget_in_money_needs_a_price_of_the_program() {
+    let world = world_with_team("demo");
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
+    let more = ["headless", "--budget", "5$"];
+    world
+        .swarm(&[&spawn[..], &more].concat())
+        .code(2)
+        .stderr_has("acp/agent has no price");
+    // A budget for all members does not stop it.
+    world.write("root/swarm.toml", "[budget]\nmember = \"5$\"\n");
+    world.swarm(&[&spawn[..], &["headless"]].concat()).ok();
+    world
+        .swarm(&["logs", "bob"])
+        .stdout_has("acp/agent has no price");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_refused_turn_is_in_the_cost() {
+    let world = world_with_team("demo");
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
+    let more = ["headless", "--prompt", "no way"];
+    world.swarm(&[&spawn[..], &more].concat()).ok();
+    let reports = || {
+        let team = world.team("demo");
+        team.frames("team-lead", "idle_notification").len()
+    };
+    world.wait_until("the report", || reports() == 1);
+    let cost = world.swarm(&["cost", "--json"]).json();
+    assert_eq!(cost["total"]["usage"]["output_tokens"], 3, "{cost}");
+    world.swarm(&["kill", "bob"]).ok();
+}

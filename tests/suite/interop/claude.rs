@@ -86,23 +86,9 @@ fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
 #[test]
 fn what_claude_code_uses_is_in_the_cost_and_a_used_up_budget_holds_it() {
     let world = world_with_claude();
-    world.write(
-        "root/swarm.toml",
-        "[budget]
-member = \"10-tokens\"
-",
-    );
-    let spawn = [
-        "spawn",
-        "carl",
-        "--runtime",
-        "claude",
-        "--backend",
-        "headless",
-    ];
-    world
-        .swarm(&[&spawn[..], &["--prompt", "hello"]].concat())
-        .ok();
+    let spawn = ["spawn", "carl", "--runtime", "claude", "--budget"];
+    let more = ["10-tokens", "--backend", "headless", "--prompt", "hello"];
+    world.swarm(&[spawn, more].concat()).ok();
     let reports = || {
         world
             .team("demo")
@@ -124,6 +110,28 @@ member = \"10-tokens\"
         .swarm(&["continue", "carl", "--budget", "+100-tokens"])
         .ok();
     world.wait_until("the third report", || reports() == 3);
+    world.swarm(&["kill", "carl"]).ok();
+}
+
+#[test]
+fn a_turn_without_a_result_costs_what_its_messages_used() {
+    let world = world_with_claude();
+    let spawn = ["spawn", "carl", "--runtime", "claude", "--backend"];
+    let more = ["headless", "--prompt", "die in the middle"];
+    world.swarm(&[&spawn[..], &more].concat()).ok();
+    let reports = || {
+        let team = world.team("demo");
+        team.frames("team-lead", "idle_notification").len()
+    };
+    world.wait_until("the report", || reports() == 1);
+    let cost = world.swarm(&["cost", "--by", "model", "--json"]).json();
+    assert_eq!(
+        cost["rows"][0]["model"], "anthropic/claude-opus-4-6",
+        "{cost}"
+    );
+    let usage = &cost["total"]["usage"];
+    assert_eq!(usage["input_tokens"], 4, "{cost}");
+    assert_eq!(usage["output_tokens"], 3, "{cost}");
     world.swarm(&["kill", "carl"]).ok();
 }
 

@@ -81,6 +81,28 @@ async fn placeholders_of_settings_are_invisible_to_git_and_removed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+#[tokio::test]
+async fn a_merge_adds_settings_of_programs_while_an_agent_runs() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    let names = ["opencode.json", "opencode.jsonc", ".mcp.json"];
+    for name in names {
+        std::fs::write(ctx.cwd.join(name), "{}").unwrap();
+    }
+    let words = [&["add", "-f"][..], &names].concat();
+    repository.git(&words);
+    repository.git(&["commit", "-q", "-m", "settings"]);
+    repository.git(&["branch", "settings"]);
+    repository.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(!bash("true", &ctx).await.is_error);
+    repository.git(&["merge", "-q", "settings"]);
+    assert!(names.iter().all(|name| ctx.cwd.join(name).is_file()));
+    let write = "echo x > opencode.json || echo x > .mcp.json";
+    assert!(bash(write, &ctx).await.is_error, "they are read-only");
+}
+
 /// Paths of placeholders in a checkout without these files.
 fn reserved_in(project: &Path) -> [PathBuf; 3] {
     [".claude", ".mcp.json", ".git/commondir"].map(|name| project.join(name))

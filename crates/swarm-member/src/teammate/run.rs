@@ -7,7 +7,8 @@ use std::time::Duration;
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::{self, KnownProcesses, Process, Target, forbid_inspection};
 use swarm_protocol::{
-    DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId,
+    DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SANDBOX_HELPER, SPAWN_MARK,
+    SpawnId,
 };
 use swarm_store::{BlockOn as _, Lease, StoreError, TeamStore, Topic};
 use swarm_team::{MemberIdentity, MemberSpec, processes_of_spawn};
@@ -40,6 +41,7 @@ fn started_by(process: &ProcessFacts, root: &Path, spawn: SpawnId) -> Target {
     Target {
         marks: vec![(SPAWN_MARK.to_owned(), spawn.to_string())],
         processes: own.map(KnownProcesses::from).unwrap_or_default(),
+        cleans_up: Some(SANDBOX_HELPER),
         ..Target::default()
     }
 }
@@ -114,6 +116,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     let never = CancellationToken::new();
     member.end_session(reason, &never, END_HOOKS).await;
     servers.close().await;
+    member.runtime.stop().await;
     process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
         // Not a handshake, so it is reported to the lead like a death. Reported last, because a

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -12,9 +12,6 @@ pub(super) const ITSELF: &str = ".\n";
 
 /// Directory that covers reserved directories: read-only, and ignored by git.
 pub(super) const RESERVED: &str = "/dev/.reserved";
-
-/// File that covers reserved files which programs read: empty for them, and ignored by git.
-const NOTHING: &str = "/dev/null";
 
 /// An entry below a writable directory that a sandbox cannot change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,11 +32,6 @@ pub enum FixedKind {
     /// Nothing can be created at this path. Until the sandbox ends, it is an empty directory, which
     /// git does not see.
     ReservedDirectory,
-    /// The same with a socket, which is as invisible to git, for names that programs read as files.
-    /// Opening it fails.
-    ReservedFile,
-    /// The same, but it reads as an empty file. What is written to it is lost.
-    ReservedEmptyFile,
     /// The same for `commondir` in the directory of a main checkout: a file that names this directory
     /// itself, which for git is the same as no file (`gitrepository-layout(5)`).
     ReservedCommonDirectory,
@@ -50,10 +42,7 @@ impl FixedEntry {
     pub(super) fn is_reserved(&self) -> bool {
         matches!(
             self.kind,
-            FixedKind::ReservedDirectory
-                | FixedKind::ReservedFile
-                | FixedKind::ReservedEmptyFile
-                | FixedKind::ReservedCommonDirectory
+            FixedKind::ReservedDirectory | FixedKind::ReservedCommonDirectory
         )
     }
 
@@ -62,7 +51,6 @@ impl FixedEntry {
     pub fn is_placeholder(&self) -> bool {
         match self.kind {
             FixedKind::ReservedDirectory => is_empty_directory(&self.path),
-            FixedKind::ReservedFile | FixedKind::ReservedEmptyFile => is_socket(&self.path),
             FixedKind::ReservedCommonDirectory => {
                 let found = self.path.symlink_metadata();
                 found.is_ok_and(|found| found.is_file())
@@ -91,31 +79,15 @@ impl FixedEntry {
     }
 
     pub(super) fn is_covered(&self) -> bool {
-        let mut covers = [RESERVED, NOTHING].iter().map(Path::new);
-        covers.any(|cover| is_same(self.path.symlink_metadata(), cover.symlink_metadata()))
+        let cover = Path::new(RESERVED).symlink_metadata();
+        is_same(self.path.symlink_metadata(), cover)
     }
 
     /// Returns what covers the placeholder, if anything.
     pub(super) fn cover(&self) -> Option<&'static str> {
-        match self.kind {
-            FixedKind::ReservedDirectory => Some(RESERVED).filter(|_| self.is_placeholder()),
-            FixedKind::ReservedEmptyFile => Some(NOTHING).filter(|_| self.is_placeholder()),
-            _ => None,
-        }
+        let is_directory = self.kind == FixedKind::ReservedDirectory;
+        (is_directory && self.is_placeholder()).then_some(RESERVED)
     }
-
-    /// Whether the placeholder is a socket.
-    pub(super) fn is_file(&self) -> bool {
-        matches!(
-            self.kind,
-            FixedKind::ReservedFile | FixedKind::ReservedEmptyFile
-        )
-    }
-}
-
-fn is_socket(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_ok_and(|found| found.file_type().is_socket())
 }
 
 fn is_empty_directory(path: &Path) -> bool {

@@ -5,13 +5,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{
-    CWD, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdir, mknodat, openat,
-};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdir, openat};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 
@@ -44,9 +41,8 @@ pub(super) struct Placeholders {
 #[derive(Debug)]
 struct Held {
     entry: FixedEntry,
+    /// Has the shared lock.
     file: fs::File,
-    /// Has the shared lock: the placeholder, or the directory of a socket, which cannot be opened.
-    lock: Arc<fs::File>,
 }
 
 impl Placeholders {
@@ -61,7 +57,7 @@ impl Placeholders {
             return Ok(());
         }
         for _ in 0..ATTEMPTS {
-            let acquired = match self.acquire(entry) {
+            let acquired = match acquire(entry) {
                 Err(error) if is_unwritable(&error) => return Ok(()),
                 acquired => acquired.map_err(at("reserve", &entry.path))?,
             };
@@ -79,56 +75,13 @@ impl Placeholders {
         Err(at("reserve", &entry.path)(io::Error::other(busy)))
     }
 
-    /// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was
-    /// removed in the meantime or another program has locked it.
-    fn acquire(&self, entry: &FixedEntry) -> io::Result<Option<Held>> {
-        create(entry)?;
-        let Some(file) = open(entry)? else {
-            return Ok(None);
-        };
-        let lock = if entry.is_file() {
-            self.directory_of(&entry.path)?
-        } else {
-            Arc::new(file.try_clone()?)
-        };
-        match flock(&lock, FlockOperation::NonBlockingLockShared) {
-            Err(Errno::WOULDBLOCK) => {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "a lock cannot be awaited with a limit"
-                )]
-                sleep(PAUSE);
-                return Ok(None);
-            }
-            locked => locked?,
-        }
-        let held = Held {
-            entry: entry.clone(),
-            file,
-            lock,
-        };
-        Ok(is_at(&held.file, &entry.path).then_some(held))
-    }
-
-    /// Opens the directory of a socket, once for all sockets in it: a second lock would keep the first
-    /// one from becoming exclusive.
-    fn directory_of(&self, path: &Path) -> io::Result<Arc<fs::File>> {
-        let directory = path.parent().unwrap_or(path);
-        let is_there =
-            |held: &&Held| held.entry.is_file() && held.entry.path.parent() == path.parent();
-        match self.held.iter().find(is_there) {
-            Some(held) => Ok(Arc::clone(&held.lock)),
-            None => Ok(Arc::new(fs::File::open(directory)?)),
-        }
-    }
-
     /// Removes the placeholders that no other sandbox uses. One in which something was created only
     /// loses its mark. Call it in the mount namespace after every other process in it has ended.
     pub(super) fn remove(self) {
-        for Held { entry, file, lock } in self.held {
+        for Held { entry, file } in self.held {
             let path = entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
-            let alone = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+            let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if !alone || !is_at(&file, path) {
                 continue;
             }
@@ -144,6 +97,28 @@ impl Placeholders {
     }
 }
 
+/// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was removed in
+/// the meantime or another program has locked it.
+fn acquire(entry: &FixedEntry) -> io::Result<Option<Held>> {
+    create(entry)?;
+    let Some(file) = open(&entry.path)? else {
+        return Ok(None);
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "a lock cannot be awaited with a limit"
+            )]
+            sleep(PAUSE);
+            return Ok(None);
+        }
+        locked => locked?,
+    }
+    let entry = entry.clone();
+    Ok(is_at(&file, &entry.path).then_some(Held { entry, file }))
+}
+
 fn is_unwritable(error: &io::Error) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(
@@ -157,9 +132,6 @@ fn create(entry: &FixedEntry) -> io::Result<()> {
     let path = entry.path.as_path();
     let created = match entry.kind {
         FixedKind::ReservedDirectory => mkdir(path, MARKED).map_err(io::Error::from),
-        _ if entry.is_file() => {
-            mknodat(CWD, path, FileType::Socket, MARKED_FILE, 0).map_err(io::Error::from)
-        }
         _ => create_complete(path),
     };
     match created {
@@ -168,16 +140,11 @@ fn create(entry: &FixedEntry) -> io::Result<()> {
     }
 }
 
-/// Opens a placeholder; a socket without access to it. `None` if it was removed in the meantime.
-fn open(entry: &FixedEntry) -> io::Result<Option<fs::File>> {
-    let how = if entry.is_file() {
-        OFlags::PATH
-    } else {
-        // A pipe would be opened without waiting for its other end.
-        OFlags::RDONLY | OFlags::NONBLOCK
-    };
-    let flags = how | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(CWD, &entry.path, flags, Mode::empty()) {
+/// Opens a placeholder. `None` if it was removed in the meantime.
+fn open(path: &Path) -> io::Result<Option<fs::File>> {
+    // A pipe would be opened without waiting for its other end.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(CWD, path, flags, Mode::empty()) {
         Err(Errno::NOENT) => Ok(None),
         opened => Ok(Some(opened?.into())),
     }
@@ -221,7 +188,6 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         for (name, kind) in [
             (".claude", FixedKind::ReservedDirectory),
-            ("opencode.json", FixedKind::ReservedFile),
             ("commondir", FixedKind::ReservedCommonDirectory),
         ] {
             let reserved = entry(&base.path().join(name), kind);
@@ -245,26 +211,6 @@ mod tests {
         flock(&file, FlockOperation::LockExclusive).unwrap();
         let failed = Placeholders::default().create(&reserved).unwrap_err();
         assert!(failed.to_string().contains("fuser"), "{failed}");
-    }
-
-    #[test]
-    fn the_sockets_of_one_directory_end_with_the_last_sandbox() {
-        let base = tempfile::tempdir().unwrap();
-        let reserved = ["opencode.json", "opencode.jsonc"]
-            .map(|name| entry(&base.path().join(name), FixedKind::ReservedFile));
-        let (mut one, mut other) = (Placeholders::default(), Placeholders::default());
-        for entry in &reserved {
-            one.create(entry).unwrap();
-            other.create(entry).unwrap();
-        }
-        one.remove();
-        assert!(reserved.iter().all(FixedEntry::is_placeholder));
-        assert!(fs::read(&reserved[0].path).is_err());
-        // A person needs the name.
-        fs::remove_file(&reserved[0].path).unwrap();
-        fs::File::create(&reserved[0].path).unwrap();
-        other.remove();
-        assert!(reserved[0].path.is_file() && !reserved[1].path.exists());
     }
 
     #[test]
@@ -292,7 +238,6 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         for (name, kind) in [
             (".claude", FixedKind::ReservedDirectory),
-            ("opencode.json", FixedKind::ReservedFile),
             ("commondir", FixedKind::ReservedCommonDirectory),
         ] {
             let reserved = entry(&base.path().join(name), kind);

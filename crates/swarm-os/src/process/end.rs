@@ -23,7 +23,7 @@ use crate::contained::identity;
 /// Default time between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// Time between SIGTERM and SIGKILL for a process that cleans up after others.
+/// Time for a process that cleans up after others, once those have been killed.
 const CLEANUP: Duration = Duration::from_secs(1);
 
 /// Time after SIGKILL after which a process that still runs counts as remaining.
@@ -46,8 +46,8 @@ pub struct Target {
     /// Spares marked processes with another identity: a mark is copied together with the files that
     /// contain it, and then also marks processes of the copy.
     pub identity: Option<Identity>,
-    /// First argument of programs that clean up after SIGTERM. They get [`CLEANUP`] for it, however
-    /// short the grace period is.
+    /// First argument of programs that clean up after SIGTERM, once the others have exited. They get
+    /// [`CLEANUP`] for it, however short the grace period is.
     pub cleans_up: Option<&'static str>,
 }
 
@@ -207,18 +207,15 @@ fn end_all(target: &Target, grace: Duration) -> (Ended, BTreeSet<Process>) {
     let first = find_running(target, &BTreeSet::new());
     let mut seen: BTreeSet<Process> = first.keys().copied().collect();
     signal(target, &first, Signal::TERM);
-    let began = Instant::now();
-    wait_for(&first, began + grace);
-    let cleaning = first.into_iter();
-    let cleaning = cleaning.filter(|(process, _)| target.cleans_up(*process));
-    wait_for(&cleaning.collect(), began + CLEANUP);
+    wait_for(&first, Instant::now() + grace);
 
-    let deadline = Instant::now() + KILL_WAIT;
+    let clean_until = Instant::now() + CLEANUP;
+    let mut deadline = Instant::now() + KILL_WAIT;
     let mut killed = BTreeSet::new();
     let mut empty_scans = usize::from(seen.is_empty());
     let mut left = 0;
     while empty_scans < 2 {
-        let found = find_running(target, &seen);
+        let mut found = find_running(target, &seen);
         left = found.len();
         if found.is_empty() {
             empty_scans += 1;
@@ -229,6 +226,17 @@ fn end_all(target: &Target, grace: Duration) -> (Ended, BTreeSet<Process>) {
         }
         empty_scans = 0;
         seen.extend(found.keys().copied());
+        if Instant::now() < clean_until {
+            let (cleaning, others) = split_cleaning(target, found);
+            if !cleaning.is_empty() {
+                killed.extend(others.keys().copied());
+                signal_each(&others, Signal::KILL);
+                wait_for(&cleaning, clean_until);
+                deadline = Instant::now() + KILL_WAIT;
+                continue;
+            }
+            found = others;
+        }
         killed.extend(found.keys().copied());
         signal(target, &found, Signal::KILL);
         wait_for(&found, deadline);
@@ -239,6 +247,16 @@ fn end_all(target: &Target, grace: Duration) -> (Ended, BTreeSet<Process>) {
         left,
     };
     (ended, seen)
+}
+
+/// Separates the processes that clean up after others from those others.
+fn split_cleaning(
+    target: &Target,
+    found: BTreeMap<Process, OwnedFd>,
+) -> (BTreeMap<Process, OwnedFd>, BTreeMap<Process, OwnedFd>) {
+    found
+        .into_iter()
+        .partition(|(process, _)| target.cleans_up(*process))
 }
 
 /// Sends SIGKILL to the processes of a target without waiting, for callers that cannot wait, such
@@ -331,6 +349,10 @@ fn signal(target: &Target, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
             kill_process_group(group, signal),
         );
     }
+    signal_each(found, signal);
+}
+
+fn signal_each(found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
     for (process, pidfd) in found {
         report("process", process.pid, pidfd_send_signal(pidfd, signal));
     }

@@ -4,13 +4,14 @@ use std::future::pending;
 
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use swarm_agent::{AgentError, Turn, TurnStop};
+use swarm_agent::{Turn, TurnStop};
 use swarm_protocol::Usage;
 use tokio::time::Instant;
 
 use super::connection::{Connection, Message};
 use super::requests::Requests;
 use super::updates;
+use crate::cut_turn::CutTurn;
 use crate::reply::Reply;
 
 /// How a prompt ended.
@@ -20,6 +21,8 @@ pub(super) enum PromptEnd {
     Done,
     /// The turn was cancelled.
     Cancelled,
+    /// The agent refused to continue; its last text says why.
+    Refused,
 }
 
 /// What an agent answered.
@@ -49,6 +52,7 @@ pub(super) async fn run_prompt(
     turn: &Turn<'_>,
     session: &str,
     texts: &[String],
+    state: &mut CutTurn,
 ) -> Result<Answered, TurnStop> {
     let blocks: Vec<Value> = texts
         .iter()
@@ -56,6 +60,7 @@ pub(super) async fn run_prompt(
         .collect();
     let params = json!({"sessionId": session, "prompt": blocks});
     let sent = connection.request("session/prompt", &params).await?;
+    state.received()?;
     let mut prompt = Prompt {
         turn,
         session,
@@ -74,10 +79,7 @@ pub(super) async fn run_prompt(
     };
     let end = match result["stopReason"].as_str() {
         Some("cancelled") => PromptEnd::Cancelled,
-        Some("refusal") => {
-            let text = texts.pop().unwrap_or_default();
-            return Err(AgentError::Refused(text).into());
-        }
+        Some("refusal") => PromptEnd::Refused,
         Some(limit @ ("max_tokens" | "max_turn_requests")) => {
             texts.push(format!(
                 "[The turn ended at a limit of the agent program: {limit}.]"

@@ -159,7 +159,18 @@ impl AgentRuntime for AcpRuntime {
     async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
         let started = self.launch(agent).await?;
         *self.agent.lock().await = Some(started);
+        if let Some(line) = self.spec.unpriced().await {
+            agent.events.emit(AgentEvent::Notice { line });
+        }
         Ok(())
+    }
+
+    async fn stop(&self) {
+        // A turn that still runs drops it.
+        let agent = self.agent.try_lock().ok();
+        let agent = agent.and_then(|mut slot| slot.take());
+        // Its sandbox ends once this runtime has reaped its processes.
+        drop(tokio::task::spawn_blocking(move || drop(agent)).await);
     }
 
     async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop> {
@@ -169,21 +180,29 @@ impl AgentRuntime for AcpRuntime {
         // Dropped with its process on any error.
         let mut slot = self.agent.lock().await;
         loop {
+            // The turn may end before the program gets them.
+            state.offer(&turn.input())?;
             self.spec.admitted(turn).await?;
             let mut agent = self.ready(slot.take(), turn, &mut state).await?;
-            let messages = turn.input();
-            let cut = state.give(&messages)?;
-            let notes = std::mem::take(&mut agent.notes).into_iter();
-            let texts = notes.chain(cut.map(str::to_owned)).chain(messages);
-            let texts: Vec<_> = texts.collect();
+            let mut texts = std::mem::take(&mut agent.notes);
+            texts.extend(state.give()?);
             let session = agent.session.as_ref().map_or("", |session| &session.id);
-            let answered = run_prompt(&mut agent.connection, turn, session, &texts).await?;
+            let prompt = run_prompt(&mut agent.connection, turn, session, &texts, &mut state);
+            let mut answered = prompt.await?;
             agent.notes = answered.notes;
             self.spec.record(turn, None, answered.usage).await;
-            *slot = Some(agent);
-            if answered.end == PromptEnd::Cancelled {
-                return Err(TurnStop::Interrupted);
+            match answered.end {
+                PromptEnd::Done => {}
+                PromptEnd::Cancelled => {
+                    *slot = Some(agent);
+                    return Err(TurnStop::Interrupted);
+                }
+                PromptEnd::Refused => {
+                    let text = answered.texts.pop().unwrap_or_default();
+                    return Err(AgentError::Refused(text).into());
+                }
             }
+            *slot = Some(agent);
             let may_end = turn.finish(&answered.texts, answered.usage).await?;
             state.end()?;
             if may_end {

@@ -1,5 +1,6 @@
 //! One turn of Claude Code: a user message, and what it prints until its result.
 
+use std::collections::HashMap;
 use std::future::pending;
 
 use futures::StreamExt as _;
@@ -26,6 +27,8 @@ pub(super) struct Exchange<'a> {
     reply: Reply,
     /// Full name of the model that answered last.
     model: Option<String>,
+    /// Usage of its messages, by their ids.
+    used: HashMap<String, Usage>,
     questions: FuturesUnordered<BoxFuture<'a, Answered>>,
 }
 
@@ -38,6 +41,7 @@ impl<'a> Exchange<'a> {
             turn,
             reply: Reply::default(),
             model: None,
+            used: HashMap::new(),
             questions,
         }
     }
@@ -48,7 +52,12 @@ impl<'a> Exchange<'a> {
     }
 
     /// Returns the texts and the usage of the turn.
-    pub(super) fn finish(self) -> (Vec<String>, Usage) {
+    pub(super) fn finish(mut self) -> (Vec<String>, Usage) {
+        if self.reply.usage.total() == 0 {
+            for used in self.used.into_values() {
+                self.reply.usage += used;
+            }
+        }
         self.reply.finish(self.turn)
     }
 
@@ -111,15 +120,20 @@ impl<'a> Exchange<'a> {
     ) -> Result<Option<Value>, TurnStop> {
         match message["type"].as_str() {
             Some("system") if message["subtype"] == "init" => {
+                state.received()?;
                 if let Some(session) = message["session_id"].as_str() {
                     state.set_session(session)?;
                 }
                 self.answers(&message["model"]);
             }
-            // Messages of Claude Code's own sub-agents are part of the call that started them.
-            Some("assistant") if message["parent_tool_use_id"].is_null() => {
-                self.answers(&message["message"]["model"]);
-                self.said(&message["message"]["content"]);
+            Some("assistant") => {
+                state.received()?;
+                self.used(&message["message"]);
+                // Messages of Claude Code's own sub-agents are part of the call that started them.
+                if message["parent_tool_use_id"].is_null() {
+                    self.answers(&message["message"]["model"]);
+                    self.said(&message["message"]["content"]);
+                }
             }
             Some("user") if message["parent_tool_use_id"].is_null() => {
                 self.results(&message["message"]["content"]);
@@ -136,11 +150,19 @@ impl<'a> Exchange<'a> {
         Ok(None)
     }
 
-    /// Takes the id of the model that answers.
+    /// Takes the id of the model that answers. Claude Code's own messages, such as those about errors,
+    /// have `<synthetic>`.
     fn answers(&mut self, model: &Value) {
-        if let Some(model) = model.as_str() {
+        if let Some(model) = model.as_str().filter(|model| !model.starts_with('<')) {
             self.model = Some(format!("anthropic/{model}"));
         }
+    }
+
+    /// Takes the usage of a message, for a turn that ends without a result. Each block of a message
+    /// arrives with the usage of the whole message.
+    fn used(&mut self, message: &Value) {
+        let id = message["id"].as_str().unwrap_or_default();
+        self.used.insert(id.to_owned(), usage(&message["usage"]));
     }
 
     fn said(&mut self, content: &Value) {
@@ -205,13 +227,7 @@ impl<'a> Exchange<'a> {
 
     /// Evaluates the result of a turn. Returns `false` if it was cancelled.
     fn end(&mut self, result: &Value, was_cancelled: bool) -> Result<bool, TurnStop> {
-        let count = |field: &str| result["usage"][field].as_u64().unwrap_or(0);
-        self.reply.usage = Usage {
-            input_tokens: count("input_tokens"),
-            output_tokens: count("output_tokens"),
-            cache_read_input_tokens: count("cache_read_input_tokens"),
-            cache_creation_input_tokens: count("cache_creation_input_tokens"),
-        };
+        self.reply.usage = usage(&result["usage"]);
         if was_cancelled {
             return Ok(false);
         }
@@ -222,6 +238,17 @@ impl<'a> Exchange<'a> {
             return Err(AgentError::Runtime(why).into());
         }
         Ok(true)
+    }
+}
+
+/// Returns the counts of a `usage` object.
+fn usage(usage: &Value) -> Usage {
+    let count = |field: &str| usage[field].as_u64().unwrap_or(0);
+    Usage {
+        input_tokens: count("input_tokens"),
+        output_tokens: count("output_tokens"),
+        cache_read_input_tokens: count("cache_read_input_tokens"),
+        cache_creation_input_tokens: count("cache_creation_input_tokens"),
     }
 }
 

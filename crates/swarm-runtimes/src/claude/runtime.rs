@@ -137,6 +137,14 @@ impl AgentRuntime for ClaudeRuntime {
         Ok(())
     }
 
+    async fn stop(&self) {
+        // A turn that still runs drops it.
+        let claude = self.claude.try_lock().ok();
+        let claude = claude.and_then(|mut slot| slot.take());
+        // Its sandbox ends once this runtime has reaped its processes.
+        drop(tokio::task::spawn_blocking(move || drop(claude)).await);
+    }
+
     async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop> {
         // The program acts on the messages, so they must not be delivered again after that.
         turn.flush()?;
@@ -144,11 +152,11 @@ impl AgentRuntime for ClaudeRuntime {
         // Dropped with its process on any error.
         let mut slot = self.claude.lock().await;
         loop {
+            // The turn may end before the program gets them.
+            state.offer(&turn.input())?;
             self.spec.admitted(turn).await?;
             let mut claude = self.ready(slot.take(), turn, &mut state).await?;
-            let messages = turn.input();
-            let cut = state.give(&messages)?.map(str::to_owned);
-            let texts: Vec<_> = cut.into_iter().chain(messages).collect();
+            let texts = state.give()?;
             let mut exchange = Exchange::new(turn);
             let is_done = exchange.run(&mut claude.program, &texts, &mut state).await;
             let model = exchange.model().map(str::to_owned);

@@ -35,9 +35,10 @@ const PROGRAM_WORKTREES: &str = "worktrees";
 const SCRATCHPAD: &str = "scratchpad";
 /// The append-only log in a scratchpad.
 const DECISIONS: &str = "decisions.md";
-/// Files and directories of the state directory with secrets: the API's credentials, and the password
-/// and the data of a hub that runs on this machine.
-const SECRETS: [&str; 2] = [".credentials.json", "swarm/hub"];
+/// Files and directories of the state directory with secrets: the API's credentials, the password and
+/// the data of a hub that runs on this machine, and the records of sessions with the keys that others
+/// send with their messages.
+const SECRETS: [&str; 4] = [".credentials.json", "sessions", "swarm/hub", "swarm/peers"];
 /// Files of a process that expose its secrets.
 const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 
@@ -454,6 +455,9 @@ mod tests {
             "/r/.credentials.json",
             "/r/swarm/hub/credentials",
             "/r/swarm/hub/nats.conf",
+            "/r/swarm/peers/0a.json",
+            "/r/sessions/12.json",
+            "/r/sessions/12.0a.key",
         ] {
             assert!(protected.read_refusal(Path::new(path)).is_some(), "{path}");
             assert!(protected.write_refusal(Path::new(path)).is_some(), "{path}");

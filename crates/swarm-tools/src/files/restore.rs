@@ -132,14 +132,15 @@ fn present(path: &Path, ctx: &ToolContext) -> Result<Option<String>, String> {
 
 /// Returns the target of a recorded path, if file tools may still write there.
 fn restorable(path: &Path, ctx: &ToolContext) -> Result<Target, String> {
-    let target = Target::to_write(&path.to_string_lossy(), ctx)?;
+    let name = path.to_string_lossy();
     if ctx.protected.is_decision_log(path) {
-        Err("other members may have read these decisions".to_owned())
-    } else if target.real == path {
-        Ok(target)
-    } else {
-        Err("its path now leads through a symbolic link".to_owned())
+        return Err("other members may have read these decisions".to_owned());
     }
+    if Target::new(&name, &ctx.cwd)?.real != path {
+        return Err("its path now leads through a symbolic link".to_owned());
+    }
+    // The refusals of file tools are advice for a model.
+    Target::to_write(&name, ctx).map_err(|_refusal| "file tools may not write it".to_owned())
 }
 
 #[cfg(test)]
@@ -267,10 +268,10 @@ mod tests {
         fs::rename(world.ctx.cwd.join("dir"), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, world.ctx.cwd.join("dir")).unwrap();
         let restored = world.restore(0);
-        assert!(
-            matches!(restored[..], [Restoration::Keep(_), Restoration::Remove]),
-            "{restored:?}"
-        );
+        let [Restoration::Keep(why), Restoration::Remove] = &restored[..] else {
+            panic!("{restored:?}");
+        };
+        assert_eq!(why, "its path now leads through a symbolic link");
         assert!(elsewhere.join("a").exists());
     }
 

@@ -9,8 +9,7 @@ use swarm_protocol::SandboxNetwork;
 use super::error::SandboxError;
 use super::words::{
     COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, PROXY_PORT, READ_ONLY,
-    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, RESERVE_EMPTY_FILE, RESERVE_FILE, SHOW,
-    UNIX_SOCKETS, WRITE,
+    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,12 +149,10 @@ fn next_path(
 }
 
 /// The words for entries that cannot be changed.
-const FIXED: [(FixedKind, &str); 6] = [
+const FIXED: [(FixedKind, &str); 4] = [
     (FixedKind::Pinned, PIN),
     (FixedKind::ReadOnly, READ_ONLY),
     (FixedKind::ReservedDirectory, RESERVE),
-    (FixedKind::ReservedFile, RESERVE_FILE),
-    (FixedKind::ReservedEmptyFile, RESERVE_EMPTY_FILE),
     (FixedKind::ReservedCommonDirectory, RESERVE_COMMON),
 ];
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::{FixedEntry, FixedKind};
 
-use super::fixed_entry::{entry, existing_or_reserved, exists};
+use super::fixed_entry::{entry, existing_or_reserved, exists, read_only};
 use super::fixed_git::{own_worktree_entries, repository_entries, worktree_entries};
 use crate::Confinement;
 use crate::files::{PROGRAM_DIRECTORIES, PROGRAM_FILES, PROJECT_CONFIGURATION};
@@ -47,8 +47,8 @@ fn project_entries(root: &Path) -> Vec<FixedEntry> {
     let configuration = PROJECT_CONFIGURATION.into_iter().chain(PROGRAM_DIRECTORIES);
     let configuration = configuration
         .map(|name| existing_or_reserved(root.join(name), FixedKind::ReservedDirectory));
-    let files = PROGRAM_FILES.map(|name| root.join(name));
-    let files = files.map(|path| existing_or_reserved(path, FixedKind::ReservedFile));
+    // Not reserved: git does not replace a file that holds the place of one that a merge adds.
+    let files = read_only(root, &PROGRAM_FILES);
     writable.chain(configuration).chain(files).collect()
 }
 
@@ -71,9 +71,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn missing_settings_are_reserved_and_existing_ones_are_read_only() {
-        use FixedKind::{
-            Pinned, ReadOnly, ReservedCommonDirectory, ReservedDirectory, ReservedFile,
-        };
+        use FixedKind::{Pinned, ReadOnly, ReservedCommonDirectory, ReservedDirectory};
         let base = tempfile::tempdir().unwrap();
         let root = base.path().canonicalize().unwrap();
         assert_eq!(kinds(&root), []);
@@ -90,8 +88,6 @@ mod tests {
             (".gemini", ReservedDirectory),
             (".opencode", ReservedDirectory),
             (".qwen", ReservedDirectory),
-            ("opencode.json", ReservedFile),
-            ("opencode.jsonc", ReservedFile),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReservedDirectory),
@@ -120,7 +116,6 @@ mod tests {
             (".opencode", ReservedDirectory),
             (".qwen", ReservedDirectory),
             ("opencode.json", ReadOnly),
-            ("opencode.jsonc", ReservedFile),
             (".git", Pinned),
             (".git/config", ReadOnly),
             (".git/hooks", ReadOnly),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use swarm_os::namespaces::{FixedKind, MountView, Replacement};
+use swarm_os::namespaces::{MountView, Replacement};
 use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse, word_list};
 
 use super::arguments::{HelperArguments, HelperTask};
@@ -87,12 +87,6 @@ fn show_to_program(view: &mut MountView, replaced: &[Replacement]) {
     // In the home directory, a program's settings are also those of a project.
     let is_replaced = |path: &Path| replaced.iter().any(|other| other.path == path);
     view.fixed.retain(|entry| !is_replaced(&entry.path));
-    for entry in &mut view.fixed {
-        // It may be a program that reads them.
-        if entry.kind == FixedKind::ReservedFile {
-            entry.kind = FixedKind::ReservedEmptyFile;
-        }
-    }
 }
 
 /// Returns the backend and the writable directories, if the settings confine this agent.

@@ -30,12 +30,6 @@ pub(super) const PIN: &str = "--pin";
 /// Nothing can be created there.
 pub(super) const RESERVE: &str = "--reserve";
 
-/// The same for a file.
-pub(super) const RESERVE_FILE: &str = "--reserve-file";
-
-/// The same for a file that reads as empty.
-pub(super) const RESERVE_EMPTY_FILE: &str = "--reserve-empty-file";
-
 /// The same for git's `commondir`.
 pub(super) const RESERVE_COMMON: &str = "--reserve-commondir";
 

@@ -76,6 +76,27 @@ fn claude_code_sees_its_own_state(backend: SandboxKind) {
 }
 
 #[test]
+fn nothing_is_left_in_the_checkout_of_a_program_whose_member_has_stopped() {
+    let Some(world) = world_with(SandboxKind::Namespaces, "claude", CLAUDE_CODE) else {
+        return;
+    };
+    let names = || {
+        let entries = std::fs::read_dir(world.project()).expect("the checkout");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    for _ in 0..2 {
+        spawn(&world, SandboxKind::Namespaces, "claude", &[], "hello").ok();
+        wait_for_state(&world, "bob", "idle");
+        assert!(names().len() > before.len(), "while it runs");
+        world.swarm(&["shutdown", "bob"]).ok();
+        wait_for_no_process(&world);
+        assert_eq!(names(), before);
+    }
+}
+
+#[test]
 fn an_unknown_program_writes_in_the_home_directory_only_what_the_settings_name() {
     let script = format!(
         "{{ echo x >$HOME/.profile && echo OUT; grep -q SECRET $HOME/.ssh/id && echo OUT; \

@@ -95,6 +95,32 @@ async fn an_agent_that_dies_fails_the_turn_and_the_next_turn_has_a_new_one() {
     running.crash().await;
 }
 
+#[tokio::test]
+async fn mail_for_an_agent_that_cannot_start_reaches_the_next_one() {
+    let (mut world, model) = world();
+    let path = |name: &str| world.directory.path().join(name);
+    let (log, down) = (path("acp.log"), path("down"));
+    let variables = [("ACP_LOG", &log), ("ACP_DOWN", &down)];
+    let env = variables.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+    world.runtime = Arc::new(swarm_testkit::fake_acp_agent_with(env.into()));
+    let running = world.run(Some("fall over"), &model);
+    world.idle(1).await;
+    std::fs::File::create(&down).unwrap();
+    world.say("the first letter");
+    let notices = world.idle(2).await;
+    assert_eq!(notices[1].idle_reason, Some(IdleReason::Failed));
+    std::fs::remove_file(&down).unwrap();
+    world.say("the second letter");
+    let notices = world.idle(3).await;
+    assert_eq!(notices[2].result.as_deref(), Some("foreign answer"));
+    let log = std::fs::read_to_string(&log).unwrap();
+    let prompt = log.lines().last().unwrap();
+    let (first, second) = (prompt.find("the first"), prompt.find("the second"));
+    assert!(first.is_some() && first < second, "{prompt}");
+    assert!(!prompt.contains("fall over"), "{prompt}");
+    running.crash().await;
+}
+
 /// Answers the only open question of the team.
 async fn answer(world: &World, answer: impl Fn(&swarm_protocol::RequestRecord)) {
     let request = until("the question", || {

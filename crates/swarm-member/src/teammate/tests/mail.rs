@@ -12,7 +12,7 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft};
-use swarm_team::{Incoming, allow_for_team, request_mode, team_rules};
+use swarm_team::{Incoming, allow_for_team, disallow_for_team, request_mode, team_rules};
 
 use super::world::{World, bob};
 use crate::mail::MailHandler;
@@ -288,6 +288,23 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     allow_for_team(&*files, &rule, by()).block_on().unwrap();
     mail.take_rights().block_on().unwrap();
     assert_eq!(rights.rules().allow.len(), 1);
+
+    let disallow = || disallow_for_team(&*files, &rule, by()).block_on().unwrap();
+    assert!(disallow());
+    mail.take_rights().block_on().unwrap();
+    assert!(rights.rules().allow.is_empty(), "{:?}", rights.rules());
+    // Neither a copy of the event nor one of the frame grants the rule again.
+    let entries = files.events().block_on().unwrap().entries.into_iter();
+    let mut events = entries.map(|entry| entry.event);
+    let added = events.find(|event| matches!(event, Event::TeamRuleAdded { .. }));
+    files.journal(added.unwrap()).block_on().unwrap();
+    files
+        .send(&bob(), Draft::control("team-lead", &forged))
+        .block_on()
+        .unwrap();
+    mail.take_rights().block_on().unwrap();
+    assert!(rights.rules().allow.is_empty(), "{:?}", rights.rules());
+    assert!(!disallow());
 }
 
 #[test]

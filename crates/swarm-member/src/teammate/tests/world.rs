@@ -235,6 +235,7 @@ impl World {
                 color: false,
                 bell: true,
             },
+            lead_pane: None,
             version: "0.0.0".to_owned(),
             deadline: UnixMs(SystemClock.now().0 + 60_000),
         }
