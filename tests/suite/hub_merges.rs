@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
-use swarm_tests::stage::{MODEL, World};
+use swarm_tests::stage::{MODEL, Running, World};
 
 use crate::hub_worktrees::Machines;
 use crate::pains::worktrees::{commit, git};
@@ -100,11 +100,10 @@ fn a_task_of_a_member_on_another_machine_is_completed_once_its_work_is_merged() 
     machines.end();
 }
 
-#[test]
-fn without_a_lead_that_merges_a_task_is_completed_and_its_work_published() {
-    let gate = Gate::closed();
-    let lead_waits = Reply::text("I have waited.").held_by(&gate, 0);
-    let api = FakeApi::start(move |ask: &Ask| {
+/// Bob completes task 1 when he is told to finish, and the lead is in a turn until the gate opens.
+fn finishing(gate: &Gate) -> FakeApi {
+    let lead_waits = Reply::text("I have waited.").held_by(gate, 0);
+    FakeApi::start(move |ask: &Ask| {
         if ask.news_has("wait for bob") {
             return lead_waits.clone();
         }
@@ -113,13 +112,12 @@ fn without_a_lead_that_merges_a_task_is_completed_and_its_work_published() {
             None if ask.news_has("finish") => Reply::tool("done", "TaskUpdate", completes),
             _ => Reply::text("I see."),
         }
-    });
-    let Some(machines) = Machines::with_team(&api) else {
-        return not_proven("nats-server is not installed");
-    };
+    })
+}
+
+/// Spawns bob on the second machine, with one of two tasks, and starts the lead. Returns it.
+fn begin(machines: &Machines, api: &FakeApi) -> Running {
     let (first, second) = (&machines.first, &machines.second);
-    let config = first.root().join("swarm.toml");
-    std::fs::write(config, "[worktree]\nmerge = \"manual\"\n").unwrap();
     let more = [
         "--worktree",
         "--mode",
@@ -135,6 +133,20 @@ fn without_a_lead_that_merges_a_task_is_completed_and_its_work_published() {
     let lead = ["--model", MODEL, "--backend", "headless"];
     let lead = first.start(&[&["resume", "demo", "wait for bob"], &lead[..]].concat());
     api.wait_for("the lead", "team-lead", |ask| ask.number == 1);
+    lead
+}
+
+#[test]
+fn with_manual_merges_a_task_is_completed_and_its_work_published() {
+    let gate = Gate::closed();
+    let api = finishing(&gate);
+    let Some(machines) = Machines::with_team(&api) else {
+        return not_proven("nats-server is not installed");
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let config = first.root().join("swarm.toml");
+    std::fs::write(config, "[worktree]\nmerge = \"manual\"\n").unwrap();
+    let lead = begin(&machines, &api);
     let tree = second.project().join(".claude/worktrees/bob");
     commit(second, &tree, "new.txt", "new\n");
     first.swarm(&["send", "bob", "finish"]).ok();
@@ -145,7 +157,52 @@ fn without_a_lead_that_merges_a_task_is_completed_and_its_work_published() {
     let listed = first.swarm(&["worktree", "list", "--json"]).json();
     assert_eq!(listed[0]["slug"], "bob", "{listed}");
     lead.signal(Signal::INT);
-    lead.wait();
+    lead.wait().assert_code(130);
     gate.open();
     machines.end();
+}
+
+/// The merge of bob's work waits for a clean checkout; meanwhile bob does not complete the task any more.
+fn is_not_merged_after(lost: impl Fn(&Machines)) {
+    let gate = Gate::closed();
+    let api = finishing(&gate);
+    let Some(machines) = Machines::with_team(&api) else {
+        return not_proven("nats-server is not installed");
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let lead = begin(&machines, &api);
+    let tree = second.project().join(".claude/worktrees/bob");
+    commit(second, &tree, "song.txt", "one\ntwo\nbob\n");
+    let song = first.project().join("song.txt");
+    std::fs::write(&song, "mine\n").unwrap();
+    first.swarm(&["send", "bob", "finish"]).ok();
+    first.wait_until("the merge waits", || {
+        let mail = first.swarm(&["inbox", "team-lead", "--json"]).json();
+        mail.to_string().contains("waits for uncommitted changes")
+    });
+    lost(&machines);
+    // As an editor saves the file without the change.
+    std::fs::write(&song, "one\ntwo\nthree\n").unwrap();
+    // It completes a merge that has begun.
+    lead.signal(Signal::INT);
+    lead.wait().assert_code(130);
+    assert_eq!(std::fs::read_to_string(&song).unwrap(), "one\ntwo\nthree\n");
+    let tasks = first.swarm(&["task", "list", "--json"]).json();
+    assert_ne!(tasks[0]["status"], "completed", "{tasks}");
+    gate.open();
+    machines.end();
+}
+
+#[test]
+fn the_work_of_a_member_that_is_killed_during_its_merge_is_not_merged() {
+    is_not_merged_after(|machines| {
+        machines.second.swarm(&["kill", "bob"]).ok();
+    });
+}
+
+#[test]
+fn the_work_of_a_member_that_is_interrupted_during_its_merge_is_not_merged() {
+    is_not_merged_after(|machines| {
+        machines.second.swarm(&["interrupt", "bob"]).ok();
+    });
 }

@@ -170,13 +170,22 @@ pub enum StoreError {
         /// The member.
         name: MemberName,
     },
-    /// The hub of a team cannot be reached, or these credentials are not accepted.
+    /// The hub of a team cannot be reached.
     #[error("hub {hub} cannot be reached: {reason}")]
     HubUnreachable {
         /// URL of the hub.
         hub: String,
         /// The reason.
         reason: String,
+    },
+    /// The hub does not accept a connection with these credentials, or without any, or their file cannot
+    /// be used.
+    #[error("hub {hub}: {why}")]
+    HubLogin {
+        /// URL of the hub.
+        hub: String,
+        /// The reason.
+        why: String,
     },
     /// The hub at this URL is connected, but did not answer within the deadline.
     #[error("hub {0} does not answer in time")]
@@ -331,6 +340,19 @@ pub enum StoreError {
     /// The stored request is about a different call than the one that was shown.
     #[error("request `{0}` has changed since it was shown, so it was not answered")]
     RequestChanged(RequestId),
+    /// The request is approved, but a rule that its approval grants to the team was not added, or not
+    /// sent to all members.
+    #[error(
+        "request `{request}` is approved, but the rule `{rule}` does not apply to the whole team"
+    )]
+    RuleNotAdded {
+        /// Short name of the request.
+        request: String,
+        /// The rule.
+        rule: String,
+        /// The cause.
+        source: Box<StoreError>,
+    },
     /// The text is not a valid request ID.
     #[error("`{}` is not a request id", .0.as_str().escape_debug())]
     BadRequestId(RequestId),
@@ -414,12 +436,14 @@ impl StoreError {
                 ErrorKind::Damaged
             }
             Self::HubUnreachable { .. }
+            | Self::HubLogin { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::LeaseLost { .. } => ErrorKind::Environment,
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent(_) => {
                 ErrorKind::TimedOut
             }
+            Self::RuleNotAdded { source, .. } => source.kind(),
             Self::Fs(error) => fs_kind(error),
         }
     }
@@ -439,6 +463,7 @@ impl StoreError {
         matches!(
             self,
             Self::HubUnreachable { .. }
+                | Self::HubLogin { .. }
                 | Self::HubSilent(_)
                 | Self::HubRefused { .. }
                 | Self::HubForbidden { .. }

@@ -1,8 +1,8 @@
 //! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
 //!
 //! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject
-//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`], [`Presence`],
-//! [`Exchange`]).
+//! ([`Roster`], [`Spawns`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`],
+//! [`Presence`], [`Leases`], [`Exchange`]).
 //! [`FileStore`] keeps a team in Claude Code's own files. The rules are separate from the kinds of
 //! stores. Synchronous callers wait with [`BlockOn`].
 
@@ -48,8 +48,8 @@ pub use records::{Announced, NodeView, Nodes, Orders, Sessions};
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{
-    Accounts, Exchange, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team,
-    TeamStore,
+    Accounts, Exchange, Journal, Leases, Mailbox, Presence, RequestQueue, Roster, Spawns,
+    TaskBoard, Team, TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Undelivered};
 pub use team::{BrokenFile, Leftover, NewTeam, TeamDamage};

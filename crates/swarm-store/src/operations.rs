@@ -78,10 +78,10 @@ macro_rules! asynchronous_team {
         use crate::roster::Place;
         use crate::{
             Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Exchange, Inbox,
-            Journal, JournalLines, Lease, LeaseEnd, Mailbox, NewMember, Orders, Posted, Presence,
-            ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard,
-            TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, Topic, Undelivered,
-            VerifyKey,
+            Journal, JournalLines, Lease, LeaseEnd, Leases, Mailbox, NewMember, Orders, Posted,
+            Presence, ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster,
+            Spawns, TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView,
+            Topic, Undelivered, VerifyKey,
         };
 
         operations! {
@@ -149,19 +149,25 @@ macro_rules! asynchronous_team {
             Roster for $team:
             run config() -> Result<TeamConfig>;
             run known_config() -> Result<TeamConfig>;
-            run_blocking abort_spawn(spawn: by(SpawnId), reason: by(str)) -> Result<bool>;
             run_blocking remove_member(name: by(MemberName), spawn: perhaps(SpawnId))
                 -> Result<Option<RemovedMember>>;
             run former_member(name: by(MemberName)) -> Result<Option<Member>>;
             run add_external(name: by(MemberName), cwd: by(Path)) -> Result<Member>;
             run set_active(name: by(MemberName), active: given(bool)) -> Result<()>;
             run add_allowed_path(path: by(str), tool: by(str)) -> Result<()>;
+            run remove_allowed_path(path: by(str), tool: by(str)) -> Result<()>;
             run set_mode(name: by(MemberName), mode: given(PermissionMode)) -> Result<()>;
             run set_lead_process(lead: taken(LeadProcess)) -> Result<()>;
             run set_lead_session(session_id: by(str), model: by(str)) -> Result<()>;
             run clear_lost_lead(lost: by(LeadProcess)) -> Result<()>;
             run set_paused(name: by(MemberName), mark: perhaps(PauseMark))
                 -> Result<Option<PauseMark>>;
+            {}
+        }
+
+        operations! {
+            Spawns for $team:
+            run_blocking abort_spawn(spawn: by(SpawnId), reason: by(str)) -> Result<bool>;
             {
                 async fn reserve_into(
                     &self,
@@ -271,7 +277,7 @@ macro_rules! asynchronous_team {
             run record_costs(records: by([CostRecord])) -> Result<()>;
             run costs_from(from: given(Cursor)) -> Result<JournalLines<CostRecord>>;
             run budgets() -> Result<Budgets>;
-            run set_budget(scope: by(BudgetScope), budget: given(Budget)) -> Result<()>;
+            run set_budget(scope: by(BudgetScope), budget: given(Option<Budget>)) -> Result<()>;
             run set_run_budget(budget: given(Option<RunBudget>)) -> Result<()>;
             {}
         }
@@ -288,20 +294,25 @@ macro_rules! asynchronous_team {
             run state(name: by(MemberName)) -> Result<Option<StateReport>>;
             run paused(name: by(MemberName)) -> Result<Option<PauseMark>>;
             run pause_of(member: by(Member)) -> Result<Option<PauseMark>>;
+            run names_on_disk() -> Result<Vec<MemberName>>;
+            {
+                fn local_directory(&self, name: &MemberName) -> PathBuf {
+                    self.local_directory(name)
+                }
+            }
+        }
+
+        operations! {
+            Leases for $team:
             run liveness(name: by(MemberName)) -> Result<Liveness>;
             run lease(name: by(MemberName)) -> Result<Liveness>;
             run end_lease(name: by(MemberName), spawn: copied(SpawnId)) -> Result<()>;
             run life_record(name: by(MemberName)) -> Option<LifeRecord>;
             run life_record_here(name: by(MemberName)) -> Option<LifeRecord>;
-            run names_on_disk() -> Result<Vec<MemberName>>;
             run take_life(name: by(MemberName), record: by(LifeRecord)) -> Result<Lease>;
             {
                 fn lease_end(&self, name: &MemberName) -> LeaseEnd {
                     self.end_of_lease(name)
-                }
-
-                fn local_directory(&self, name: &MemberName) -> PathBuf {
-                    self.local_directory(name)
                 }
             }
         }

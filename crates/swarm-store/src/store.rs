@@ -63,12 +63,14 @@ pub trait TeamStore: Send + Sync + Debug {
 #[async_trait]
 pub trait Team:
     Roster
+    + Spawns
     + Mailbox
     + TaskBoard
     + RequestQueue
     + Journal
     + Accounts
     + Presence
+    + Leases
     + Exchange
     + Send
     + Sync
@@ -162,7 +164,7 @@ pub trait Team:
     }
 }
 
-/// The members of a team, its lead process, and spawns in progress.
+/// The members of a team and its lead process.
 #[async_trait]
 pub trait Roster: Send + Sync {
     /// Returns the roster.
@@ -178,6 +180,68 @@ pub trait Roster: Send + Sync {
     /// Like [`Self::config`].
     async fn known_config(&self) -> Result<TeamConfig>;
 
+    /// Removes a member from the roster and releases its open tasks without counting an attempt.
+    /// With `spawn`, only if the entry still belongs to that spawn. Returns `None` if nothing was
+    /// removed. Its inbox is kept.
+    async fn remove_member(
+        &self,
+        name: &MemberName,
+        spawn: Option<&SpawnId>,
+    ) -> Result<Option<RemovedMember>>;
+
+    /// Adds a member that another program runs, and that joined or will join by itself.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
+    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
+
+    /// Returns the last roster entry of a removed member.
+    async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
+
+    /// Sets whether a member is in a turn (`isActive`).
+    async fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
+
+    /// Adds an absolute directory in which all later members of the team may use a tool
+    /// (`teamAllowedPaths`).
+    async fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
+
+    /// Removes such a directory.
+    async fn remove_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
+
+    /// Sets the permission mode of a member (`mode`).
+    async fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()>;
+
+    /// Sets or clears the lead process.
+    ///
+    /// # Errors
+    /// [`StoreError::LeadAlive`] if another running process leads the team.
+    async fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()>;
+
+    /// Sets the conversation and the model of the lead process.
+    async fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()>;
+
+    /// Clears the lead process if it is still `lost`.
+    ///
+    /// # Errors
+    /// [`StoreError::LeadAlive`] if a process leads the team.
+    async fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()>;
+
+    /// Sets or clears the pause mark of a member's current spawn. Returns the previous mark; an
+    /// existing mark is kept.
+    ///
+    /// # Errors
+    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] if the mark is for another
+    /// spawn.
+    async fn set_paused(
+        &self,
+        name: &MemberName,
+        mark: Option<&PauseMark>,
+    ) -> Result<Option<PauseMark>>;
+}
+
+/// Spawns in progress.
+#[async_trait]
+pub trait Spawns: Send + Sync {
     /// Reserves a roster entry for a spawn, with a colour and an inbox that has the prompt as first
     /// message. The entry of a dead member of that name is replaced, and restored if the spawn is
     /// aborted. Reconciliation of the name is added to `done`, even on failure: the caller
@@ -213,61 +277,6 @@ pub trait Roster: Send + Sync {
     /// member is kept. Does nothing for unknown and committed spawns; returns whether a reservation
     /// was undone.
     async fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool>;
-
-    /// Removes a member from the roster and releases its open tasks without counting an attempt.
-    /// With `spawn`, only if the entry still belongs to that spawn. Returns `None` if nothing was
-    /// removed. Its inbox is kept.
-    async fn remove_member(
-        &self,
-        name: &MemberName,
-        spawn: Option<&SpawnId>,
-    ) -> Result<Option<RemovedMember>>;
-
-    /// Adds a member that another program runs, and that joined or will join by itself.
-    ///
-    /// # Errors
-    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
-    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
-
-    /// Returns the last roster entry of a removed member.
-    async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
-
-    /// Sets whether a member is in a turn (`isActive`).
-    async fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
-
-    /// Adds an absolute directory in which all later members of the team may use a tool
-    /// (`teamAllowedPaths`).
-    async fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
-
-    /// Sets the permission mode of a member (`mode`).
-    async fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()>;
-
-    /// Sets or clears the lead process.
-    ///
-    /// # Errors
-    /// [`StoreError::LeadAlive`] if another running process leads the team.
-    async fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()>;
-
-    /// Sets the conversation and the model of the lead process.
-    async fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()>;
-
-    /// Clears the lead process if it is still `lost`.
-    ///
-    /// # Errors
-    /// [`StoreError::LeadAlive`] if a process leads the team.
-    async fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()>;
-
-    /// Sets or clears the pause mark of a member's current spawn. Returns the previous mark; an
-    /// existing mark is kept.
-    ///
-    /// # Errors
-    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] if the mark is for another
-    /// spawn.
-    async fn set_paused(
-        &self,
-        name: &MemberName,
-        mark: Option<&PauseMark>,
-    ) -> Result<Option<PauseMark>>;
 }
 
 /// The inboxes of the members.
@@ -399,8 +408,8 @@ pub trait TaskBoard: Send + Sync {
     /// [`StoreError::TaskNotFound`].
     async fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()>;
 
-    /// Returns the members whose inboxes were not usable when they were to be notified of changes.
-    /// Later changes try again.
+    /// Returns the members whose inboxes were not usable when they were to be notified of changes, and
+    /// those whom the process that made a change has not notified. Later changes try again.
     async fn undelivered(&self) -> Vec<Undelivered>;
 }
 
@@ -506,14 +515,14 @@ pub trait Accounts: Send + Sync {
     /// [`StoreError::Damaged`] if the file cannot be parsed; it is left unchanged.
     async fn budgets(&self) -> Result<Budgets>;
 
-    /// Sets a budget.
-    async fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()>;
+    /// Sets or removes a budget.
+    async fn set_budget(&self, scope: &BudgetScope, budget: Option<Budget>) -> Result<()>;
 
     /// Sets or removes the budget of the current run.
     async fn set_run_budget(&self, run: Option<RunBudget>) -> Result<()>;
 }
 
-/// State reports and liveness of members.
+/// Reports of members, and their files on this machine.
 #[async_trait]
 pub trait Presence: Send + Sync {
     /// Writes `hello.json`; only the member itself does.
@@ -547,6 +556,18 @@ pub trait Presence: Send + Sync {
     /// Like [`Self::paused`], for a known roster entry.
     async fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>>;
 
+    /// Returns the directory on this machine for the files of a member's process, such as its output.
+    /// It exists from the reservation of the member until the team is deleted.
+    fn local_directory(&self, name: &MemberName) -> PathBuf;
+
+    /// Returns the names of all members with files on this machine, in the roster or not. No server is
+    /// asked.
+    async fn names_on_disk(&self) -> Result<Vec<MemberName>>;
+}
+
+/// Leases: which members are alive.
+#[async_trait]
+pub trait Leases: Send + Sync {
     /// Returns whether the member's current spawn is alive, according to its lease.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
 
@@ -569,17 +590,9 @@ pub trait Presence: Send + Sync {
     /// process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
-    /// Returns the directory on this machine for the files of a member's process, such as its output.
-    /// It exists from the reservation of the member until the team is deleted.
-    fn local_directory(&self, name: &MemberName) -> PathBuf;
-
     /// Returns the record of the last holder of a member's lease on this machine, if readable. No
     /// server is asked.
     async fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord>;
-
-    /// Returns the names of all members with files on this machine, in the roster or not. No server is
-    /// asked.
-    async fn names_on_disk(&self) -> Result<Vec<MemberName>>;
 
     /// Takes a member's lease for this process, as described by `record`. The member counts as alive
     /// until the lease is dropped or the process is dead.

@@ -234,6 +234,7 @@ impl ByHook {
             path: record.path,
             branch: String::new(),
             rescue: None,
+            remains_on: None,
         }))
     }
 

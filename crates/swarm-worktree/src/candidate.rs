@@ -79,6 +79,11 @@ impl MergeCandidate {
         &self.record
     }
 
+    /// Returns the commit of the worktree's branch that is merged.
+    pub fn tip(&self) -> &str {
+        &self.prepared.tip
+    }
+
     /// Returns whether the merge adds nothing to the branch, so that its files are those of the worktree.
     pub fn adds_nothing(&self) -> bool {
         self.prepared.new == self.prepared.tip

@@ -36,7 +36,7 @@ pub enum WorktreeError {
         why: String,
     },
     /// The caller's checkout has uncommitted changes.
-    #[error("{} has uncommitted changes that a worktree would lack: {}; commit them first, or change the setting `worktree.uncommitted`", checkout.display(), named(files))]
+    #[error("the repository at {} has uncommitted changes that a worktree would lack: {}; commit them first; the user can also change the setting `worktree.uncommitted`", checkout.display(), named(files))]
     Uncommitted {
         /// The checkout.
         checkout: PathBuf,

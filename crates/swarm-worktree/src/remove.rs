@@ -24,6 +24,8 @@ pub struct RemovedWorktree {
     pub branch: String,
     /// Where its work was saved, if there was any.
     pub rescue: Option<Rescue>,
+    /// The machine on which the worktree remains: only the commits fetched from there were removed.
+    pub remains_on: Option<String>,
 }
 
 /// What was done with the worktree of an agent that has stopped.
@@ -150,6 +152,7 @@ fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
         path: record.path.clone(),
         branch: record.branch.clone(),
         rescue,
+        remains_on: record.remote.as_ref().map(|remote| remote.host.clone()),
     }
 }
 

@@ -82,12 +82,10 @@ impl StoreError {
                 directory.join(format!("{highest}.json")).display()
             ),
             Self::ReservedKey { .. } => "use another key".to_owned(),
-            Self::RequestNotFound { open, .. } if open.is_empty() => {
-                "no requests are open".to_owned()
-            }
-            Self::RequestNotFound { open, .. } => format!("open requests: {}", list(open)),
-            Self::RequestChanged(_) => "`swarm requests` shows its current call".to_owned(),
-            Self::BadRequestId(_) => "use an id that `swarm requests` shows".to_owned(),
+            Self::RequestNotFound { .. }
+            | Self::RequestChanged(_)
+            | Self::RuleNotAdded { .. }
+            | Self::BadRequestId(_) => return self.hint_of_requests(),
             Self::Damaged { path, .. } => format!(
                 "inspect {}, repair it or move it away, and retry",
                 path.display()
@@ -97,6 +95,7 @@ impl StoreError {
             | Self::BlobTooLarge { .. }
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
+            | Self::HubLogin { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
@@ -135,12 +134,28 @@ impl StoreError {
                 "push the commits to a git remote that both machines reach, and fetch them there"
                     .to_owned()
             }
+            Self::HubLogin { hub, .. } => format!(
+                "pass `--credentials FILE`; for a team that this machine has, with `swarm team join TEAM --hub {hub}`"
+            ),
             Self::HubForbidden { .. } => {
                 "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()
             }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
                 "`swarm doctor` checks the hubs of your teams".to_owned()
             }
+            _ => return None,
+        })
+    }
+
+    fn hint_of_requests(&self) -> Option<String> {
+        Some(match self {
+            Self::RequestNotFound { open, .. } if open.is_empty() => {
+                "no requests are open".to_owned()
+            }
+            Self::RequestNotFound { open, .. } => format!("open requests: {}", list(open)),
+            Self::RequestChanged(_) => "`swarm requests` shows its current call".to_owned(),
+            Self::RuleNotAdded { .. } => "add it with `swarm allow RULE`".to_owned(),
+            Self::BadRequestId(_) => "use an id that `swarm requests` shows".to_owned(),
             _ => return None,
         })
     }

@@ -36,7 +36,7 @@ impl FileTeam {
         Ok(self.read_own(&self.at.budgets())?.unwrap_or_default())
     }
 
-    pub(crate) fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()> {
+    pub(crate) fn set_budget(&self, scope: &BudgetScope, budget: Option<Budget>) -> Result<()> {
         self.change_budgets(|budgets| budgets.set(scope, budget))
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event};
 use parking_lot::Mutex;
 use swarm_protocol::TeamName;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -215,10 +215,6 @@ impl Connection {
     async fn connect(&self) -> Result<(Client, Context)> {
         let connected = self.connected.clone();
         let (refusal, forbidden) = (Arc::clone(&self.refusal), self.forbidden.clone());
-        let unreachable = |reason: String| StoreError::HubUnreachable {
-            hub: self.settings.url.clone(),
-            reason,
-        };
         let mut options = ConnectOptions::new()
             .name("swarm")
             .custom_inbox_prefix(subjects::replies(&self.team))
@@ -258,13 +254,43 @@ impl Connection {
             options = options.add_root_certificates(ca.clone()).require_tls(true);
         }
         if let Some(path) = &self.settings.credentials {
-            options = with_credentials(options, path).map_err(unreachable)?;
+            options = with_credentials(options, path).map_err(|why| StoreError::HubLogin {
+                hub: self.settings.url.clone(),
+                why,
+            })?;
         }
         let client = options.connect(self.settings.url.as_str()).await;
-        let client = client.map_err(|error| unreachable(with_cause(&error)))?;
+        let client = client.map_err(|error| self.not_connected(&error))?;
         self.connected.send_modify(|now| now.0 = true);
         let context = jetstream::new(client.clone());
         Ok((client, context))
+    }
+}
+
+/// What TLS reports when the other side does not use it.
+const NOT_ENCRYPTED: &str = "corrupt message";
+
+impl Connection {
+    fn not_connected(&self, error: &ConnectError) -> StoreError {
+        let hub = self.settings.url.clone();
+        if let ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation =
+            error.kind()
+        {
+            let why = match self.settings.credentials {
+                Some(_) => "it does not accept the credentials",
+                None => "it requires credentials",
+            };
+            return StoreError::HubLogin {
+                hub,
+                why: why.to_owned(),
+            };
+        }
+        let mut reason = with_cause(error);
+        if reason.contains(NOT_ENCRYPTED) {
+            reason =
+                format!("{reason}; a server without TLS has a URL with `nats://` and no CA file");
+        }
+        StoreError::HubUnreachable { hub, reason }
     }
 }
 

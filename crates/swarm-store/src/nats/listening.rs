@@ -15,7 +15,7 @@ pub(super) struct Listening {
     task: JoinHandle<()>,
     /// Entries of the log of this key that were announced and perhaps not read.
     entries: BTreeMap<u64, Bytes>,
-    /// The last announced one before them that is not there.
+    /// The last one before them that is not there.
     missed: u64,
 }
 
@@ -55,7 +55,32 @@ impl Listening {
         if from < self.missed {
             return Vec::new();
         }
+        // Another reader may need the forgotten ones.
+        self.missed = from;
         let entries = self.entries.iter();
         entries.map(|(at, entry)| (*at, entry.to_vec())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_behind_another_one_is_not_given_a_part() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let mut heard = Listening::new(runtime.spawn(async {}));
+        for at in 1..=3 {
+            heard.add(at, Some(Bytes::from_static(b"entry")));
+        }
+        let at = |entries: Vec<(u64, Vec<u8>)>| -> Vec<u64> {
+            entries.into_iter().map(|(at, _)| at).collect()
+        };
+        assert_eq!(at(heard.after(0)), [1, 2, 3]);
+        assert_eq!(at(heard.after(2)), [3]);
+        assert!(heard.after(0).is_empty(), "it asks for all");
+        assert_eq!(at(heard.after(2)), [3]);
     }
 }

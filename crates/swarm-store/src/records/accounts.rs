@@ -47,7 +47,7 @@ impl RecordsTeam {
         self.read(&values::budgets())
     }
 
-    pub(super) fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()> {
+    pub(super) fn set_budget(&self, scope: &BudgetScope, budget: Option<Budget>) -> Result<()> {
         self.change(&values::budgets(), |budgets, _events| {
             budgets.set(scope, budget);
             Ok(())

@@ -17,6 +17,9 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// Longest wait for the answer to one request.
 const REQUEST: Duration = Duration::from_secs(5);
 
+/// Longest wait for the answer to the first request after an interrupt. A hub that works answers sooner.
+const INTERRUPTED: Duration = Duration::from_millis(200);
+
 /// How long a call that has changed something goes on after its deadline. A server that recognizes
 /// repeated writes for some time must do so for longer.
 const COMPLETION: Duration = Duration::from_mins(1);
@@ -105,11 +108,12 @@ impl Call {
         if may_be_done || self.has_written() {
             return REQUEST;
         }
-        if self.patience.interrupt.is_set() {
-            return Duration::ZERO;
-        }
         let left = self.patience.at_most.saturating_sub(self.began.elapsed());
-        left.min(REQUEST)
+        if self.patience.interrupt.is_set() {
+            left.min(INTERRUPTED)
+        } else {
+            left.min(REQUEST)
+        }
     }
 
     pub(super) fn note_write(&self) {
@@ -127,5 +131,20 @@ impl Call {
 
     fn is_over(&self) -> bool {
         self.patience.interrupt.is_set() || self.began.elapsed() >= self.patience.at_most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_an_interrupt_a_call_asks_once_and_repeats_nothing() {
+        let interrupt = LockInterrupt::default();
+        let call = Call::new(&Patience::new(interrupt.clone()), false);
+        assert_eq!(call.of_request(false), REQUEST);
+        interrupt.interrupt();
+        assert_eq!(call.of_request(false), INTERRUPTED);
+        assert!(!call.may_repeat(false));
     }
 }

@@ -89,14 +89,16 @@ impl Orders {
         self.team.run_blocking(work).await
     }
 
-    /// Records the outcome of an order that this process has taken. Returns `false` if it is gone.
+    /// Records the outcome of an order that this process has taken. Returns `false` if it is gone. The
+    /// same outcome may be recorded again, because the acknowledgement of the first time may be lost.
     pub async fn finish(&self, id: OrderId, by: SpawnId, outcome: OrderOutcome) -> Result<bool> {
         self.change(move |all| match all.get_mut(&id) {
             Some(placed) if is_taken(&placed.order, by) => {
                 placed.order.state = OrderState::Done(outcome.clone());
                 true
             }
-            _ => false,
+            Some(placed) => placed.order.state == OrderState::Done(outcome.clone()),
+            None => false,
         })
         .await
     }
@@ -132,12 +134,13 @@ impl Orders {
         self.team.run_blocking(read).await
     }
 
-    /// Returns the orders that nobody has taken.
-    pub async fn open(&self) -> Result<Vec<Order>> {
+    /// Returns the orders that nobody has taken, and those that this process has taken.
+    pub async fn open_or_taken(&self, by: SpawnId) -> Result<Vec<Order>> {
         let read = move |team: &RecordsTeam| {
             let all = team.read(&orders())?.0.into_values();
-            let open = all.filter(|placed| placed.order.state == OrderState::Open);
-            Ok(open.map(|placed| placed.order).collect())
+            let all = all.map(|placed| placed.order);
+            let wanted = [OrderState::Open, OrderState::Taken(by)];
+            Ok(all.filter(|order| wanted.contains(&order.state)).collect())
         };
         self.team.run_blocking(read).await
     }

@@ -10,8 +10,8 @@ use swarm_protocol::{
 use super::team::RecordsTeam;
 use super::values;
 use crate::roster::{
-    Place, RosterRules, Undo, allow_path, clear_lost_lead, commit, member_of, position_of,
-    refuse_if_led, removable, reserved, restore, set_lead_process, set_lead_session,
+    Place, RosterRules, Undo, allow_path, clear_lost_lead, commit, disallow_path, member_of,
+    position_of, refuse_if_led, removable, reserved, restore, set_lead_process, set_lead_session,
 };
 use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
 
@@ -193,6 +193,13 @@ impl RecordsTeam {
     pub(super) fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
         self.change_config(|config| {
             allow_path(config, path, tool, self.now());
+            Ok(())
+        })
+    }
+
+    pub(super) fn remove_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
+        self.change_config(|config| {
+            disallow_path(config, path, tool);
             Ok(())
         })
     }

@@ -102,6 +102,8 @@ impl RecordsTeam {
     ) -> Result<Vec<TaskId>> {
         self.change_pages(|tasks, pages, events| {
             let plan = return_tasks(&pages.all()?, returned);
+            // What is reported must be done: pages may be refused.
+            let (mut list, replaced) = pages.write(plan.writes)?;
             let ended = returned.spawn_id.and_then(|spawn| tasks.ended.get(&spawn));
             if ended.is_none() {
                 events.extend(event(&plan.result));
@@ -109,7 +111,6 @@ impl RecordsTeam {
             let mut released = ended.cloned().unwrap_or_default();
             released.extend(plan.result);
             events.extend(plan.events);
-            let (mut list, replaced) = pages.write(plan.writes)?;
             if let Some(spawn) = returned.spawn_id {
                 list.ended.insert(spawn, released.clone());
             }
@@ -172,11 +173,12 @@ impl RecordsTeam {
             let list = which(pages)?;
             let actor = self.current(tasks, by)?;
             let plan = plan(actor.planner(&list), tasks)?;
-            events.extend(plan.events);
-            plan.letters
-                .into_iter()
-                .for_each(|letter| events.send(letter));
+            // What is reported must be done: pages may be refused.
             let (list, replaced) = pages.write(plan.writes)?;
+            events.extend(plan.events);
+            for letter in plan.letters {
+                events.send(letter);
+            }
             Ok((plan.result, list, replaced))
         })
     }

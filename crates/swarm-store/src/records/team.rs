@@ -370,6 +370,7 @@ impl RecordsTeam {
         let may_live = match &why {
             StoreError::NotOnHub { .. } => false,
             StoreError::HubUnreachable { .. }
+            | StoreError::HubLogin { .. }
             | StoreError::HubSilent(_)
             | StoreError::HubRefused { .. }
             | StoreError::HubForbidden { .. } => true,

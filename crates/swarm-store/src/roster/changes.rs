@@ -117,6 +117,13 @@ pub(crate) fn allow_path(config: &mut TeamConfig, path: &str, tool: &str, now: U
     }
 }
 
+/// Removes a directory that [`allow_path`] added.
+pub(crate) fn disallow_path(config: &mut TeamConfig, path: &str, tool: &str) {
+    if let Some(Value::Array(paths)) = config.rest.get_mut("teamAllowedPaths") {
+        paths.retain(|known| known["path"] != *path || known["toolName"] != *tool);
+    }
+}
+
 /// Sets or clears the lead process, unless another process leads.
 pub(crate) fn set_lead_process(
     team: &TeamName,

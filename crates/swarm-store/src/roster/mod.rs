@@ -8,7 +8,7 @@ mod undo;
 
 pub(crate) use busy::refuse_if_busy;
 pub(crate) use changes::{
-    Place, allow_path, clear_lost_lead, commit, member_of, refuse_if_led, removable,
+    Place, allow_path, clear_lost_lead, commit, disallow_path, member_of, refuse_if_led, removable,
     set_lead_process, set_lead_session,
 };
 pub(crate) use rules::RosterRules;

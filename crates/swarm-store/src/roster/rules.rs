@@ -140,6 +140,7 @@ impl RosterRules<'_> {
                 socket: new.socket.clone(),
                 reservation: Some(new.reservation.clone()),
                 runtime: (!new.runtime.is_swarm()).then(|| new.runtime.to_string()),
+                work_mode: new.work_mode.map(|mode| mode.to_string()),
                 ..SwarmMember::new(new.spawn_id)
             }),
             ..new.entry.clone()

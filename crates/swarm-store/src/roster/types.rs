@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Map;
 use swarm_protocol::{
-    AgentProgram, Member, MemberName, PaneId, Reservation, SpawnId, TaskId, UnixMs,
+    AgentProgram, Member, MemberName, PaneId, PermissionMode, Reservation, SpawnId, TaskId, UnixMs,
 };
 
 use crate::Draft;
@@ -22,6 +22,8 @@ pub struct NewMember {
     pub reservation: Reservation,
     /// Agent program that responds in its turns.
     pub runtime: AgentProgram,
+    /// Permission mode in which it carries out an approved plan, if it plans first.
+    pub work_mode: Option<PermissionMode>,
     /// The tmux server in which its pane will be, so that a rollback finds the pane.
     pub socket: Option<PathBuf>,
     /// The first message, which also becomes `prompt` in the roster. Without one, the member waits
@@ -62,6 +64,7 @@ impl NewMember {
             spawn_id,
             reservation,
             runtime: AgentProgram::Swarm,
+            work_mode: None,
             socket: None,
             prompt: None,
         }

@@ -196,11 +196,13 @@ pub struct Undelivered {
     pub to: MemberName,
     /// Why, as a clause.
     pub why: String,
+    /// Whether that was tried. Otherwise the process that changed the task was killed, or is about to.
+    pub was_tried: bool,
 }
 
 impl fmt::Display for Undelivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { to, why } = self;
+        let Self { to, why, .. } = self;
         write!(f, "{to} was not notified of a changed task: {why}")
     }
 }

@@ -79,6 +79,10 @@ impl Scene {
                 Box::pin(async move { team.add_allowed_path("/p", "Edit").await }),
             ),
             (
+                "remove_allowed_path",
+                Box::pin(async move { team.remove_allowed_path("/p", "Edit").await }),
+            ),
+            (
                 "create_tasks",
                 Box::pin(async move {
                     let new = [new_task("b", &[1]), new_task("c", &[])];

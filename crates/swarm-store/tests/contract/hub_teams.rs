@@ -189,6 +189,44 @@ fn user_of(team: &str) -> String {
 }
 
 #[test]
+fn missing_credentials_and_a_hub_without_encryption_are_named() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let refusal = |server: &NatsServer, scheme: &str| {
+        let url = server.url().replace("nats://", scheme);
+        let store = machine(&directory.path().join("machine"), settings(url));
+        store.team(&team("crew")).config().block_on().unwrap_err()
+    };
+    let users = format!("authorization {{ users: [{}] }}", user_of("crew"));
+    let closed = NatsServer::with_config(&directory.path().join("closed"), &users);
+    let error = refusal(&closed, "nats://");
+    assert!(
+        error.to_string().ends_with("requires credentials"),
+        "{error}"
+    );
+    assert!(
+        error.hint().unwrap().contains("--credentials FILE"),
+        "{error}"
+    );
+    let missing = HubSettings {
+        credentials: Some(directory.path().join("missing")),
+        ..settings(closed.url())
+    };
+    let store = machine(&directory.path().join("machine"), missing);
+    let error = store.team(&team("crew")).config().block_on().unwrap_err();
+    assert!(
+        error.to_string().ends_with("the file does not exist"),
+        "{error}"
+    );
+    assert!(matches!(error, StoreError::HubLogin { .. }), "{error}");
+    let plain = NatsServer::start(&directory.path().join("plain"), &[]);
+    let error = refusal(&plain, "tls://");
+    assert!(error.to_string().contains("`nats://`"), "{error}");
+}
+
+#[test]
 fn the_credentials_of_a_team_open_this_team_and_no_other() {
     if has_no_server() {
         return;
@@ -257,5 +295,6 @@ fn the_credentials_of_a_team_open_this_team_and_no_other() {
         .block_on()
         .unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Environment, "{wrong}");
+    assert!(matches!(&wrong, StoreError::HubLogin { .. }), "{wrong}");
     crew.delete(false, true).block_on().unwrap();
 }

@@ -39,14 +39,14 @@ pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {
     let team = world.handle();
     let five: Budget = "5$".parse().unwrap();
     let tokens: Budget = "10k-tokens".parse().unwrap();
-    team.set_budget(&BudgetScope::Team, five)
+    team.set_budget(&BudgetScope::Team, Some(five))
         .block_on()
         .unwrap();
-    team.set_budget(&BudgetScope::Member(name("bob")), tokens)
+    team.set_budget(&BudgetScope::Member(name("bob")), Some(tokens))
         .block_on()
         .unwrap();
     let task = BudgetScope::Task("3".parse().unwrap());
-    team.set_budget(&task, five).block_on().unwrap();
+    team.set_budget(&task, Some(five)).block_on().unwrap();
     let run = RunBudget {
         limit: five,
         usd_before: Money::dollars(1.5).unwrap(),
@@ -54,7 +54,7 @@ pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {
     };
     team.set_run_budget(Some(run)).block_on().unwrap();
     // A raised budget of a run still counts from its beginning.
-    team.set_budget(&BudgetScope::Run, "9$".parse().unwrap())
+    team.set_budget(&BudgetScope::Run, "9$".parse().ok())
         .block_on()
         .unwrap();
     let found = team.budgets().block_on().unwrap();
@@ -62,6 +62,10 @@ pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {
     assert_eq!(found.get(&BudgetScope::Member(name("bob"))), Some(tokens));
     assert_eq!(found.get(&task), Some(five));
     assert_eq!(found.run.map(|run| run.usd_before), Some(run.usd_before));
+    for removed in [BudgetScope::Member(name("bob")), task] {
+        team.set_budget(&removed, None).block_on().unwrap();
+        assert_eq!(team.budgets().block_on().unwrap().get(&removed), None);
+    }
     team.set_run_budget(None).block_on().unwrap();
     assert_eq!(team.budgets().block_on().unwrap().run, None);
     assert_eq!(team.budgets().block_on().unwrap().team, Some(five));

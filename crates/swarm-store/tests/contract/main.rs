@@ -161,6 +161,7 @@ contract! {
         an_announced_order_is_seen_once_and_only_by_the_process_that_it_was_announced_to,
         of_eight_that_take_an_order_one_gets_it,
         a_withdrawn_order_is_gone_or_cancelled_by_who_carries_it_out,
+        a_process_finds_open_orders_and_those_that_it_has_taken,
         only_who_carries_an_order_out_finishes_it,
         an_expired_order_is_not_taken_and_the_next_one_removes_it,
     }

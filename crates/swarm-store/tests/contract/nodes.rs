@@ -162,6 +162,20 @@ pub(crate) fn an_announced_order_is_seen_once_and_only_by_the_process_that_it_wa
     assert!(!announce());
 }
 
+pub(crate) fn a_process_finds_open_orders_and_those_that_it_has_taken(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let (by, other) = (SpawnId::random(), SpawnId::random());
+    let [open, mine, theirs] = [(); 3].map(|()| placed(&orders));
+    orders.take(mine, by).block_on().unwrap().unwrap();
+    orders.take(theirs, other).block_on().unwrap().unwrap();
+    let found = orders.open_or_taken(by).block_on().unwrap();
+    let mut found: Vec<_> = found.into_iter().map(|order| order.id).collect();
+    let mut expected = vec![open, mine];
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
 pub(crate) fn of_eight_that_take_an_order_one_gets_it(world: &World) {
     let Some(orders) = orders(world) else { return };
     let id = placed(&orders);
@@ -215,7 +229,17 @@ pub(crate) fn only_who_carries_an_order_out_finishes_it(world: &World) {
     assert!(!finish(id, by), "nobody has taken it");
     orders.take(id, by).block_on().unwrap().unwrap();
     assert!(!finish(id, other));
-    assert!(finish(id, by) && !finish(id, by));
+    assert!(finish(id, by));
+    assert!(
+        finish(id, by),
+        "the acknowledgement of the first time may be lost"
+    );
+    let another = OrderOutcome {
+        code: 4,
+        ..outcome()
+    };
+    let again = orders.finish(id, by, another).block_on();
+    assert!(!again.unwrap(), "it has an outcome");
 }
 
 pub(crate) fn an_expired_order_is_not_taken_and_the_next_one_removes_it(world: &World) {

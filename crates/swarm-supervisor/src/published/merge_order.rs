@@ -1,16 +1,11 @@
-//! Merges on another machine: a member orders that of its published branch, and the process of the
-//! lead carries it out.
+//! Merges on another machine: a member orders that of its published branch from the process of the lead.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use swarm_os::Liveness;
-use swarm_protocol::{
-    BlobRef, MemberName, Order, OrderId, OrderOutcome, OrderState, SpawnId, TaskId,
-};
+use swarm_protocol::{BlobRef, MemberName, Order, OrderId, OrderState, SpawnId, TaskId};
 use swarm_store::{Changes, Orders, StoreError, Team};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -28,8 +23,12 @@ const LIFETIME: Duration = Duration::from_hours(6);
 pub struct MergeOrder {
     /// The member.
     pub member: MemberName,
-    /// The task that it completes.
+    /// The spawn that completes the task.
+    pub spawn: SpawnId,
+    /// The task.
     pub task: TaskId,
+    /// The commit that is merged. The member may publish others meanwhile.
+    pub commit: String,
 }
 
 /// What has become of a merge.
@@ -75,30 +74,29 @@ pub struct SentTarget {
     pub bundle: BlobRef,
 }
 
-/// Carries out merges on the machine of a lead.
-pub trait MergeCarrier: Send + Sync {
-    /// Merges the published branch of a member. Blocks.
-    fn merge(&self, team: &Arc<dyn Team>, merge: &MergeOrder) -> MergeReply;
-}
-
 impl MergeOrder {
     fn words(&self) -> Vec<String> {
         [
             MERGE.to_owned(),
             self.member.to_string(),
+            self.spawn.to_string(),
             self.task.to_string(),
+            self.commit.clone(),
         ]
         .into()
     }
 
-    fn of(order: &Order) -> Option<Self> {
-        let [MERGE, member, task] = order.words.iter().map(String::as_str).collect::<Vec<_>>()[..]
-        else {
+    /// Reads an order; `None` if it is another one.
+    pub(super) fn of(order: &Order) -> Option<Self> {
+        let words: Vec<&str> = order.words.iter().map(String::as_str).collect();
+        let [MERGE, member, spawn, task, commit] = words[..] else {
             return None;
         };
         Some(Self {
             member: MemberName::parse(member).ok()?,
+            spawn: spawn.parse().ok()?,
             task: task.parse().ok()?,
+            commit: commit.to_owned(),
         })
     }
 
@@ -128,17 +126,18 @@ impl MergeOrder {
         let mut changes = orders.watch();
         orders.place(order, LIFETIME).await?;
         let ended = ended(team, &orders, id, &mut changes, cancel).await;
+        // This also withdraws an order that is being carried out.
         let order = orders.remove(id).await?;
-        if let Some(why) = ended? {
-            return Ok(Some(MergeReply::refused(why)));
+        let state = order.map(|order| order.state);
+        // An outcome that was recorded meanwhile counts.
+        if let Some(OrderState::Done(outcome)) = state {
+            let reply = serde_json::from_str(&outcome.stdout);
+            return Ok(Some(reply.unwrap_or_else(|_| {
+                MergeReply::refused("the team lead's answer is not understood")
+            })));
         }
-        Ok(Some(match order.map(|order| order.state) {
-            Some(OrderState::Done(outcome)) => serde_json::from_str(&outcome.stdout)
-                .unwrap_or_else(|_| {
-                    MergeReply::refused("the team lead's answer is not understood")
-                }),
-            _ => MergeReply::refused("the order to merge was removed; complete the task again"),
-        }))
+        let why = ended?.unwrap_or("the order to merge was removed; complete the task again");
+        Ok(Some(MergeReply::refused(why)))
     }
 }
 
@@ -174,73 +173,4 @@ async fn ended(
             _ = team.lease_end(&lead) => is_gone = true,
         }
     }
-}
-
-/// Carries out the merges that members order, one after another in each repository. Never resolves.
-pub async fn carry_out_merges(team: Arc<dyn Team>, by: SpawnId, carrier: Arc<dyn MergeCarrier>) {
-    let Some(orders) = team.orders() else {
-        return std::future::pending().await;
-    };
-    let mut changes = orders.watch();
-    let mut running = JoinSet::new();
-    loop {
-        let open = orders.open().await.unwrap_or_else(|error| {
-            // The next announcement of the hub repeats it.
-            tracing::warn!(%error, "orders not read");
-            Vec::new()
-        });
-        for order in open {
-            let Some(merge) = MergeOrder::of(&order) else {
-                continue;
-            };
-            let (team, orders, carrier) = (Arc::clone(&team), orders.clone(), Arc::clone(&carrier));
-            match orders.take(order.id, by).await {
-                Ok(Some(_)) => {}
-                // The member does not wait any more.
-                Ok(None) => continue,
-                Err(error) => {
-                    tracing::warn!(%error, "order not taken");
-                    continue;
-                }
-            }
-            running.spawn(async move {
-                let finished = finish(&team, &orders, order.id, by, merge, carrier).await;
-                if let Err(error) = finished {
-                    tracing::warn!(%error, "the outcome of a merge was not reported");
-                }
-            });
-        }
-        tokio::select! {
-            () = changes.changed() => {}
-            Some(_) = running.join_next() => {}
-        }
-    }
-}
-
-async fn finish(
-    team: &Arc<dyn Team>,
-    orders: &Orders,
-    id: OrderId,
-    by: SpawnId,
-    merge: MergeOrder,
-    carrier: Arc<dyn MergeCarrier>,
-) -> Result<(), StoreError> {
-    let of = Arc::clone(team);
-    let merged = tokio::task::spawn_blocking(move || carrier.merge(&of, &merge)).await;
-    let reply = merged.unwrap_or_else(|_| MergeReply::refused("the merge failed unexpectedly"));
-    let outcome = OrderOutcome {
-        code: 0,
-        stdout: serde_json::to_string(&reply).unwrap_or_default(),
-        stderr: String::new(),
-    };
-    let is_awaited = orders.finish(id, by, outcome).await?;
-    if let MergeReply::Refused {
-        target: Some(target),
-        ..
-    } = reply
-        && !is_awaited
-    {
-        team.delete_blob(&target.bundle).await?;
-    }
-    Ok(())
 }

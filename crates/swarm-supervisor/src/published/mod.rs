@@ -5,7 +5,9 @@ mod fetch;
 mod merge_order;
 mod ordered_merge;
 mod publisher;
+mod taken_merge;
 
 pub use fetch::{NotFetched, fetch_published};
-pub use merge_order::{MergeCarrier, MergeOrder, MergeReply, SentTarget, carry_out_merges};
+pub use merge_order::{MergeOrder, MergeReply, SentTarget};
 pub use publisher::BranchPublisher;
+pub use taken_merge::{MergeCarrier, TakenMerge, carry_out_merges};

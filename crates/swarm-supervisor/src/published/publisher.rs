@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_protocol::{Clock, MemberName, PublishedBranch, TaskId};
+use swarm_protocol::{Clock, MemberName, PublishedBranch, SpawnId, TaskId};
 use swarm_store::{StoreError, StoreLimits, Team};
 use swarm_team::{MergeError, PreparedMerge, WorkMerger};
 use swarm_worktree::{OutgoingWork, Worktrees};
@@ -25,6 +25,7 @@ pub struct BranchPublisher {
     worktrees: Worktrees,
     team: Arc<dyn Team>,
     member: MemberName,
+    spawn: SpawnId,
     host: String,
     clock: Arc<dyn Clock>,
     /// Locked while a branch is published.
@@ -32,11 +33,11 @@ pub struct BranchPublisher {
 }
 
 impl BranchPublisher {
-    /// Creates a publisher for a member on the machine with this name.
+    /// Creates a publisher for a spawn of a member on the machine with this name.
     pub fn new(
         worktrees: Worktrees,
         team: Arc<dyn Team>,
-        member: MemberName,
+        (member, spawn): (MemberName, SpawnId),
         host: String,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -44,6 +45,7 @@ impl BranchPublisher {
             worktrees,
             team,
             member,
+            spawn,
             host,
             clock,
             publishing: Mutex::default(),
@@ -146,7 +148,9 @@ impl WorkMerger for BranchPublisher {
                 team: Arc::clone(&self.team),
                 order: MergeOrder {
                     member: self.member.clone(),
+                    spawn: self.spawn,
                     task,
+                    commit: work.commit,
                 },
                 worktree: work.record.path,
                 cancel: cancel.clone(),

@@ -335,8 +335,10 @@ fn a_name_of_two_agents_is_not_guessed_and_fetched_work_is_removed_by_force_only
     fixture.left("alice");
     let diff = fixture.worktrees().diff(&repo, &slug("alice")).unwrap();
     assert!(diff.record.remote.is_none());
-    fixture.remove("alice", false).unwrap();
+    let own = fixture.remove("alice", false).unwrap();
+    assert_eq!(own.remains_on, None);
     let removed = fixture.remove("alice", true).unwrap();
+    assert_eq!(removed.remains_on.as_deref(), Some("there"));
     let saved = removed.rescue.unwrap().reference;
     assert_eq!(fixture.git_in(&repo, &["rev-parse", &saved]), work.commit);
     assert!(tree.is_dir());

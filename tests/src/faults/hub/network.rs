@@ -35,7 +35,9 @@ pub fn in_own_network(seed: Seed) -> Option<String> {
         return None;
     }
     let program = std::env::current_exe().expect("this program");
+    // The server is also asked over the loopback interface, which is down in a new network.
     let again = unshared()
+        .args(["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""])
         .arg(program)
         .args(["hub", "--seed", &seed.to_string()])
         .env(OWN, "1")
@@ -135,8 +137,10 @@ pub(super) struct Namespace {
 
 impl Namespace {
     fn create(number: usize, port: u16) -> Self {
+        // It ends with this process, which has the other end of its input.
         let holder = Command::new("unshare")
-            .args(["--net", "sleep", "infinity"])
+            .args(["--net", "cat"])
+            .stdin(Stdio::piped())
             .spawn()
             .expect("unshare");
         let namespace = Self {

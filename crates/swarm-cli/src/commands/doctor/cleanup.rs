@@ -129,7 +129,8 @@ fn undelivered(team: &dyn Team) -> Vec<Finding> {
     let found = team.undelivered().block_on();
     let found = found.iter().map(|one| {
         let found = format!("{}: {one}", team.name());
-        Finding::warning(NAME, found, "the next change of a task notifies it")
+        let hint = format!("`swarm status --team {}` tries again", team.name());
+        Finding::warning(NAME, found, hint)
     });
     found.collect()
 }

@@ -29,8 +29,14 @@ pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<
     let exposed = credentials.iter().filter_map(|file| exposure(file));
     let exposed = exposed.map(|(what, how)| Finding::warning(NAME, what, how));
     let hubs = store.hubs().unwrap_or_default();
-    let of_nodes = hubs.iter().filter_map(|hub| of_nodes(&store, hub));
-    of_teams.chain(exposed).chain(of_nodes).collect()
+    let mut nodes: Vec<Finding> = Vec::new();
+    for finding in hubs.iter().filter_map(|hub| of_nodes(&store, hub)) {
+        // A hub is known once for each credentials file of its teams.
+        if !nodes.contains(&finding) {
+            nodes.push(finding);
+        }
+    }
+    of_teams.chain(exposed).chain(nodes).collect()
 }
 
 /// Reports the nodes of a hub, if there are any. A hub that cannot be used is reported with its teams.
@@ -53,7 +59,10 @@ fn of_nodes(store: &RootStore, hub: &HubSettings) -> Option<Finding> {
         _ if nodes.is_empty() => None,
         None => Some(Finding::ok(NAME, found)),
         Some(lost) => {
-            let hint = format!("run `swarm node join` again on {}", lost.report.host);
+            let hint = format!(
+                "run `swarm node join` again on {}, or remove the node with `swarm node drain {}`",
+                lost.report.host, lost.name
+            );
             Some(Finding::warning(NAME, found, hint))
         }
     }

@@ -14,4 +14,4 @@ mod servers;
 mod trust;
 mod written;
 
-pub(super) use run::run;
+pub(super) use run::{DoctorArgs, run};

@@ -13,8 +13,19 @@ use super::{
 use crate::failure::{Failure, exit_code};
 use crate::output::{Output, plain};
 
-pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCode, Failure> {
-    let findings = check(env)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Model of the lead in whose terminal it runs, instead of the default one.
+    #[arg(long, hide = true)]
+    model: Option<String>,
+}
+
+pub(in crate::commands) fn run(
+    env: &Environment,
+    out: Output,
+    args: &DoctorArgs,
+) -> Result<ExitCode, Failure> {
+    let findings = check(env, args.model.as_deref())?;
     let lines: Vec<String> = findings.iter().map(line).collect();
     out.result(&findings, &lines.join("\n"))?;
     let missing = |finding: &Finding| finding.state == State::Missing;
@@ -22,7 +33,7 @@ pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCod
     Ok(exit_code(is_missing.then_some(ErrorKind::Environment)))
 }
 
-fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
+fn check(env: &Environment, model: Option<&str>) -> Result<Vec<Finding>, Failure> {
     let (mut findings, written) = written::check(env)?;
     let settings = &written.settings;
     findings.push(programs::teammate(env));
@@ -31,7 +42,7 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.extend(agent_programs::check(env)?);
     findings.push(sandbox::check(settings));
     findings.push(programs::terminal(env));
-    findings.push(written::model(env, &written));
+    findings.push(written::model(env, &written, model));
     let root = env.root();
     // The check of the disk reports why there is no config directory.
     let Ok(root) = &root else {

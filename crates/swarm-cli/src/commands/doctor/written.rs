@@ -90,16 +90,16 @@ fn read(
     remarks.collect()
 }
 
-/// Checks whether the default model can be used.
-pub(super) fn model(env: &Environment, written: &Written) -> Finding {
+/// Checks whether a model can be used, by default the default one.
+pub(super) fn model(env: &Environment, written: &Written, chosen: Option<&str>) -> Finding {
     const NAME: &str = "model";
     const CORRECT: &str = "fix the settings, then retry";
-    if written.settings_refused {
+    if written.settings_refused && chosen.is_none() {
         let found = "the default model is unknown because settings files are invalid";
         return Finding::warning(NAME, found, CORRECT);
     }
     let settings = &written.settings;
-    let named = &settings.model;
+    let named = chosen.unwrap_or(&settings.model);
     let resolved = match resolve_model(named, &settings.aliases, &env.cwd) {
         Ok(resolved) => resolved,
         Err(error) => {

@@ -81,8 +81,9 @@ impl Elsewhere {
             .into_iter()
             .chain(words.iter().copied());
         let there: Vec<String> = there.chain(["--team", team.as_str()]).map(quoted).collect();
-        // Without a terminal here, there is none there.
-        let terminal = io::stdin().is_terminal().then_some("-t");
+        // A pane always needs a terminal. Other output has one there if there is one here.
+        let needs_terminal = words.first() == Some(&"attach") || io::stdin().is_terminal();
+        let terminal = needs_terminal.then_some("-t");
         let words = ["ssh"].into_iter().chain(terminal);
         Ok(words
             .chain(["--", ssh.as_str(), &there.join(" ")])
@@ -169,8 +170,7 @@ mod tests {
             last,
             "env CLAUDE_CONFIG_DIR=/home/a/.claude '/opt/my swarm' attach bob --team demo"
         );
-        words.retain(|word| word != "-t");
-        assert_eq!(words, ["ssh", "--", "alice@build"]);
+        assert_eq!(words, ["ssh", "-t", "--", "alice@build"]);
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         } else {
             Checks::OfOwner
         },
+        permit: &|_| Ok(()),
         on_wait: &|awaited| {
             has_waited.set(true);
             app.out.say(&format!(

@@ -1,12 +1,12 @@
 //! Merges that members on other machines order from the process of the lead.
 
-use std::sync::Arc;
-
-use swarm_protocol::{MemberName, PublishedBranch};
+use swarm_protocol::{ErrorKind, MemberName, PublishedBranch};
 use swarm_store::{BlockOn as _, Draft, StoreLimits, Team};
-use swarm_supervisor::{MergeCarrier, MergeOrder, MergeReply, SentTarget, fetch_published};
+use swarm_supervisor::{
+    MergeCarrier, MergeOrder, MergeReply, SentTarget, TakenMerge, fetch_published,
+};
 use swarm_team::{MergeError, MergeRetries};
-use swarm_worktree::{MergeMode, Slug, Worktrees};
+use swarm_worktree::{MergeCandidate, MergeMode, Slug, Worktrees};
 
 use super::merging::{Checks, Merge, NotMerged};
 use crate::app::App;
@@ -19,15 +19,16 @@ use crate::spawn_context::worktrees;
 pub(in crate::commands) struct PublishedMerges(pub(in crate::commands) App);
 
 impl MergeCarrier for PublishedMerges {
-    fn merge(&self, team: &Arc<dyn Team>, order: &MergeOrder) -> MergeReply {
+    fn merge(&self, taken: &TakenMerge) -> MergeReply {
         // The terminal is that of the lead.
-        let (reply, _) = captured(|| self.try_merge(&**team, order));
+        let (reply, _) = captured(|| self.try_merge(taken));
         reply.unwrap_or_else(|failure| MergeReply::refused(failure.message))
     }
 }
 
 impl PublishedMerges {
-    fn try_merge(&self, team: &dyn Team, order: &MergeOrder) -> Result<MergeReply, Failure> {
+    fn try_merge(&self, taken: &TakenMerge) -> Result<MergeReply, Failure> {
+        let (team, order) = (&*taken.team, &taken.merge);
         let (app, worktrees) = (&self.0, worktrees(&self.0));
         if team.is_joined() {
             let why = "the team was created on another machine than that of its lead";
@@ -64,6 +65,7 @@ impl PublishedMerges {
             app,
             worktrees: &worktrees,
             checks: Checks::OfTask(order.task),
+            permit: &|candidate| permit(taken, candidate),
             on_wait: &|awaited| tell_of_wait(team, order, awaited),
         };
         let mut retries = MergeRetries::new(worktrees.settings().merge_wait);
@@ -72,6 +74,19 @@ impl PublishedMerges {
             Err(not_merged) => refused(app, team, &worktrees, &branch, not_merged),
         }
     }
+}
+
+/// Requires that the order stands, and that the candidate is what the member completes its task with.
+fn permit(taken: &TakenMerge, candidate: &MergeCandidate) -> Result<(), Failure> {
+    let why = match runtime()?.block_on(taken.why_void())? {
+        Some(why) => why,
+        None if candidate.tip() == taken.merge.commit => return Ok(()),
+        None => format!(
+            "{} has other commits by now; complete the task again",
+            candidate.record().branch
+        ),
+    };
+    Err(Failure::new(ErrorKind::Refused, why))
 }
 
 fn refused(
@@ -107,7 +122,7 @@ fn refused(
 
 /// Only a person at this machine can end the wait.
 fn tell_of_wait(team: &dyn Team, order: &MergeOrder, awaited: &str) {
-    let MergeOrder { member, task } = order;
+    let MergeOrder { member, task, .. } = order;
     let text = format!(
         "The merge of {member}'s work for task #{task} waits for {awaited}. The task is completed once they are committed \
          or stashed there."

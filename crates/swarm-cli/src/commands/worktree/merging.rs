@@ -80,6 +80,8 @@ pub(super) struct Merge<'a> {
     pub(super) app: &'a App,
     pub(super) worktrees: &'a Worktrees,
     pub(super) checks: Checks,
+    /// Asked about each merge before its checks, which may take minutes, and before it is applied.
+    pub(super) permit: &'a dyn Fn(&MergeCandidate) -> Result<(), Failure>,
     /// Told what a merge waits for.
     pub(super) on_wait: &'a dyn Fn(&str),
 }
@@ -125,7 +127,9 @@ impl Merge<'_> {
         };
         let here = &self.app.env.cwd;
         let mut candidate = (self.worktrees).merge_candidate(here, slug, &interrupt, &on_wait)?;
+        (self.permit)(&candidate)?;
         run_checks(self.app, &mut candidate, self.checks)?;
+        (self.permit)(&candidate)?;
         let remote = candidate.record().remote.clone();
         Ok((candidate.apply()?, remote))
     }
@@ -154,23 +158,36 @@ fn run_checks(app: &App, candidate: &mut MergeCandidate, checks: Checks) -> Resu
         return Ok(());
     };
     let files = app.store.team(&team);
-    // The team may be gone.
-    let Ok(tasks) = files.tasks().block_on() else {
-        return Ok(());
+    let tasks = match files.tasks().block_on() {
+        Ok(tasks) => tasks,
+        // The team may be gone.
+        Err(_) if only.is_none() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // The directory of a member on another machine is not here, but the merge has its files.
+    let elsewhere = match candidate.record().remote {
+        Some(_) => {
+            let config = files.config().block_on()?;
+            config.member(&member).map(|member| member.cwd.clone())
+        }
+        None => None,
     };
     let owner = AgentId::new(member, team);
     let worktree = candidate.record().path.clone();
     let is_open = |task: &&swarm_protocol::Task| {
-        task.is_owned_by(&owner)
-            && task.status != TaskStatus::Completed
-            && only.is_none_or(|only| only == task.id)
+        // The owner may complete a task that belongs to nobody.
+        let is_meant = only.map_or_else(|| task.is_owned_by(&owner), |only| task.id == only);
+        is_meant && task.status != TaskStatus::Completed
     };
     // One for all checks: a task's shell keeps its sandbox, whose proxy runs on this runtime.
     let runtime = runtime()?;
     for task in tasks.tasks.iter().filter(is_open) {
-        let Some(shell) = check_shell(app, &*files, task.id)? else {
+        let Some(mut shell) = check_shell(app, &*files, task.id)? else {
             continue;
         };
+        if let Some(cwd) = &elsewhere {
+            shell.cwd.clone_from(cwd);
+        }
         let merge = candidate.check_out()?;
         let shell = shell_in_merge(&shell, &worktree, &merge);
         for check in &task.swarm().checks {

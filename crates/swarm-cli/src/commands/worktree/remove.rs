@@ -40,11 +40,18 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
             "state": "removed",
             "rescueRef": rescue.map(|saved| &saved.reference),
             "rescuePatch": rescue.map(|saved| &saved.patch),
+            "remainsOn": removed.remains_on,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = clean_line(&removed.path.display().to_string());
-    app.out.data(&if removed.branch.is_empty() {
+    app.out.data(&if let Some(host) = &removed.remains_on {
+        format!(
+            "the fetched commits of {} are removed; its worktree on {} stays",
+            removed.slug,
+            clean_line(host)
+        )
+    } else if removed.branch.is_empty() {
         format!("{path} is removed")
     } else {
         format!(
@@ -84,10 +91,14 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
     }
     for listed in &gone {
         let word = if dry { "would remove" } else { "removed" };
-        app.out.data(&clean_line(&format!(
-            "{word} {}",
-            listed.record.path.display()
-        )))?;
+        let record = &listed.record;
+        app.out.data(&clean_line(&match &record.remote {
+            Some(remote) => format!(
+                "{word} the fetched commits of {}, not its worktree on {}",
+                record.slug, remote.host
+            ),
+            None => format!("{word} {}", record.path.display()),
+        }))?;
     }
     for listed in &kept {
         app.out

@@ -21,7 +21,10 @@ impl FileStore {
     /// Finds leftovers and removes them with `clear`. Returns for each whether it could be removed.
     pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
         let mut found = Vec::new();
-        for directory in [self.layout.root(), self.layout.own()] {
+        let own = self.layout.own();
+        let below_own = names_in(&own).into_iter().map(|name| own.join(name));
+        let below_own: Vec<_> = below_own.filter(|path| path.is_dir()).collect();
+        for directory in [self.layout.root(), own].into_iter().chain(below_own) {
             found.extend(sweep_temporaries(&directory, clear)?);
         }
         if !is_there(&self.layout.teams()) {

@@ -9,8 +9,8 @@ use crate::file::presence::write_alone;
 use crate::file::record;
 use crate::file::team::{FileTeam, is_there};
 use crate::roster::{
-    Place, allow_path, clear_lost_lead, commit, member_of, removable, set_lead_process,
-    set_lead_session,
+    Place, allow_path, clear_lost_lead, commit, disallow_path, member_of, removable,
+    set_lead_process, set_lead_session,
 };
 use crate::tasks::Returned;
 use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
@@ -136,6 +136,14 @@ impl FileTeam {
     pub(crate) fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
         self.update_config(|config| {
             allow_path(config, path, tool, self.now());
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    pub(crate) fn remove_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
+        self.update_config(|config| {
+            disallow_path(config, path, tool);
             Ok(())
         })
         .map(drop)

@@ -2,12 +2,12 @@
 //! the tasks and delivered after them, with the list locked, to inboxes that are free. What is left,
 //! also by a killed process, the next holder of the list's lock delivers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use swarm_os::LockGuard;
-use swarm_protocol::{Event, InboxEntry, Member, SpawnId, TaskId};
+use swarm_protocol::{Event, InboxEntry, Member, MemberName, SpawnId, TaskId};
 
 use crate::file::record;
 use crate::file::team::{FileTeam, is_surely_there};
@@ -48,16 +48,41 @@ impl FileTeam {
     /// Waits for inboxes that were locked, without the list's lock, and delivers to them.
     fn settle_left(&self) -> Result<()> {
         let began = Instant::now();
-        let in_time = || self.waiting_at_most(PATIENCE.saturating_sub(began.elapsed()));
         let left = self.outbox()?;
         let receivers: BTreeSet<_> = left.iter().map(|outgoing| &outgoing.letter.to).collect();
-        for to in &receivers {
-            in_time().with_inbox_lock(to, |_held| Ok(()))?;
-        }
         if receivers.is_empty() {
             return Ok(());
         }
-        in_time().with_list_lock(|_held| Ok(()))
+        let mut failed = BTreeMap::new();
+        for to in receivers {
+            let in_time = self.waiting_at_most(PATIENCE.saturating_sub(began.elapsed()));
+            if let Err(error) = in_time.with_inbox_lock(to, |_held| Ok(())) {
+                failed.insert(to, error);
+            }
+        }
+        // Whoever takes the lock delivers to the inboxes that are free by now.
+        let in_time = self.waiting_at_most(PATIENCE);
+        in_time.with_list_lock(|held| self.note_reasons(held, &failed))
+    }
+
+    /// Keeps why messages are not delivered yet, with the time that was really waited.
+    fn note_reasons(
+        &self,
+        held: &LockGuard,
+        failed: &BTreeMap<&MemberName, StoreError>,
+    ) -> Result<()> {
+        let mut outbox = self.outbox()?;
+        let mut has_changed = false;
+        for outgoing in &mut outbox {
+            if let Some(error) = failed.get(&outgoing.letter.to) {
+                outgoing.why = Some(error.to_string());
+                has_changed = true;
+            }
+        }
+        if has_changed {
+            self.write_outbox(held, &outbox)?;
+        }
+        Ok(())
     }
 
     /// Delivers what earlier changes have left, unless the list or the inbox is locked. A failure
@@ -78,11 +103,18 @@ impl FileTeam {
     /// Returns each receiver once. A damaged file is reported by the next holder of the list's lock.
     pub(crate) fn undelivered(&self) -> Vec<Undelivered> {
         let mut found: Vec<Undelivered> = Vec::new();
-        for Outgoing { letter, why, .. } in self.outbox().unwrap_or_default() {
-            let is_known = found.iter().any(|known| known.to == letter.to);
-            if let Some(why) = why.filter(|_| !is_known) {
-                found.push(Undelivered { to: letter.to, why });
+        for outgoing in self.outbox().unwrap_or_default() {
+            let was_tried = outgoing.why.is_some();
+            let is_known = (found.iter()).any(|known| known.to == outgoing.letter.to);
+            if is_known || (!was_tried && !self.is_due(&outgoing).unwrap_or(true)) {
+                continue;
             }
+            let killed = || "the process that changed it sent no message".to_owned();
+            found.push(Undelivered {
+                to: outgoing.letter.to,
+                why: outgoing.why.unwrap_or_else(killed),
+                was_tried,
+            });
         }
         found
     }

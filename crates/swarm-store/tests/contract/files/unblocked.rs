@@ -154,6 +154,46 @@ fn a_notice_for_a_locked_inbox_does_not_fail_the_change_and_is_delivered_later()
 }
 
 #[test]
+fn a_notice_for_a_free_inbox_does_not_wait_for_the_next_change_because_another_is_locked() {
+    let world = World::with_member("alice");
+    world.join("bob");
+    for owner in ["alice", "bob"] {
+        world.create(owner, &[]);
+    }
+    let person = world.person();
+    let assign = |number: u64, owner: &str, within: u64| {
+        let team = world.handle();
+        let team = team.with_lock_timeout(Duration::from_millis(within));
+        let change = TaskChange {
+            owner: Some(name(owner)),
+            ..TaskChange::default()
+        };
+        team.update_task(&id(number), change, &person)
+            .block_on()
+            .unwrap();
+    };
+    let _alice = Foreign::on([world.inbox_path("alice")]);
+    assign(1, "alice", 50);
+    let bob = Foreign::on([world.inbox_path("bob")]);
+    std::thread::scope(|scope| {
+        let assigning = scope.spawn(|| assign(2, "bob", 1000));
+        // The reason is there once the first attempt has failed.
+        let outbox = world.file("swarm/tasks.outbox.json");
+        while !fs::read_to_string(&outbox).is_ok_and(|text| text.contains("bob.json")) {
+            std::thread::yield_now();
+        }
+        drop(bob);
+        assigning.join().unwrap();
+    });
+    assert_eq!(world.unread("bob").len(), 1);
+    let undelivered = world.handle().undelivered().block_on();
+    assert_eq!(undelivered.len(), 1, "{undelivered:?}");
+    assert_eq!(undelivered[0].to, name("alice"));
+    let why = &undelivered[0].why;
+    assert!(!why.contains("waited 0.0 s"), "{why}");
+}
+
+#[test]
 fn the_list_is_free_while_a_notice_waits_for_an_inbox() {
     let world = World::with_member("bob");
     world.create("one", &[]);
@@ -219,6 +259,18 @@ fn a_notice_that_a_killed_process_delivered_is_not_delivered_again_after_its_rec
     world.handle().reconcile().block_on().unwrap();
     assert!(world.unread("bob").is_empty());
     assert!(!outbox.exists());
+}
+
+#[test]
+fn a_notice_that_a_killed_process_left_is_reported() {
+    let world = World::with_member("bob");
+    let (outbox, kept) = undelivered(&world);
+    let mut left: serde_json::Value = serde_json::from_slice(&kept).unwrap();
+    left[0]["why"] = serde_json::Value::Null;
+    swarm_os::replace_alone(&outbox, left.to_string().as_bytes()).unwrap();
+    let found = world.handle().undelivered().block_on();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].to == name("bob") && !found[0].was_tried);
 }
 
 #[test]
