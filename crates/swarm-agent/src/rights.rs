@@ -239,6 +239,16 @@ impl Rights {
         }
     }
 
+    /// Revokes granted allow rules, whether granted in this session or with this origin.
+    pub fn revoke(&self, rules: &[Rule], origin: &str) {
+        self.write(|inner| {
+            inner.rules.allow.retain(|known| {
+                let is_granted = known.origin == GRANTED || known.origin == origin;
+                !(is_granted && rules.contains(&known.rule))
+            });
+        });
+    }
+
     /// Revokes the rules that were granted for a turn.
     pub(crate) fn revoke_temporary(&self) {
         if self.read(|inner| inner.temporary.is_empty()) {

@@ -35,11 +35,22 @@ pub struct MemberRequest {
 impl MemberRequest {
     /// Returns the properties that a former member continues with.
     pub fn former(member: &Member) -> Self {
+        let (mode, runtime) = (member.known_mode(), member.known_runtime());
+        let work_mode = member.swarm.as_ref().and_then(|swarm| {
+            let written = swarm.work_mode.as_deref()?;
+            written.parse::<PermissionMode>().ok()
+        });
+        // A member that still plans works in another mode once its plan is approved. Other agent
+        // programs have their own plan mode.
+        let plans = mode == Some(PermissionMode::Plan)
+            && runtime.as_ref().is_some_and(AgentProgram::is_swarm);
+        let work_mode = work_mode.filter(|_| plans);
         Self {
             agent_type: member.agent_type.clone(),
-            runtime: member.known_runtime(),
+            runtime,
             model: member.requested_model().map(str::to_owned),
-            mode: member.known_mode(),
+            mode: work_mode.or(mode),
+            plan: work_mode.is_some(),
             ..Self::default()
         }
     }
@@ -54,6 +65,7 @@ impl MemberRequest {
             agent_type: self.agent_type.or(former.agent_type),
             model: self.model.or(former.model.filter(|_| is_same)),
             runtime,
+            plan: self.plan || (self.mode.is_none() && former.plan),
             mode: self.mode.or(former.mode),
             ..self
         }
@@ -169,6 +181,43 @@ impl Teammates for NoTeammates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_former_member_that_still_plans_keeps_the_mode_of_its_work() {
+        use PermissionMode::{AcceptEdits, DontAsk, Plan};
+        for (mode, work, asked, then) in [
+            ("plan", Some("acceptEdits"), None, (Some(AcceptEdits), true)),
+            ("plan", None, None, (Some(Plan), false)),
+            (
+                "acceptEdits",
+                Some("acceptEdits"),
+                None,
+                (Some(AcceptEdits), false),
+            ),
+            (
+                "plan",
+                Some("acceptEdits"),
+                Some(DontAsk),
+                (Some(DontAsk), false),
+            ),
+        ] {
+            let member: Member = serde_json::from_value(serde_json::json!({
+                "agentId": "bob@demo", "name": "bob", "mode": mode,
+                "swarm": {"spawnId": swarm_protocol::SpawnId::random(), "workMode": work},
+            }))
+            .unwrap();
+            let request = MemberRequest {
+                mode: asked,
+                ..MemberRequest::default()
+            };
+            let member = request.or(MemberRequest::former(&member));
+            assert_eq!(
+                (member.mode, member.plan),
+                then,
+                "{mode} {work:?} {asked:?}"
+            );
+        }
+    }
 
     #[test]
     fn a_former_model_is_kept_only_with_its_agent_program() {

@@ -63,7 +63,7 @@ pub fn reconcile(team: &Arc<dyn Team>) -> Result<ReconcileReport, StoreError> {
 /// name.
 ///
 /// # Errors
-/// Errors of [`swarm_store::Roster::reserve_into`].
+/// Errors of [`swarm_store::Spawns::reserve_into`].
 pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
     let reserved = team.reserve_into(new, &mut done).await;

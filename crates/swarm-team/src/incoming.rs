@@ -18,6 +18,9 @@ pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
     match kind {
         Some(MarkKind::System) => SYSTEM_SENDER.to_owned(),
         Some(MarkKind::Person) => PERSON_SENDER.to_owned(),
+        Some(MarkKind::Session) if from == PERSON_SENDER => {
+            format!("{PERSON_SENDER}, from another terminal")
+        }
         _ if [SYSTEM_SENDER, PERSON_SENDER]
             .iter()
             .any(|name| from.eq_ignore_ascii_case(name)) =>
@@ -408,5 +411,8 @@ mod tests {
             assert_eq!(speaker(name, None), shown);
             assert_eq!(speaker(name, Some(MarkKind::Control)), shown);
         }
+        let of_session = |name| speaker(name, Some(MarkKind::Session));
+        assert_eq!(of_session("user"), "user, from another terminal");
+        assert_eq!(of_session("system"), "a member called system");
     }
 }

@@ -51,13 +51,13 @@ pub use member_spec::{
 };
 pub use merge_retries::{MergeRetries, MergeRetry};
 pub use merged::shell_in_merge;
-pub use order::{OrderError, PaneSettings, SpawnOrder};
+pub use order::{LeadPane, OrderError, PaneSettings, SpawnOrder};
 pub use peer_session::{
     HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };
 pub use permission::{
-    ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,
-    approve_edited, deny, open_request, wait_for_answer,
+    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame,
+    approve, approve_edited, deny, open_request, wait_for_answer,
 };
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{
@@ -74,6 +74,7 @@ pub use task_checks::check_line;
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;
 pub use team_rights::{
-    OrderedMode, allow_for_team, ordered_mode, ordered_rules, request_mode, team_rules,
+    OrderedMode, TEAM_RULE, allow_for_team, disallow_for_team, ordered_mode, ordered_removal,
+    ordered_rules, request_mode, team_rules,
 };
 pub use work_merger::{MergeError, PreparedMerge, WorkMerger};

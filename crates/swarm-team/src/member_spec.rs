@@ -41,6 +41,8 @@ impl MemberSpec {
         if let Some(program) = &self.runtime.program {
             new.runtime = program.program.clone();
         }
+        let permissions = &self.permissions;
+        new.work_mode = (permissions.plan_required).then_some(permissions.work_mode);
         new.entry = Member {
             agent_type: self.definition.agent_type.clone(),
             model: Some(self.runtime.model.clone()),
@@ -130,7 +132,7 @@ pub struct MemberPermissions {
     pub work_mode: PermissionMode,
     /// Whether a plan must be approved before it changes anything. Its mode is then `plan`.
     pub plan_required: bool,
-    /// Permission rules.
+    /// Permission rules, with the additional working directories.
     pub rules: RuleSet,
     /// Additional base directory of relative rules, which were written for the spawner's directory.
     pub anchors: Anchors,

@@ -1,16 +1,19 @@
 //! Changes of members' permissions: modes, and rules for a whole team. They are sent by mail, but
 //! swarm's members only apply changes that a command has recorded in the journal and signed.
 
-use serde_json::json;
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use swarm_permissions::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, Grant, GrantSignature, LEAD_NAME, Member, MemberName,
-    ModeSetRequest, PermissionMode, SpawnId, TeamPermissionUpdate,
+    ModeSetRequest, PermissionMode, SpawnId, TeamConfig, TeamPermissionUpdate,
 };
 use swarm_store::{Draft, StoreError, Team, VerifyKey};
 
 /// Source of rules for a whole team.
-const TEAM_RULE: &str = "swarm allow";
+pub const TEAM_RULE: &str = "swarm allow";
 
 /// Tells a member to change its mode, up to its ceiling.
 ///
@@ -99,23 +102,84 @@ pub async fn allow_for_team(
     let by = team.signed(&Grant::team_rule(&text), by).await?;
     team.journal(Event::TeamRuleAdded { rule: text, by })
         .await?;
-    let content = rule.content_text();
-    let path = content.and_then(|content| content.strip_suffix("/**")?.strip_prefix("//"));
-    let path = path.map(|path| format!("/{path}"));
-    if let Some(path) = &path {
-        team.add_allowed_path(path, rule.tool()).await?;
+    if let Some(path) = directory_of(rule) {
+        team.add_allowed_path(&path, rule.tool()).await?;
     }
     let update = Suggestion::AddRules {
-        rules: vec![RuleValue {
-            tool_name: rule.tool().to_owned(),
-            rule_content: content.map(str::to_owned),
-        }],
+        rules: vec![value_of(rule)],
         behavior: Behavior::Allow,
         destination: Destination::Session,
     };
+    announce(team, &config, rule, json!(update)).await
+}
+
+/// Revokes an allow rule of [`allow_for_team`]. Returns `false` if the team has no such rule.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn disallow_for_team(
+    team: &dyn Team,
+    rule: &Rule,
+    by: AnsweredBy,
+) -> Result<bool, StoreError> {
+    let key = team.verify_key().await?;
+    let text = rule.to_string();
+    if !granted_rules(team, key.as_ref()).await?.contains(&text) {
+        return Ok(false);
+    }
+    let config = team.config().await?;
+    let by = team.signed(&Grant::team_rule_removal(&text), by).await?;
+    team.journal(Event::TeamRuleRemoved { rule: text, by })
+        .await?;
+    if let Some(path) = directory_of(rule) {
+        team.remove_allowed_path(&path, rule.tool()).await?;
+    }
+    let update = RuleRemoval::RemoveRules {
+        rules: vec![value_of(rule)],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    };
+    announce(team, &config, rule, json!(update)).await?;
+    Ok(true)
+}
+
+/// The update of a revoked rule, in the form of Claude Code.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum RuleRemoval {
+    RemoveRules {
+        rules: Vec<RuleValue>,
+        behavior: Behavior,
+        destination: Destination,
+    },
+}
+
+fn value_of(rule: &Rule) -> RuleValue {
+    RuleValue {
+        tool_name: rule.tool().to_owned(),
+        rule_content: rule.content_text().map(str::to_owned),
+    }
+}
+
+/// Returns the directory that a rule is about, if it is about everything below one.
+fn directory_of(rule: &Rule) -> Option<String> {
+    let path = rule
+        .content_text()?
+        .strip_suffix("/**")?
+        .strip_prefix("//")?;
+    Some(format!("/{path}"))
+}
+
+/// Tells the members about a change of a rule.
+async fn announce(
+    team: &dyn Team,
+    config: &TeamConfig,
+    rule: &Rule,
+    permission_update: Value,
+) -> Result<(), StoreError> {
     let frame = ControlFrame::TeamPermissionUpdate(TeamPermissionUpdate {
-        permission_update: json!(update),
-        directory_path: path.unwrap_or_default(),
+        permission_update,
+        directory_path: directory_of(rule).unwrap_or_default(),
         tool_name: rule.tool().to_owned(),
     });
     let is_led = config.lead_process.is_some();
@@ -150,11 +214,10 @@ pub async fn ordered_rules(
     else {
         return Ok(None);
     };
-    let known = team_rules(team, key).await?;
+    let known = granted_rules(team, key).await?;
     let is_known = |value: &RuleValue| {
-        value
-            .rule()
-            .is_ok_and(|rule| known.allow.iter().any(|known| known.rule == rule))
+        let text = value.rule().map(|rule| rule.to_string());
+        text.is_ok_and(|text| known.contains(&text))
     };
     Ok(rules.iter().all(is_known).then_some(Suggestion::AddRules {
         rules,
@@ -163,26 +226,95 @@ pub async fn ordered_rules(
     }))
 }
 
-/// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its
-/// private half are ignored, as are invalid ones.
+/// Returns the rules that a frame revokes, if their last change in the journal revokes them and is
+/// signed with the private half of `key`; `None` for other frames.
 ///
 /// # Errors
 /// Errors of the store.
+pub async fn ordered_removal(
+    team: &dyn Team,
+    frame: &TeamPermissionUpdate,
+    key: Option<&VerifyKey>,
+) -> Result<Option<Vec<Rule>>, StoreError> {
+    let Ok(RuleRemoval::RemoveRules {
+        rules,
+        behavior: Behavior::Allow,
+        ..
+    }) = serde_json::from_value(frame.permission_update.clone())
+    else {
+        return Ok(None);
+    };
+    let Ok(rules) = rules
+        .iter()
+        .map(RuleValue::rule)
+        .collect::<Result<Vec<_>, _>>()
+    else {
+        return Ok(None);
+    };
+    let changed = changed_rules(team, key).await?;
+    let is_removed = |rule: &Rule| changed.contains(&(rule.to_string(), false));
+    let are_removed = rules.iter().all(is_removed);
+    Ok(are_removed.then_some(rules))
+}
+
+/// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its
+/// private half are ignored.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if one of them is invalid; errors of the store.
 pub async fn team_rules(team: &dyn Team, key: Option<&VerifyKey>) -> Result<RuleSet, StoreError> {
-    let events = team.events().await?.entries.into_iter();
     let mut rules = RuleSet::default();
+    for text in granted_rules(team, key).await? {
+        let rule = Rule::parse(&text).map_err(|error| StoreError::Damaged {
+            path: team.location().into(),
+            reason: format!("a rule in its journal: {error}"),
+        })?;
+        rules.add(Behavior::Allow, rule, TEAM_RULE);
+    }
+    Ok(rules)
+}
+
+/// Returns the rules that the journal grants to the team, as [`team_rules`], but not parsed.
+async fn granted_rules(
+    team: &dyn Team,
+    key: Option<&VerifyKey>,
+) -> Result<Vec<String>, StoreError> {
+    let changed = changed_rules(team, key).await?.into_iter();
+    let granted = changed.filter_map(|(rule, is_granted)| is_granted.then_some(rule));
+    Ok(granted.collect())
+}
+
+/// Returns all rules of the journal, and whether the last change of each grants it.
+async fn changed_rules(
+    team: &dyn Team,
+    key: Option<&VerifyKey>,
+) -> Result<Vec<(String, bool)>, StoreError> {
+    let events = team.events().await?.entries.into_iter();
+    let mut rules: Vec<(String, bool)> = Vec::new();
+    let mut signatures = HashSet::new();
     for entry in events {
-        let Event::TeamRuleAdded { rule, by } = entry.event else {
-            continue;
+        let (rule, by, is_granted) = match entry.event {
+            Event::TeamRuleAdded { rule, by } => (rule, by, true),
+            Event::TeamRuleRemoved { rule, by } => (rule, by, false),
+            _ => continue,
         };
-        let grant = Grant::team_rule(&rule);
+        let grant = if is_granted {
+            Grant::team_rule(&rule)
+        } else {
+            Grant::team_rule_removal(&rule)
+        };
         if key.is_some_and(|key| !key.verifies(team.name(), &grant, &by)) {
             tracing::warn!(team = %team.name(), rule, "ignored a team rule without a valid signature");
             continue;
         }
-        match Rule::parse(&rule) {
-            Ok(rule) => rules.add(Behavior::Allow, rule, TEAM_RULE),
-            Err(error) => tracing::warn!(team = %team.name(), %error, "ignored a team rule"),
+        // The copy of an earlier change is a replay.
+        let signature = by.signature.map(|signature| signature.id);
+        if signature.is_some_and(|id| !signatures.insert(id)) {
+            continue;
+        }
+        match rules.iter_mut().find(|(known, _)| *known == rule) {
+            Some((_, last)) => *last = is_granted,
+            None => rules.push((rule, is_granted)),
         }
     }
     Ok(rules)

@@ -29,6 +29,9 @@ pub trait AgentRuntime: Send + Sync + fmt::Debug {
     async fn start(&self, _agent: &AgentParts) -> Result<(), AgentError> {
         Ok(())
     }
+
+    /// Ends what the runtime has started, and waits until it is cleaned up.
+    async fn stop(&self) {}
 }
 
 /// swarm's runtime: sends requests to the model of the [`AgentParts`] and runs its calls until the

@@ -14,6 +14,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::bridge::Log;
+use super::error::PeerError;
 use super::lines::{line, next_frame};
 use super::{claude, peer_records};
 
@@ -25,47 +26,6 @@ const HUB_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the sender waits for the transcript after that.
 const FOR_DELIVERY: Duration = Duration::from_secs(2);
-
-/// A message could not be sent to another session.
-#[derive(Debug, thiserror::Error)]
-pub enum PeerError {
-    /// The address has nothing after its prefix.
-    #[error("`{0}` names no session")]
-    NoTarget(String),
-    /// No running session has this address.
-    #[error("no session that can be reached from here has the address {0}")]
-    Unknown(String),
-    /// The sender uses no hub.
-    #[error("a session on another machine is reached through a hub, and no team here is on one")]
-    NoHub,
-    /// The text is too long.
-    #[error(
-        "the message has more than {LONGEST_FRAME} characters: write it into a file and send the path"
-    )]
-    TooLong,
-    /// The connection failed.
-    #[error("cannot write to {to}: {source}")]
-    Connection {
-        /// The address.
-        to: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The session did not answer on the hub.
-    #[error("the session did not answer in time, but may still read the message")]
-    Silent,
-    /// The hub could not be used.
-    #[error(transparent)]
-    Hub(#[from] StoreError),
-    /// The session did not take the message.
-    #[error("{to} did not take the message: {why}")]
-    Refused {
-        /// The address.
-        to: String,
-        /// Its reason.
-        why: String,
-    },
-}
 
 /// The sessions that can be written to from here.
 #[derive(Debug, Clone)]
@@ -121,11 +81,7 @@ impl PeerPlaces {
             PeerAddress::Bridge("") => return Err(PeerError::NoTarget(to.to_string())),
             PeerAddress::Socket(path) => {
                 let sent = self.over_socket(path, &message, &frame).await;
-                let sent = sent.ok_or_else(|| PeerError::Unknown(to.to_string()))?;
-                sent.map_err(|source| PeerError::Connection {
-                    to: to.to_string(),
-                    source,
-                })?
+                sent.ok_or_else(|| PeerError::Unknown(to.to_string()))??
             }
             PeerAddress::Bridge(_) => self.over_hub(to, &message).await?,
         };
@@ -135,7 +91,8 @@ impl PeerPlaces {
                 why: status
                     .drop_reason
                     .or(status.status_detail)
-                    .unwrap_or_default(),
+                    .filter(|why| !why.is_empty())
+                    .unwrap_or_else(|| "it gave no reason".to_owned()),
             }),
             reached => Ok(reached),
         }
@@ -147,7 +104,7 @@ impl PeerPlaces {
         path: &Path,
         message: &PeerMessage,
         frame: &[u8],
-    ) -> Option<io::Result<PeerStatus>> {
+    ) -> Option<Result<PeerStatus, PeerError>> {
         let mut records = peer_records(&self.directory).into_iter();
         if let Some(record) = records.find(|record| record.socket == path) {
             return Some(exchange(&record, frame).await);
@@ -181,21 +138,28 @@ impl PeerPlaces {
     }
 }
 
-async fn exchange(record: &PeerRecord, frame: &[u8]) -> io::Result<PeerStatus> {
-    let token = record.token.clone();
-    let mut stream = UnixStream::connect(&record.socket).await?;
-    stream.write_all(&line(&PeerFrame::Auth { token })).await?;
-    stream.write_all(frame).await?;
+async fn exchange(record: &PeerRecord, frame: &[u8]) -> Result<PeerStatus, PeerError> {
+    let failed = PeerError::connection_to(&record.socket);
+    let stream = write(record, frame).await.map_err(failed)?;
     let mut lines = BufReader::new(stream);
     let first = timeout(PATIENCE, next_frame(&mut lines)).await;
-    let first = status(first.map_err(io::Error::other)??)?;
+    let first = first.map_err(|_| PeerError::Silent)?;
+    let first = first.and_then(status).map_err(failed)?;
     if settled(&first) {
         return Ok(first);
     }
     match timeout(FOR_DELIVERY, next_frame(&mut lines)).await {
-        Ok(last) => status(last?),
+        Ok(last) => last.and_then(status).map_err(failed),
         Err(_) => Ok(first),
     }
+}
+
+async fn write(record: &PeerRecord, frame: &[u8]) -> io::Result<UnixStream> {
+    let token = record.token.clone();
+    let mut stream = UnixStream::connect(&record.socket).await?;
+    stream.write_all(&line(&PeerFrame::Auth { token })).await?;
+    stream.write_all(frame).await?;
+    Ok(stream)
 }
 
 async fn over_log(

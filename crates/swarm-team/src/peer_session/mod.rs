@@ -5,13 +5,15 @@
 mod bridge;
 mod claude;
 mod client;
+mod error;
 mod lines;
 mod link;
 mod reception;
 mod record;
 mod server;
 
-pub use client::{PeerError, PeerPlaces};
+pub use client::PeerPlaces;
+pub use error::PeerError;
 pub use link::PeerLink;
 pub use reception::{HubPlace, PeerInbox, PeerListener};
 pub use record::peer_records;

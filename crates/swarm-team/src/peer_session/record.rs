@@ -25,7 +25,7 @@ pub(super) fn write(directory: &Path, record: &PeerRecord) -> Result<(), OsError
 /// Returns the sessions with a record in `directory` whose process is running, oldest first.
 /// Unreadable records are skipped. Files of sessions that were killed are removed.
 pub fn peer_records(directory: &Path) -> Vec<PeerRecord> {
-    let mut records: Vec<PeerRecord> = json_files(directory)
+    let mut records: Vec<PeerRecord> = files_with(directory, "json")
         .filter_map(|path| read(&path))
         .collect();
     records.sort_by_key(|record| (record.started_at, record.pid));
@@ -39,17 +39,25 @@ fn read(path: &Path) -> Option<PeerRecord> {
     }
     remove(path);
     // A program that can write records must not choose files for others to remove.
-    if fs::symlink_metadata(&record.socket).is_ok_and(|found| found.file_type().is_socket()) {
-        remove(&record.socket);
-    }
+    remove_socket(&record.socket);
     None
 }
 
-/// Returns the JSON files in a directory.
-pub(super) fn json_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+/// Removes a socket of an ended session; other files stay.
+pub(super) fn remove_socket(path: &Path) {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        remove(path);
+    }
+}
+
+/// Returns the files in a directory whose names have this extension.
+pub(super) fn files_with(
+    directory: &Path,
+    extension: &'static str,
+) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "json"))
+    files.filter(move |path| path.extension().is_some_and(|end| end == extension))
 }
 
 /// Returns the content of a JSON file; `None` if it cannot be read.

@@ -1,5 +1,6 @@
 //! The receiving side on this machine: a socket for messages of other sessions.
 
+use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::OsError;
-use swarm_protocol::{PeerDelivery, PeerFrame, PeerMessage, PeerStatus};
+use swarm_protocol::{PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerStatus};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -20,9 +21,10 @@ use super::{bridge, claude, record};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Listens, also on the hub, until it is dropped, which removes the socket and the record.
-#[derive(Debug)]
 pub struct PeerServer {
-    files: Vec<PathBuf>,
+    directory: PathBuf,
+    claude_sessions: PathBuf,
+    record: PeerRecord,
     _tasks: JoinSet<()>,
 }
 
@@ -41,40 +43,48 @@ impl PeerServer {
         record::remove(&socket);
         let bound = UnixListener::bind(&socket).map_err(bind)?;
         record::write(&listener.directory, &listener.record)?;
-        let entered = claude::enter(&listener.claude_sessions, &listener.record);
-        let mut files = entered.unwrap_or_else(|error| {
+        if let Err(error) = claude::enter(&listener.claude_sessions, &listener.record) {
             let line = format!("sessions of Claude Code do not find this one: {error}");
             listener.inbox.notice(line);
-            Vec::new()
-        });
-        files.push(record::path(&listener.directory, listener.record.session));
-        files.push(socket.clone());
-        let (token, session) = (listener.record.token.clone(), listener.record.public());
+        }
+        let (directory, own) = (listener.directory.clone(), listener.record.clone());
         let (hub, claude_sessions) = (listener.hub.clone(), listener.claude_sessions.clone());
         let reception = Arc::new(Reception::of(listener));
         let connections = Connections {
             reception: Arc::clone(&reception),
-            claude_sessions,
+            claude_sessions: claude_sessions.clone(),
             socket,
-            token,
+            token: own.token.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(bound, Arc::new(connections)));
         if let Some(hub) = hub {
-            tasks.spawn(bridge::listen(hub, session, reception));
+            tasks.spawn(bridge::listen(hub, own.public(), reception));
         }
         Ok(Self {
-            files,
+            directory,
+            claude_sessions,
+            record: own,
             _tasks: tasks,
         })
     }
 }
 
+impl fmt::Debug for PeerServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The record has the token.
+        f.debug_struct("PeerServer")
+            .field("socket", &self.record.socket)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Drop for PeerServer {
     fn drop(&mut self) {
-        for file in &self.files {
-            record::remove(file);
-        }
+        record::remove(&record::path(&self.directory, self.record.session));
+        record::remove(&self.record.socket);
+        let others = record::peer_records(&self.directory);
+        claude::leave(&self.claude_sessions, &self.record, &others);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Answering permission requests.
 
-use serde::Deserialize as _;
 use serde_json::{Value, json};
-use swarm_permissions::{Behavior, Rule, Suggestion};
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
@@ -10,6 +8,7 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, Team};
 
+use super::always::AlwaysGrants;
 use crate::team_rights::allow_for_team;
 
 /// Text for the model when a request is denied without a reason.
@@ -21,13 +20,14 @@ const NEEDS_REVISION: &str = "The plan needs revision.";
 /// Text for the model when a request times out.
 pub(super) const TIMED_OUT: &str = "The permission request timed out, so the call was not made.";
 
-/// Approves a request as it was shown. Exactly one answer wins. With `always`, the rules that the
-/// request suggests also become rules of the team ([`allow_for_team`]): other members and later
-/// processes of this one do not ask again. A suggested mode or directory is the member's alone, until
-/// it exits.
+/// Approves a request as it was shown. Exactly one answer wins. With `always`, the rules that a
+/// member of swarm suggests also become rules of the team ([`allow_for_team`]): other members and
+/// later processes of this one do not ask again. Everything else that is suggested is the member's
+/// alone, until it exits ([`AlwaysGrants`]).
 ///
 /// # Errors
 /// Not found, already answered, or changed since it was shown; errors of the store.
+/// [`StoreError::RuleNotAdded`] if the request is approved, but only for this member.
 pub async fn approve(
     team: &dyn Team,
     shown: &RequestRecord,
@@ -40,29 +40,16 @@ pub async fn approve(
     };
     let record = record_answer(team, shown, answer, by.clone()).await?;
     if always {
-        for rule in suggested_rules(&record.request) {
-            allow_for_team(team, &rule, by.clone()).await?;
+        for rule in AlwaysGrants::of(&record).for_team {
+            let allowed = allow_for_team(team, &rule, by.clone()).await;
+            allowed.map_err(|error| StoreError::RuleNotAdded {
+                request: record.short().into_owned(),
+                rule: rule.to_string(),
+                source: Box::new(error),
+            })?;
         }
     }
     Ok(record)
-}
-
-/// Returns the allow rules that a request suggests. Invalid ones are ignored.
-fn suggested_rules(request: &RequestKind) -> Vec<Rule> {
-    let suggestions = request.suggestions().iter();
-    let suggestions = suggestions.filter_map(|value| Suggestion::deserialize(value).ok());
-    let rules = suggestions.filter_map(|suggestion| match suggestion {
-        Suggestion::AddRules {
-            rules,
-            behavior: Behavior::Allow,
-            ..
-        } => Some(rules),
-        _ => None,
-    });
-    rules
-        .flatten()
-        .filter_map(|rule| rule.rule().ok())
-        .collect()
 }
 
 /// Approves a request with a changed input.

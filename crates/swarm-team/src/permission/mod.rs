@@ -2,6 +2,7 @@
 //! queue and notifies the lead; a person answers; the answer is bound to the exact call. A timeout
 //! means no.
 
+mod always;
 mod answer;
 mod ask;
 mod foreign;
@@ -9,6 +10,7 @@ mod lead_agent;
 mod outcome;
 mod question;
 
+pub use always::AlwaysGrants;
 pub use answer::{answer, answer_frame, approve, approve_edited, deny};
 pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
 pub use foreign::{adopt_request, adopt_requests};

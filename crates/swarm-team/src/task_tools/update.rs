@@ -141,6 +141,9 @@ impl TaskUpdate {
         let mut output = answer(context, id, &updated);
         output.content.push_str(&note);
         for undelivered in team.undelivered().await {
+            if !undelivered.was_tried {
+                continue;
+            }
             output.content.push('\n');
             output.content.push_str(&undelivered.to_string());
         }

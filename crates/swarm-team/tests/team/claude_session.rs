@@ -99,6 +99,9 @@ impl Claude {
 async fn claude_code_gets_a_message_in_its_own_frame() {
     let scratch = tempfile::tempdir().unwrap();
     let claude = claude(scratch.path());
+    // No process has an id above 2^22.
+    let left = claude.socket.with_file_name("swarm-4194305-0a1b2c3d.sock");
+    drop(std::os::unix::net::UnixListener::bind(left).unwrap());
     let (frame, sent) = claude.sent(None).await;
     assert_eq!(sent.unwrap(), PeerDelivery::Queued);
     assert_eq!(
@@ -112,7 +115,7 @@ async fn claude_code_gets_a_message_in_its_own_frame() {
         json!({"role": "user", "content": envelope})
     );
     let left = std::fs::read_dir(claude.socket.parent().unwrap()).unwrap();
-    assert_eq!(left.count(), 1, "the socket for receipts is gone");
+    assert_eq!(left.count(), 1, "the sockets for receipts are gone");
     let listed = claude.places().sessions().await.0;
     assert_eq!(listed[0].program.as_deref(), Some("Claude Code 2.1.332"));
 }
@@ -127,6 +130,20 @@ async fn a_receipt_of_claude_code_says_that_a_message_is_held_or_refused() {
         json!({"status": "expired", "status_detail": "refused", "reason": "not accepting"});
     let refused = claude.sent(Some(refused)).await.1;
     assert!(refused.unwrap_err().to_string().ends_with("not accepting"));
+    let declined = claude.sent(Some(json!({"status": "denied"}))).await.1;
+    let declined = declined.unwrap_err().to_string();
+    assert!(declined.ends_with(": its user declined it"), "{declined}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_session_of_claude_code_may_still_read_a_message() {
+    let scratch = tempfile::tempdir().unwrap();
+    let claude = claude(scratch.path());
+    let to = PeerAddress::Socket(&claude.socket);
+    let places = claude.places();
+    let sent = places.send(to, message("uds:/lead", "hello")).await;
+    assert!(matches!(sent, Err(PeerError::Silent)), "{sent:?}");
+    assert_eq!(claude.frames().await[0]["type"], "user");
 }
 
 /// Sends a message to a lead as Claude Code does, with the key that it finds.
@@ -174,6 +191,26 @@ async fn claude_code_finds_a_lead_and_writes_to_it_until_it_ends() {
     assert_eq!(*lead.reader.read.lock(), ["hello"]);
     assert_eq!(*lead.reader.senders.lock(), ["uds:/c"]);
     drop(lead.server);
+    assert_eq!(std::fs::read_dir(records).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn claude_code_finds_each_lead_of_a_process_that_the_others_leave() {
+    let first = session(PeerInbound::Auto);
+    let records = first.claude_sessions();
+    let found = || {
+        let record = records.join(format!("{}.json", std::process::id()));
+        let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+        PathBuf::from(record["messagingSocketPath"].as_str().unwrap())
+    };
+    let (second, socket) = first.another();
+    assert_eq!(found(), socket);
+    drop(second);
+    assert_eq!(found(), first.socket);
+    let (third, socket) = first.another();
+    drop(first.server);
+    assert_eq!(found(), socket);
+    drop(third);
     assert_eq!(std::fs::read_dir(records).unwrap().count(), 0);
 }
 

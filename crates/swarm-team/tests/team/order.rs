@@ -9,6 +9,8 @@ use swarm_team::{
     MemberWorkspace, OrderError, PaneSettings, SpawnOrder,
 };
 
+const VERSION: &str = "1.2.3";
+
 pub(crate) fn order() -> SpawnOrder {
     let mut rules = RuleSet::default();
     let rule = |text| Rule::parse(text).unwrap();
@@ -54,7 +56,8 @@ pub(crate) fn order() -> SpawnOrder {
             color: false,
             bell: true,
         },
-        version: "1.2.3".to_owned(),
+        lead_pane: None,
+        version: VERSION.to_owned(),
         deadline: UnixMs(1),
     }
 }
@@ -67,13 +70,13 @@ fn taking_an_order_unlinks_it() {
         .path()
         .join(SpawnOrder::file_name(order.spec.identity.spawn_id));
     std::fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
-    let taken = SpawnOrder::take(&path).unwrap();
+    let taken = SpawnOrder::take(&path, VERSION).unwrap();
     assert_eq!(
         serde_json::to_value(&taken).unwrap(),
         serde_json::to_value(&order).unwrap()
     );
     assert!(!path.exists());
-    let again = SpawnOrder::take(&path).unwrap_err();
+    let again = SpawnOrder::take(&path, VERSION).unwrap_err();
     assert!(matches!(again, OrderError::Io { .. }));
     assert!(
         again.to_string().contains(path.to_str().unwrap()),
@@ -86,7 +89,7 @@ fn what_is_no_order_is_named_and_does_not_stay() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("order.json");
     std::fs::write(&path, "{\"spawnId\":").unwrap();
-    let error = SpawnOrder::take(&path).unwrap_err();
+    let error = SpawnOrder::take(&path, VERSION).unwrap_err();
     assert!(matches!(error, OrderError::Json { .. }));
     assert!(
         error.to_string().contains(path.to_str().unwrap()),
@@ -106,7 +109,7 @@ fn what_is_no_file_in_the_place_of_an_order_is_refused_and_not_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     for path in [&link, &pipe] {
-        let error = SpawnOrder::take(path).unwrap_err();
+        let error = SpawnOrder::take(path, VERSION).unwrap_err();
         assert!(matches!(error, OrderError::File(_)), "{error}");
         assert!(
             error.to_string().contains(path.to_str().unwrap()),
@@ -125,8 +128,25 @@ fn an_order_with_an_invalid_rule_is_refused_and_the_error_names_the_rule() {
         let invalid = serde_json::json!({"rule": "Bash(oops", "origin": "a test"});
         rules.unwrap().push(invalid);
         std::fs::write(&path, order.to_string()).unwrap();
-        let error = SpawnOrder::take(&path).unwrap_err();
+        let error = SpawnOrder::take(&path, VERSION).unwrap_err();
         assert!(error.to_string().contains("Bash(oops"), "{error}");
+    }
+}
+
+#[test]
+fn an_order_of_another_version_is_refused_whatever_its_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("order.json");
+    let mut other = serde_json::to_value(order()).unwrap();
+    other["version"] = "1.3.0".into();
+    for order in [other, serde_json::json!({"version": "1.3.0"})] {
+        std::fs::write(&path, order.to_string()).unwrap();
+        let error = SpawnOrder::take(&path, VERSION).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "this is version 1.2.3, but the lead runs 1.3.0: install the same version of both"
+        );
+        assert!(!path.exists());
     }
 }
 

@@ -61,38 +61,48 @@ pub(crate) fn session(inbound: PeerInbound) -> Session {
 }
 
 fn session_on(inbound: PeerInbound, hub: Option<&Sessions>) -> Session {
-    let id = SessionId::random();
     let directory = tempfile::tempdir().unwrap();
     let reader = Arc::new(Reader::default());
     let socket = directory.path().join("s.sock");
     let own = Process::running(std::process::id()).unwrap();
-    let server = PeerServer::start(PeerListener {
-        directory: directory.path().to_owned(),
-        claude_sessions: directory.path().join("sessions"),
-        record: PeerRecord {
-            session: id,
-            team: None,
-            cwd: "/work".into(),
-            socket: socket.clone(),
-            token: "secret".to_owned(),
-            pid: own.id(),
-            proc_start: own.start.to_string(),
-            started_at: UnixMs(1),
-        },
+    let listener = PeerListener {
         hub: hub.map(|sessions| HubPlace {
             sessions: sessions.clone(),
             process: process(&own),
         }),
         inbound,
-        mode: Box::new(|| PeerMode::Prompting),
-        inbox: reader.clone(),
-    });
+        ..listener(directory.path(), &socket, &reader)
+    };
+    let id = listener.record.session;
     Session {
         directory,
         reader,
-        server: server.unwrap(),
+        server: PeerServer::start(listener).unwrap(),
         socket,
         id,
+    }
+}
+
+/// A new session of this process with this directory and this socket.
+fn listener(directory: &Path, socket: &Path, reader: &Arc<Reader>) -> PeerListener {
+    let own = Process::running(std::process::id()).unwrap();
+    PeerListener {
+        directory: directory.to_owned(),
+        claude_sessions: directory.join("sessions"),
+        record: PeerRecord {
+            session: SessionId::random(),
+            team: None,
+            cwd: "/work".into(),
+            socket: socket.to_owned(),
+            token: "secret".to_owned(),
+            pid: own.id(),
+            proc_start: own.start.to_string(),
+            started_at: UnixMs(1),
+        },
+        hub: None,
+        inbound: PeerInbound::Auto,
+        mode: Box::new(|| PeerMode::Prompting),
+        inbox: reader.clone(),
     }
 }
 
@@ -129,6 +139,13 @@ pub(crate) fn message(from: &str, text: &str) -> PeerMessage {
 }
 
 impl Session {
+    /// Starts another session of this process next to this one. Returns its socket too.
+    pub(crate) fn another(&self) -> (PeerServer, PathBuf) {
+        let socket = self.directory.path().join("another.sock");
+        let listener = listener(self.directory.path(), &socket, &self.reader);
+        (PeerServer::start(listener).unwrap(), socket)
+    }
+
     /// Directory of the records of Claude Code's sessions.
     pub(crate) fn claude_sessions(&self) -> PathBuf {
         self.directory.path().join("sessions")

@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_permissions::PermissionOutcome;
-use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, RequestKind, input_digest};
+use swarm_permissions::{
+    Behavior, Destination, PermissionOutcome, PermissionRequest, RuleValue, Suggestion,
+};
+use swarm_protocol::{
+    AgentEvent, AnsweredBy, ControlFrame, RequestKind, RequestState, input_digest,
+};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::{Incoming, approve, deny, open_request};
 use tokio_util::sync::CancellationToken;
@@ -262,6 +266,43 @@ async fn the_lead_asks_through_the_queue_alone() {
     let answer = wait(&lead, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, allowed(&[]));
     assert_eq!(queue(&world), 0);
+}
+
+#[test]
+fn a_rule_that_does_not_reach_the_team_is_named_and_the_request_is_approved() {
+    let world = World::on_files();
+    let bob = world.seat_of_new("bob").context;
+    world.join("eve");
+    let inbox = world.file("inboxes/eve.json");
+    std::fs::remove_file(&inbox).ok();
+    std::fs::create_dir(&inbox).unwrap();
+    let asked = PermissionRequest {
+        suggestions: vec![Suggestion::AddRules {
+            rules: vec![RuleValue {
+                tool_name: "Bash".to_owned(),
+                rule_content: Some("make:*".to_owned()),
+            }],
+            behavior: Behavior::Allow,
+            destination: Destination::Session,
+        }],
+        ..call()
+    };
+    let files = world.files();
+    let open = open_request(&bob, &*files, asked, LONG).block_on().unwrap();
+    let error = approve(&*files, &open.record, true, AnsweredBy::default())
+        .block_on()
+        .unwrap_err();
+    assert!(matches!(error, StoreError::RuleNotAdded { .. }), "{error}");
+    let said = error.to_string();
+    assert!(
+        said.contains("is approved") && said.contains("`Bash(make:*)`"),
+        "{said}"
+    );
+    let record = files.request(&open.record.id).block_on().unwrap();
+    assert!(
+        matches!(record.state, RequestState::Answered { .. }),
+        "{record:?}"
+    );
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct ApproveArgs {
     /// Request (`p3`), an ID or a unique part of it, or the requesting member [default: the only pending request].
     #[arg(conflicts_with = "all")]
     pub(crate) id: Option<String>,
-    /// Also allow similar requests while the member runs.
+    /// Also grant the rule, mode or directory that is shown.
     #[arg(long)]
     pub(crate) always: bool,
     /// Answer to a question: the number of an option, or your own text (`other: 7` for a literal number); repeat for each question. For a plan, a remark.

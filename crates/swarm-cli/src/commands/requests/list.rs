@@ -44,7 +44,7 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<(), Fai
         let now = app.clock.now();
         let blocks: Vec<String> = open
             .iter()
-            .map(|request| text::in_full(request, None, now))
+            .map(|request| text::in_full(request, None, now, app.command_prefix()))
             .collect();
         app.out.data(&blocks.join("\n\n"))?;
     }
@@ -73,7 +73,8 @@ fn all(app: &App) -> Result<(), Failure> {
             let mut record = serde_json::to_value(request)?;
             record["team"] = json!(team);
             records.push(record);
-            blocks.push(text::in_full(request, Some(team), now));
+            let prefix = app.command_prefix();
+            blocks.push(text::in_full(request, Some(team), now, prefix));
         }
         app.out.left_out(&list.broken);
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_permissions::Rule;
-use swarm_protocol::{Member, MemberName, RightsReport, TeamName, with_causes};
+use swarm_protocol::{Member, MemberName, RightsReport, RuleText, TeamName, with_causes};
 use swarm_store::BlockOn as _;
 use swarm_ui::print::{Cell, Table};
 
@@ -11,6 +11,9 @@ use crate::app::App;
 use crate::commands::members::{self, is_over};
 use crate::failure::Failure;
 use crate::output::{plain, with_commas};
+
+/// Shown instead of an empty table of rules.
+pub(in crate::commands) const NO_RULES: &str = "no permission rules; only the mode applies";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -46,8 +49,8 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<(), 
         return app.out.json(&record);
     }
     app.out.data(&heading(args, &rights))?;
-    let none = "no permission rules; only the mode applies";
-    app.out.list(&rights, &table(&rights), none)?;
+    let table = rule_table(&rights.deny, &rights.ask, &rights.allow);
+    app.out.list(&rights, &table, NO_RULES)?;
     tell_refused(app, args);
     if is_over(view.state) {
         app.out.say(&format!(
@@ -117,12 +120,16 @@ fn meant(rule: &str) -> Option<&'static str> {
 }
 
 /// Formats rules in order of precedence: deny, ask, allow; rules without effect come last.
-fn table(rights: &RightsReport) -> Table {
-    let mut table = Table::new(["CALLS", "RULE", "FROM"]);
+pub(in crate::commands) fn rule_table(
+    deny: &[RuleText],
+    ask: &[RuleText],
+    allow: &[RuleText],
+) -> Table {
+    let mut table = Table::new(["CALLS", "RULE", "FROM"]).whole(1).spare([2]);
     let lists = [
-        (Cell::new("refused").bad(), &rights.deny),
-        (Cell::new("asked about").warn(), &rights.ask),
-        (Cell::new("allowed").good(), &rights.allow),
+        (Cell::new("refused").bad(), deny),
+        (Cell::new("asked about").warn(), ask),
+        (Cell::new("allowed").good(), allow),
     ];
     let mut slips = Vec::new();
     for (word, rules) in lists {

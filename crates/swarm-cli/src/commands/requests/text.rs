@@ -3,6 +3,7 @@
 use serde_json::Value;
 use swarm_permissions::Suggestion;
 use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, TeamName, UnixMs};
+use swarm_team::AlwaysGrants;
 use swarm_tools::AskedQuestion;
 
 use super::diff;
@@ -10,9 +11,14 @@ use super::diff;
 use crate::commands::members::age;
 use crate::output::plain;
 
-/// Formats the whole request and the commands that answer it; `team` is its team if they must name
-/// it.
-pub(super) fn in_full(request: &RequestRecord, team: Option<&TeamName>, now: UnixMs) -> String {
+/// Formats the whole request and the commands that answer it, which begin with `prefix`; `team` is
+/// its team if they must name it.
+pub(super) fn in_full(
+    request: &RequestRecord,
+    team: Option<&TeamName>,
+    now: UnixMs,
+    prefix: &str,
+) -> String {
     let number = request.short();
     let of_team = team.map_or_else(String::new, |team| format!(" of {team}"));
     let short = team.map_or_else(
@@ -30,11 +36,11 @@ pub(super) fn in_full(request: &RequestRecord, team: Option<&TeamName>, now: Uni
     lines.extend(details(request));
     if let Some(asked) = questions(request) {
         let each = " --answer TEXT".repeat(asked.len());
-        lines.push(format!("  answer: swarm approve {short}{each}"));
+        lines.push(format!("  answer: {prefix}approve {short}{each}"));
     } else {
-        lines.push(format!("  yes: swarm approve {short}"));
+        lines.push(format!("  yes: {prefix}approve {short}"));
     }
-    lines.push(format!("  no:  swarm deny {short} --why TEXT"));
+    lines.push(format!("  no:  {prefix}deny {short} --why TEXT"));
     if let Some(granted) = granted(request) {
         lines.push(format!("  yes with --always also grants, {granted}"));
     }
@@ -71,11 +77,11 @@ fn plan_lines(plan: &str, path: &str, mode: PermissionMode) -> Vec<String> {
     lines
 }
 
-/// Formats one line with the command that answers.
-pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
+/// Formats one line with the command that answers, which begins with `prefix`.
+pub(in crate::commands) fn in_short(request: &RequestRecord, prefix: &str) -> String {
     let answers = questions(request).map_or(0, |asked| asked.len());
     format!(
-        "{} asks: {}\n  swarm approve {}{}",
+        "{} asks: {}\n  {prefix}approve {}{}",
         request.from,
         what(request),
         request.short(),
@@ -130,19 +136,37 @@ fn options(question: &AskedQuestion) -> Vec<String> {
 
 /// Describes what `--always` grants in addition to the call, with its scope.
 pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
-    let grants: Vec<String> = request.request.suggestions().iter().map(grant).collect();
+    let AlwaysGrants {
+        for_team,
+        for_requester,
+    } = AlwaysGrants::of(request);
+    let scope = if request.spawn_id.is_some() {
+        "for the rest of its session"
+    } else {
+        // Its program decides how long it lasts.
+        "for this member only"
+    };
+    let mut grants = Vec::new();
+    if !for_team.is_empty() {
+        let rules: Vec<String> = for_team.iter().map(ToString::to_string).collect();
+        grants.push(format!("for the whole team: {}", rules.join(", ")));
+    }
+    let own = for_requester.iter();
+    grants.extend(own.map(|suggestion| format!("{scope}: {}", grant(suggestion))));
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
 fn grant(suggestion: &Value) -> String {
-    let what = match serde_json::from_value(suggestion.clone()) {
-        Ok(Suggestion::AddRules { rules, .. }) => {
+    match serde_json::from_value(suggestion.clone()) {
+        Ok(Suggestion::AddRules {
+            rules, behavior, ..
+        }) => {
             let words = rules.iter().map(|rule| match &rule.rule_content {
                 Some(content) => format!("{}({content})", rule.tool_name),
                 None => rule.tool_name.clone(),
             });
             let words = words.collect::<Vec<_>>().join(", ");
-            return format!("for the whole team: {words}");
+            format!("{behavior} {words}")
         }
         Ok(Suggestion::AddDirectories { directories, .. }) => {
             format!("edits in {}", directories.join(", "))
@@ -153,8 +177,7 @@ fn grant(suggestion: &Value) -> String {
         }) => "mode acceptEdits (edits in its working directory)".to_owned(),
         Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
         Err(_) => suggestion.to_string(),
-    };
-    format!("for the rest of its session: {what}")
+    }
 }
 
 /// Returns the fields of a call, except one that its heading shows in full.
@@ -194,6 +217,8 @@ mod tests {
 
     use super::*;
 
+    const SHELL: &str = "swarm ";
+
     fn request(input: Value) -> RequestRecord {
         RequestRecord {
             id: RequestId::new("perm-1-abcdefg"),
@@ -226,6 +251,7 @@ mod tests {
             &request(json!({"command": "touch made", "timeout": 5})),
             None,
             UnixMs(13_000),
+            SHELL,
         );
         assert_eq!(
             text,
@@ -237,11 +263,55 @@ mod tests {
     }
 
     #[test]
+    fn only_allow_rules_are_for_the_whole_team() {
+        let rule = |behavior: &str| {
+            json!({
+                "type": "addRules", "behavior": behavior, "destination": "session",
+                "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+            })
+        };
+        let directory =
+            json!({"type": "addDirectories", "directories": ["/srv"], "destination": "session"});
+        let mode = json!({"type": "setMode", "mode": "plan", "destination": "session"});
+        let mut asked = request(json!({}));
+        let mut granted_for = |spawn_id: Option<SpawnId>, suggestion: &Value| {
+            asked.spawn_id = spawn_id;
+            if let RequestKind::Permission { suggestions, .. } = &mut asked.request {
+                *suggestions = vec![suggestion.clone()];
+            }
+            granted(&asked)
+        };
+        let (own, of_program) = (Some(SpawnId::random()), None);
+        let allow = rule("allow");
+        assert_eq!(
+            granted_for(own, &allow).unwrap(),
+            "for the whole team: Bash(touch:*)"
+        );
+        assert_eq!(
+            granted_for(of_program, &allow).unwrap(),
+            "for this member only: allow Bash(touch:*)"
+        );
+        for (suggestion, what) in [
+            (rule("deny"), "deny Bash(touch:*)"),
+            (directory, "edits in /srv"),
+            (mode, "mode plan"),
+        ] {
+            let scope = format!("for the rest of its session: {what}");
+            assert_eq!(granted_for(own, &suggestion), Some(scope));
+        }
+        let invalid = json!({
+            "type": "addRules", "behavior": "allow", "destination": "session",
+            "rules": [{"toolName": "Bsh", "ruleContent": "x"}],
+        });
+        assert_eq!(granted_for(own, &invalid), None);
+    }
+
+    #[test]
     fn long_call_is_shown_in_full_and_without_a_missing_deadline() {
         let long = vec!["x"; 40].join("\n");
         let mut asked = request(json!({"content": long}));
         asked.deadline = None;
-        let text = in_full(&asked, None, UnixMs(13_000));
+        let text = in_full(&asked, None, UnixMs(13_000), SHELL);
         assert_eq!(text.matches("    x\n").count(), 40, "{text}");
         assert!(
             text.starts_with("p3: bob has been waiting for 12 s\n"),
@@ -258,7 +328,7 @@ mod tests {
             plan_file_path: "/root/plans/x.md".to_owned(),
             mode: PermissionMode::AcceptEdits,
         };
-        let text = in_full(&asked, None, UnixMs(13_000));
+        let text = in_full(&asked, None, UnixMs(13_000), SHELL);
         for words in [
             "  plan:\n    # Fix it\n    1. look\n    2. fix\n",
             "  file: /root/plans/x.md",
@@ -285,14 +355,14 @@ mod tests {
         asked.why.clear();
         asked.description = "AskUserQuestion Which one?".to_owned();
         assert_eq!(
-            in_full(&asked, None, UnixMs(13_000)),
+            in_full(&asked, None, UnixMs(13_000), SHELL),
             "p3: bob has been waiting for 12 s; denied automatically in 4m 48s\n  \
              AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
              answer: swarm approve p3 --answer TEXT --answer TEXT\n  \
              no:  swarm deny p3 --why TEXT"
         );
         let team = TeamName::parse("web").unwrap();
-        let text = in_full(&asked, Some(&team), UnixMs(13_000));
+        let text = in_full(&asked, Some(&team), UnixMs(13_000), SHELL);
         assert!(
             text.starts_with("p3: bob of web has been waiting"),
             "{text}"
@@ -301,6 +371,8 @@ mod tests {
             text.contains("swarm approve p3 --team web --answer TEXT"),
             "{text}"
         );
-        assert!(in_short(&asked).ends_with("p3 --answer TEXT --answer TEXT"));
+        assert!(in_short(&asked, SHELL).ends_with("p3 --answer TEXT --answer TEXT"));
+        let in_lead = in_full(&asked, None, UnixMs(13_000), "/");
+        assert!(in_lead.ends_with("  no:  /deny p3 --why TEXT"), "{in_lead}");
     }
 }
