@@ -27,10 +27,11 @@ pub(crate) fn linker(env: &Environment, cwd: &Path) -> Option<Linker> {
 /// Returns the address of a word: a URL, or a line of an existing file, in the form that kitty and
 /// iTerm2 open (`file://HOST/PATH#LINE`).
 fn address(word: &str, cwd: &Path, host: &str) -> Option<String> {
-    let word = word.trim_matches(AROUND);
+    let word = word.trim_start_matches(AROUND);
     if word.starts_with("https://") || word.starts_with("http://") {
-        return Some(word.to_owned());
+        return Some(url_in(word).to_owned());
     }
+    let word = word.trim_end_matches(AROUND);
     let (path, place) = word.split_once(':')?;
     let digits = place
         .find(|c: char| !c.is_ascii_digit())
@@ -42,6 +43,20 @@ fn address(word: &str, cwd: &Path, host: &str) -> Option<String> {
     let path: PathBuf = cwd.join(path);
     path.is_file()
         .then(|| format!("file://{host}{}#{line}", encoded(&path)))
+}
+
+/// Returns a URL without the punctuation behind it. A closing parenthesis belongs to the URL if the
+/// URL has the opening one, as in terminals and on GitHub.
+fn url_in(word: &str) -> &str {
+    let mut url = word;
+    while let Some(rest) = url.strip_suffix(AROUND) {
+        let count = |sign: char| url.matches(sign).count();
+        if url.ends_with(')') && count('(') >= count(')') {
+            break;
+        }
+        url = rest;
+    }
+    url
 }
 
 /// Returns a path as a part of a URL.
@@ -74,6 +89,9 @@ mod tests {
         for (word, expected) in [
             ("https://a.b/c?d=e", Some("https://a.b/c?d=e".to_owned())),
             ("(http://a.b).", Some("http://a.b".to_owned())),
+            ("http://a.b/c_(d)", Some("http://a.b/c_(d)".to_owned())),
+            ("(http://a.b/c_(d)).", Some("http://a.b/c_(d)".to_owned())),
+            ("**http://a.b/(c)/d**,", Some("http://a.b/(c)/d".to_owned())),
             ("lib.rs:7", Some(format!("{lib}#7"))),
             ("`lib.rs:7:12`,", Some(format!("{lib}#7"))),
             ("lib.rs:7-9", Some(format!("{lib}#7"))),

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
+use swarm_config::Environment;
 use swarm_member::{Ending, Termination};
+use swarm_team::SpawnOrder;
 
 use crate::alternative_role::run_alternative_role;
 use crate::commands::EndSignals;
@@ -12,7 +14,7 @@ use crate::links::linker;
 use crate::output::{say, terminal_width};
 use crate::teammate::{OrderedTeammate, PROGRAM, TeammateArgs, exit_code};
 use crate::teammate_terminal::Terminal;
-use crate::{environment, logging};
+use crate::{environment, logging, window_fit};
 
 /// Runs `swarm-teammate` and returns its exit code.
 pub fn teammate_main_impl() -> ExitCode {
@@ -47,7 +49,10 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
     runtime.block_on(async {
         let log = ordered.output_file();
         let questions = ordered.questions(&env);
-        let terminal = Terminal::open(&env, &ordered.order, &log, questions).await;
+        let open = Terminal::open(&env, &ordered.order, &log, questions);
+        let fit = fit_windows(&env, &ordered.order);
+        let (terminal, followed) = tokio::join!(open, fit);
+        followed?;
         let is_linked = terminal.person.is_some() && ordered.order.pane.color;
         let links = linker(&env, &ordered.order.spec.workspace.cwd).filter(|_| is_linked);
         let keyboard = terminal.keyboard;
@@ -65,6 +70,14 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
         }
         Ok(ended?)
     })
+}
+
+/// Keeps the panes around a lead without a process arranged.
+async fn fit_windows(env: &Environment, order: &SpawnOrder) -> std::io::Result<()> {
+    match &order.lead_pane {
+        Some(lead) => window_fit::follow_as_teammate(env, lead).await,
+        None => Ok(()),
+    }
 }
 
 /// Resolves when the process must stop: on a signal, or when its pane is closed.

@@ -4,6 +4,7 @@
 //! and all untrusted text passes [`clean_text`] or [`clean_line`] before it reaches a terminal.
 
 mod console;
+mod difference;
 mod pane;
 pub mod picture;
 pub mod print;

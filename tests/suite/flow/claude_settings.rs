@@ -81,12 +81,16 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
         let command = format!(
             "touch ../out/{text} 2> /dev/null; echo {text} $(grep -o '\"display_name\":\"[a-z0-9-]*\"')"
         );
-        json!({"statusLine": {"type": "command", "command": command}}).to_string()
+        json!({"statusLine": {"type": "command", "command": command}})
     };
-    run.world.write("root/settings.json", &line("mine"));
+    let mut theirs = line("theirs");
+    let hook = json!({"type": "command", "command": "true"});
+    theirs["hooks"] = json!({"Stop": [{"hooks": [hook]}]});
+    let mine = line("mine").to_string();
+    run.world.write("root/settings.json", &mine);
     run.world.commit_project();
     run.world
-        .write("project/.claude/settings.json", &line("theirs"));
+        .write("project/.claude/settings.json", &theirs.to_string());
     let answers_with = |key: &str, shown: &str| {
         run.shows("2: start without them");
         run.world.wait_until("the lead after the answer", || {
@@ -97,7 +101,12 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
         run.press("C-u");
     };
     run.swarm("lead --mode default; echo code $?");
+    run.shows("2: start without them");
+    run.line("hello");
+    run.shows("type 1 or 2");
     answers_with("2", "mine \"display_name\":\"claude-sonnet-4-6\"");
+    let screen = run.inside.tmux().screen(&run.pane);
+    assert!(!screen.contains("hooks do not run"), "{screen}");
     run.press("C-d");
     run.shows("code 0");
     run.line("clear");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Recorded, Reply};
 
+use super::typing::RunInPane;
 use crate::scene::{MODEL, world};
 
 const TOOLS: [&str; 3] = ["Agent", "SendMessage", "TaskStop"];
@@ -144,6 +145,15 @@ fn assert_tools(requests: &[Recorded]) {
             "it knows its prompt alone"
         );
     }
+}
+
+#[test]
+fn the_status_line_of_a_lead_shows_coordinator_mode() {
+    let run = RunInPane::shell("sh", |_: &Ask| Reply::text("understood"));
+    run.swarm("lead --coordinator --mode default; echo code $?");
+    run.shows("coordinator · default");
+    run.press("C-d");
+    run.shows("code 0");
 }
 
 #[test]

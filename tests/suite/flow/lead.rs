@@ -140,7 +140,8 @@ fn a_call_is_changed_in_the_persons_editor_before_it_is_allowed() {
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
     run.line("/permissions");
-    run.shows("no permission rules; only the mode applies");
+    run.shows("permission mode: default");
+    run.shows("scratchpad");
     run.line("make it");
     run.shows("4: change it in your editor, then allow it");
     let edited = run.world.project().join("edited");
@@ -413,7 +414,7 @@ fn in_tmux_nothing_runs_and_no_mode_rises_that_an_agent_could_type() {
     run.line("/diff");
     run.shows("`/diff` was not run: this terminal is in tmux");
     run.line("/tasks now");
-    run.shows("`/tasks` takes no arguments");
+    run.shows("unexpected argument 'now' found");
     run.line("/mode bypassPermissions");
     run.shows("is above default");
     run.press("BTab");

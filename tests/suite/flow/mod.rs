@@ -9,6 +9,7 @@ mod claude_settings;
 mod compaction;
 mod coordinator;
 mod detached;
+mod dialogs;
 mod follow_up;
 mod hook_trees;
 mod hooks;

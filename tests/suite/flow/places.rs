@@ -1,11 +1,11 @@
 //! The same work in three places: on a tmux server of swarm's own, in the user's tmux, and without a terminal.
 
 use serde_json::Value;
-use swarm_tests::fake_api::{FakeApi, Gate};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Tmux, World};
 
 use super::work::{MATES, PROMPT, SUMMARY, TEAM, prepare, script};
-use crate::scene::{MODEL, column, world};
+use crate::scene::{MODEL, column, spawn_in_pane, world, world_over};
 
 /// A team at work, held before its final answer.
 pub(super) struct AtWork {
@@ -233,4 +233,29 @@ fn in_the_process_of_its_lead_the_team_works_as_well() {
         assert!(work.world.own_servers().is_empty());
     });
     assert_done(&work, &finished);
+}
+
+#[test]
+fn without_a_lead_process_the_oldest_teammate_arranges_the_window_when_it_is_resized() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    let inside = InsideTmux::start(&world, 200, 50);
+    for name in ["ada", "bob"] {
+        spawn_in_pane(&world, &inside, name, &[]).ok();
+    }
+    let becomes = |columns: &str, rows: &str, expected: &[&str]| {
+        let target = ["resize-window", "-t", inside.pane()];
+        let size = ["-x", columns, "-y", rows];
+        inside.tmux().run(&[&target[..], &size].concat());
+        world.wait_until(&format!("panes of {expected:?} columns"), || {
+            let query = ["list-panes", "-t", inside.pane(), "-F", "#{pane_width}"];
+            let widths = inside.tmux().run(&query);
+            widths.lines().collect::<Vec<_>>() == expected
+        });
+    };
+    becomes("160", "40", &["60", "99", "99"]);
+    becomes("100", "40", &["100"]);
+    let panes = inside.tmux().panes();
+    assert_eq!(panes.len(), 3, "all members have panes: {panes:?}");
+    world.swarm(&["kill", "ada", "bob"]).ok();
 }

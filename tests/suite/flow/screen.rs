@@ -215,7 +215,7 @@ fn the_lead_continues_before_an_earlier_prompt_with_or_without_the_files() {
         run.keys("second");
         run.shows("1 of 2");
         run.press("Enter");
-        run.shows("Before: write it, second prompt");
+        run.shows("Return to before: write it, second prompt");
         run.shows("written.txt: was created and can be removed");
         run.keys(file);
         run.shows("1 of 4");
@@ -273,7 +273,7 @@ fn requests_are_answered_one_by_one_outside_the_lead_where_no_agent_can_type() {
     run.shows("1 request in the team demo");
     run.shows("bob asks: Bash touch published");
     run.press("Escape");
-    run.shows("1 postponed (Esc shows them)");
+    run.shows("1 postponed (Esc shows it)");
     run.press("Escape");
     run.allows_call_that_makes("published");
     run.shows("no requests wait in the team demo");
@@ -281,4 +281,37 @@ fn requests_are_answered_one_by_one_outside_the_lead_where_no_agent_can_type() {
     run.press("C-d");
     run.shows("code 0");
     run.world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn doctor_in_a_lead_checks_the_model_of_the_lead() {
+    let run = RunInPane::shell("sh", brain);
+    let settings = "[model]\ndefault = \"openai/gpt-oss:20b\"\n";
+    run.world.write("root/swarm.toml", settings);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("/doctor");
+    run.shows("model: anthropic/claude-sonnet-4-6, ANTHROPIC_API_KEY is set");
+    // The findings may be in the pager.
+    run.keys("q");
+    run.press("C-u");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn a_difference_is_shown_in_colours() {
+    let run = lead();
+    run.world.write("project/kept.txt", "one\n");
+    run.world.commit_project();
+    run.world.write("project/kept.txt", "two\n");
+    run.line("/diff");
+    run.shows("+two");
+    let screen = ["capture-pane", "-p", "-e", "-t", &run.pane];
+    let screen = run.inside.tmux().run(&screen).replace("\u{1b}[49m", "");
+    for line in ["\u{1b}[31m-one", "\u{1b}[32m+two"] {
+        assert!(screen.contains(line), "{line:?} in {screen:?}");
+    }
+    run.press("C-d");
+    run.shows("code 0");
 }

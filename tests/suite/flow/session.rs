@@ -51,7 +51,7 @@ fn brain(ask: &Ask) -> Reply {
 impl RunInPane {
     /// Answers a dialog with a key. Keys do not count in the first half second, and the input line
     /// must be empty.
-    fn answer(&self, question: &str, key: &str, is_done: impl Fn() -> bool) {
+    pub(super) fn answer(&self, question: &str, key: &str, is_done: impl Fn() -> bool) {
         self.shows(question);
         self.world.wait_until(question, || {
             self.press("C-u");

@@ -90,6 +90,18 @@ fn a_template_starts_a_team_once_and_completes_it_later() {
         .stdout
         .clone();
     assert_eq!(again, "team crew was not up\n");
+    // Not a template: the name may be a typo.
+    let unknown = world.swarm(&["team", "down", "crew"]).code(3);
+    assert!(
+        unknown.stderr.contains("team `crew` not found"),
+        "{}",
+        unknown.story()
+    );
+    // Where they run is the same for all of them.
+    let printed = world.swarm(&["team", "up", "crew.toml", "--backend", "headless"]);
+    let told = printed.ok().stderr.matches("running headless").count();
+    assert_eq!(told, 1, "{}", printed.story());
+    world.swarm(&["team", "down", "crew.toml"]).ok();
     assert_eq!(
         column(&world.swarm(&["team", "list", "--json"]).json(), "name"),
         Vec::<String>::new()

@@ -30,6 +30,7 @@ mod status;
 mod styled;
 mod team_panel;
 mod title;
+mod turn_calls;
 mod vim;
 mod writer;
 

@@ -66,6 +66,9 @@ impl Inner {
             self.end_message();
             return Ok(None);
         }
+        if self.panel.is_none() || !self.is_panel_drawn() {
+            return Err(key);
+        }
         let Some(panel) = &mut self.panel else {
             return Err(key);
         };
@@ -95,16 +98,29 @@ impl Inner {
         let Some((panel, team)) = self.panel.as_ref().zip(self.team.as_ref()) else {
             return Vec::new();
         };
-        let around = dialog + self.status.len() + INPUT_AND_OUTPUT;
-        let most = self.rows().saturating_sub(around).min(self.rows() / 2);
-        if most < SMALLEST {
-            return Vec::new();
+        match self.rows_for_panel(dialog) {
+            most if most < SMALLEST => Vec::new(),
+            most => panel.lines(team, self.theme, room, most),
         }
-        panel.lines(team, self.theme, room, most)
+    }
+
+    /// Returns the most rows of the panel next to a dialog of `dialog` lines.
+    fn rows_for_panel(&self, dialog: usize) -> usize {
+        let around = dialog + self.status.len() + INPUT_AND_OUTPUT;
+        self.rows().saturating_sub(around).min(self.rows() / 2)
+    }
+
+    /// Returns whether there is room for the panel: keys must not act on what nobody sees.
+    fn is_panel_drawn(&self) -> bool {
+        let room = self.columns().saturating_sub(1);
+        let rows = self.rows_for_dialog();
+        let dialog = self.dialog.as_ref();
+        let dialog = dialog.map_or(0, |open| open.lines(self.theme, room, rows).len());
+        self.rows_for_panel(dialog) >= SMALLEST
     }
 
     pub(super) fn has_panel_focus(&self) -> bool {
-        self.panel.as_ref().is_some_and(TeamPanel::is_focused)
+        self.panel.as_ref().is_some_and(TeamPanel::is_focused) && self.is_panel_drawn()
     }
 
     /// Sends a line to the member that was chosen in the panel, if any.

@@ -89,7 +89,10 @@ impl FullScreen for Picker {
         let matching = self.matching();
         let selected = self.selected.min(matching.len().saturating_sub(1));
         let ellipsis = area.theme.signs().ellipsis;
-        let count = format!(" ({} of {})", matching.len(), self.items.len());
+        let count = match self.words.as_str() {
+            "" => String::new(),
+            _ => format!(" ({} of {})", matching.len(), self.items.len()),
+        };
         let room = area.columns.saturating_sub(columns(&count));
         let title = fit(&clean_line(&self.title), room, ellipsis) + &count;
         let mut rows = vec![paint(area.theme, Style::Bold, &title)];
@@ -200,6 +203,8 @@ mod tests {
             picked(Some("id10"))
         );
         assert_eq!(list.matching().len(), 4);
+        assert_eq!(list.draw(AREA).0[0], "choose (4 of 12)");
+        assert_eq!(picker(12).draw(AREA).0[0], "choose", "nothing is left out");
         assert_eq!(
             press(&mut list, &[text("x"), Key::Enter]),
             Step::Stay,

@@ -335,7 +335,10 @@ impl Console {
             inner.page_dialog();
             return None;
         }
-        inner.repaint(|inner| inner.key(key))
+        let said = inner.repaint(|inner| inner.key(key));
+        // The key may have removed the dialog.
+        inner.follow_title();
+        said
     }
 }
 

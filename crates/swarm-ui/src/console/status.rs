@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use swarm_protocol::{AgentEvent, ContextUse, Money, PermissionMode};
 
+use super::turn_calls::TurnCalls;
 use crate::print::short_count;
 use crate::theme::Theme;
 
@@ -20,6 +21,8 @@ pub struct SessionStatus {
     fallback: Option<String>,
     /// Permission mode.
     pub mode: PermissionMode,
+    /// Whether the session is in coordinator mode, in which it only delegates.
+    pub is_coordinator: bool,
     /// Checked-out branch; `None` if there is none.
     pub branch: Option<String>,
     /// Context window usage; `None` if unknown.
@@ -30,8 +33,7 @@ pub struct SessionStatus {
     pub cost: Option<Money>,
     /// Start of the current turn.
     turn: Option<Instant>,
-    /// Running calls: id, tool and start time.
-    calls: Vec<(String, String, Instant)>,
+    calls: TurnCalls,
     waits: bool,
 }
 
@@ -42,12 +44,13 @@ impl SessionStatus {
             model,
             fallback: None,
             mode,
+            is_coordinator: false,
             branch,
             context: None,
             tokens: 0,
             cost: None,
             turn: None,
-            calls: Vec::new(),
+            calls: TurnCalls::default(),
             waits: false,
         }
     }
@@ -66,10 +69,8 @@ impl SessionStatus {
                 self.turn = Some(now);
                 self.calls.clear();
             }
-            AgentEvent::ToolStarted { id, tool, .. } => {
-                self.calls.push((id.clone(), tool.clone(), now));
-            }
-            AgentEvent::ToolFinished { id, .. } => self.calls.retain(|(call, ..)| call != id),
+            AgentEvent::ToolStarted { id, tool, line } => self.calls.start(id, tool, line, now),
+            AgentEvent::ToolFinished { id, ok, .. } => self.calls.finish(id, *ok),
             AgentEvent::SubAgentEnded { usage, .. } => self.tokens += usage.total(),
             AgentEvent::Context(used) => self.context = Some(*used),
             AgentEvent::ModeChanged { mode } => self.mode = *mode,
@@ -102,6 +103,7 @@ impl SessionStatus {
     pub fn line(&self, now: Instant, theme: Theme) -> String {
         let mut parts = Vec::new();
         parts.extend(self.activity(now, theme));
+        parts.extend(self.is_coordinator.then(|| "coordinator".to_owned()));
         parts.push(self.mode.to_string());
         parts.push(match &self.fallback {
             Some(fallback) => format!("{fallback} (fallback)"),
@@ -120,6 +122,12 @@ impl SessionStatus {
         parts.join(&format!(" {} ", theme.signs().dot))
     }
 
+    /// Returns rows about finished calls whose results are not in the output yet, because an earlier
+    /// call is running.
+    pub fn finished_calls(&self, theme: Theme) -> Vec<String> {
+        self.calls.finished_rows(theme)
+    }
+
     /// Returns the current activity and its duration; `None` between turns.
     pub fn activity(&self, now: Instant, theme: Theme) -> Option<String> {
         let turn = self.turn?;
@@ -131,11 +139,11 @@ impl SessionStatus {
         };
         let at = usize::try_from(seconds(turn)).unwrap_or_default() % frames.len();
         let frame = frames[at];
-        let what = match self.calls.as_slice() {
+        let what = match self.calls.running().as_slice() {
             _ if self.waits => "waiting for an answer".to_owned(),
             [] => format!("working {} s", seconds(turn)),
-            [(_, tool, since)] => format!("{tool} {} s", seconds(*since)),
-            [(_, tool, since), others @ ..] => {
+            [(tool, since)] => format!("{tool} {} s", seconds(*since)),
+            [(tool, since), others @ ..] => {
                 format!("{tool} {} s +{}", seconds(*since), others.len())
             }
         };
@@ -201,5 +209,7 @@ mod tests {
         status.set_spent(2000, Money::dollars(0.25));
         let with_cost = "plan · sonnet · 2.0k tokens · $0.2500 · main";
         assert_eq!(line(&status, 99), with_cost);
+        status.is_coordinator = true;
+        assert_eq!(line(&status, 99), format!("coordinator · {with_cost}"));
     }
 }

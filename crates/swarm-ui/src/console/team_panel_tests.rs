@@ -1,7 +1,9 @@
 //! Tests of the team panel in a console.
 
+use std::time::Duration;
+
 use super::*;
-use crate::console::{Console, PaneInput};
+use crate::console::{Choice, Console, Dialog, PaneInput};
 
 fn member(name: &str, state: MemberState, task: &str) -> PanelMember {
     PanelMember {
@@ -149,4 +151,30 @@ fn the_panel_takes_at_most_the_given_rows_and_shows_the_selected_member() {
     }
     let empty = TeamPanel::open(false).lines(&PanelContent::default(), Theme::PLAIN, 59, 10);
     assert!(empty[0].starts_with("no team yet"));
+}
+
+#[test]
+fn keys_do_not_act_on_a_panel_without_room() {
+    let console = console(4);
+    console.measure_height(Box::new(|| Some(14)));
+    console.key(Key::Team);
+    let dialog = Dialog {
+        id: "perm-1".to_owned(),
+        question: "bob asks: Bash make".to_owned(),
+        details: vec!["a line".to_owned(); 40],
+        choices: vec![Choice {
+            key: '1',
+            label: "yes".to_owned(),
+        }],
+        reason: None,
+    };
+    console.ask(Some(dialog), Duration::ZERO);
+    console.key(Key::Complete);
+    assert!(console.close_view(), "Tab shows the whole dialog");
+    assert_eq!(console.key(text("i")), None);
+    assert_eq!(console.text(), "i", "it is for the line");
+    console.set_text("");
+    console.ask(None, Duration::ZERO);
+    let interrupt = act(PanelAction::Interrupt, "team-lead");
+    assert_eq!(console.key(text("i")), Some(interrupt), "there is room");
 }

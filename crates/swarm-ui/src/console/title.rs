@@ -38,6 +38,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::console::input::Key;
     use crate::console::recorded_screen::Screen;
     use crate::console::{Alert, Console, Dialog};
     use crate::theme::Theme;
@@ -85,5 +86,8 @@ mod tests {
         assert!(drawn().contains("]2;two"));
         assert!(ask(None).ends_with(RESTORE));
         assert!(!ask(None).contains("]2;"));
+        ask(Some("three"));
+        console.key(Key::Interrupt);
+        assert!(drawn().ends_with(RESTORE), "a key removed the question");
     }
 }

@@ -52,7 +52,10 @@ impl InputLine {
                 self.stay_on_line();
                 key
             }
-            key => Some(key),
+            key => {
+                vim.operator = None;
+                Some(key)
+            }
         }
     }
 
@@ -113,10 +116,9 @@ impl InputLine {
             return self.operate_on_line(operator);
         }
         // Like vim, `cw` keeps the space after the word.
-        let motion = match (operator, motion) {
-            ('c', 'w') => 'e',
-            (_, motion) => motion,
-        };
+        if (operator, motion) == ('c', 'w') {
+            return self.cut('c', self.cursor, self.run_end(self.cursor));
+        }
         let Some(mut to) = self.motion(motion) else {
             return;
         };
@@ -264,6 +266,13 @@ impl InputLine {
         at
     }
 
+    /// Returns where the characters of one kind at `from` end, at most at the end of the line.
+    fn run_end(&self, from: usize) -> usize {
+        let kind = CharKind::of(&self.text[from..]);
+        let run = graphemes(&self.text[from..]).take_while(|one| CharKind::of(one) == kind);
+        (from + run.map(str::len).sum::<usize>()).min(self.line_end())
+    }
+
     fn word_end(&self) -> usize {
         let mut at = self.after();
         let spaces =
@@ -358,6 +367,8 @@ mod tests {
             ("one two", "dw", "one t|w"),
             ("one two", "0cwten", "ten| two"),
             ("one two", "0cwten␛u", "|one two"),
+            ("a two", "0cwb", "b| two"),
+            ("two", "cwx", "twx|"),
             ("one two", "bD", "one| "),
             ("one two", "0Cx", "x|"),
             ("a\nb\nc", "kdd", "a\n|c"),
@@ -382,6 +393,15 @@ mod tests {
         ] {
             assert_eq!(after(text, keys), expected, "{text:?} {keys}");
         }
+    }
+
+    #[test]
+    fn a_key_that_is_not_a_motion_ends_an_operator() {
+        let mut line = vim_line("one two");
+        press(&mut line, "d");
+        line.key(Key::Left);
+        press(&mut line, "h");
+        assert_eq!(line.text(), "one two");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::width::{columns, fit};
 
 /// The tool whose calls are shown as outgoing messages. Its own line is drawn only if the call sent
 /// no message.
-const MAIL_TOOL: &str = "SendMessage";
+pub(crate) const MAIL_TOOL: &str = "SendMessage";
 
 /// Tools whose lines contain only a file name.
 const FILE_TOOLS: [&str; 3] = ["Read", "Write", "Edit"];

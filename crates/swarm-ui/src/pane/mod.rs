@@ -18,6 +18,7 @@ mod view;
 mod view_mail;
 mod view_state;
 
+pub(crate) use calls::MAIL_TOOL;
 pub use header::PaneHeader;
 pub use links::Linker;
 pub use view::PaneView;

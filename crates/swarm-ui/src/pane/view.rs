@@ -6,6 +6,7 @@ use std::path::Path;
 
 use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName};
 
+use crate::difference::{painted, styled_lines};
 use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
     Call, CallResult, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
@@ -428,8 +429,9 @@ impl<W: Write> PaneView<W> {
 
     fn command_output(&mut self, text: &str) {
         let width = self.theme().width.unwrap_or(usize::MAX);
-        for line in clean_text(text.trim_end()).lines() {
-            for row in wrapped(line, width) {
+        for (style, line) in styled_lines(&clean_text(text.trim_end())) {
+            for row in wrapped(&line, width) {
+                let row = painted(self.theme(), style, row);
                 self.sheet.line(&row);
             }
         }

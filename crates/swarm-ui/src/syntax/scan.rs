@@ -14,6 +14,8 @@ pub(crate) struct Syntax {
     language: &'static Language,
     /// The comment or string that the last line left open, and the mark that ends it.
     open: Option<(Style, &'static str)>,
+    /// Whether the lines are those of a hunk of a difference.
+    in_hunk: bool,
 }
 
 impl Syntax {
@@ -26,6 +28,7 @@ impl Syntax {
         Some(Self {
             language,
             open: None,
+            in_hunk: false,
         })
     }
 
@@ -48,8 +51,19 @@ impl Syntax {
         let mut parts = Vec::new();
         let styles = self.language.line_styles;
         if !styles.is_empty() && !line.is_empty() {
-            let style = styles.iter().find(|(start, _)| line.starts_with(start));
-            return vec![(style.map(|(_, style)| *style), line)];
+            let mut known = styles.iter().filter(|(start, _)| line.starts_with(start));
+            // In a hunk, `--- a` is a removed line `-- a`.
+            let found = if self.in_hunk {
+                known.next_back()
+            } else {
+                known.next()
+            };
+            self.in_hunk = match found {
+                Some(("@@", _)) => true,
+                Some(("diff ", _)) => false,
+                _ => self.in_hunk,
+            };
+            return vec![(found.map(|(_, style)| *style), line)];
         }
         let (mut begin, mut at) = (0, 0);
         let mut style = None;
@@ -277,6 +291,10 @@ mod tests {
             ),
             "<c:--- a>\n<l:@@ -1 +1 @@>\n if \"1\"\n<-:-a 1>\n<+:+a \"2\">\n\n\\ No newline"
         );
+        assert_eq!(
+            marked("diff", "@@ -1 +1 @@\n--- a\n+++ a\ndiff b\n--- b"),
+            "<l:@@ -1 +1 @@>\n<-:--- a>\n<+:+++ a>\n<c:diff b>\n<c:--- b>"
+        );
     }
 
     #[test]
@@ -298,7 +316,7 @@ mod tests {
             at in any::<prop::sample::Index>(),
         ) {
             let language = &LANGUAGES[at.index(LANGUAGES.len())];
-            let mut syntax = Syntax { language, open: None };
+            let mut syntax = Syntax { language, open: None, in_hunk: false };
             for line in text.lines() {
                 let parts = syntax.line(line);
                 let whole: String = parts.iter().map(|(_, part)| *part).collect();

@@ -79,13 +79,8 @@ impl TerminalCommands {
 
     /// Returns an error if the current model does not accept images.
     fn require_vision(&self) -> Result<(), String> {
-        let shown = self.status.model();
-        let (provider, _) = self.model.split_once('/').unwrap_or_default();
-        let full = if self.model.ends_with(&shown) {
-            self.model.clone()
-        } else {
-            format!("{provider}/{shown}")
-        };
+        let full = self.current_model();
+        let (provider, _) = full.split_once('/').unwrap_or_default();
         let always = provider != Provider::OpenAi.name();
         if always || self.agent_config.models.has_vision(&full) {
             return Ok(());

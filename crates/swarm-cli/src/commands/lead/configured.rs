@@ -1,8 +1,11 @@
 //! What the commands about a session show and send.
 
-use swarm_permissions::{AgentConfig, McpServerConfig, RuleSet};
+use swarm_permissions::{AgentConfig, Behavior, McpServerConfig, RuleSet};
+use swarm_protocol::RuleText;
 use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table};
+
+use crate::commands::requests::{NO_RULES, rule_table};
 
 /// Names of the commands that are not commands of swarm in a shell too.
 pub(super) const NAMES: [&str; 9] = [
@@ -38,6 +41,16 @@ pub(super) const HELP: &str = "\
 /COMMAND --help         help for any command of swarm
 !COMMAND                run a command in your own shell
 /quit                   end the session";
+
+/// Starts of the lines of [`HELP`] about commands that need a screen.
+const ON_SCREEN: [&str; 2] = ["/team,", "/rewind"];
+
+/// Returns the text of `/help` for a terminal without a screen.
+pub(super) fn plain_help() -> String {
+    let needs_screen = |line: &&str| ON_SCREEN.iter().any(|start| line.starts_with(start));
+    let lines = HELP.lines().filter(|line| !needs_screen(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
 
 /// Text of `/help` about the keys of a terminal with a screen. The pager wraps its paragraphs.
 pub(super) const KEYS: &str = "\
@@ -79,27 +92,19 @@ pub(super) const REVIEW: &str = "Review the uncommitted changes in the working d
     there are none. Look for bugs, security problems, missing tests, and code that could be simpler. Change nothing. \
     Report findings by severity, each with file and line.";
 
-/// Returns the permission rules as a table, in order of precedence.
-pub(super) fn rules(rules: &RuleSet) -> String {
-    let mut table = Table::new(["CALLS", "RULE", "FROM"]);
-    let lists = [
-        ("refused", &rules.deny),
-        ("asked about", &rules.ask),
-        ("allowed", &rules.allow),
-    ];
-    for (word, rules) in lists {
-        for sourced in rules {
-            let rule = sourced.rule.to_string();
-            let cells = [word, rule.as_str(), &sourced.origin];
-            table.row(cells.map(Cell::new));
-        }
-    }
-    rendered(&table, "no permission rules; only the mode applies")
+/// Returns the permission rules as a table of at most `width` columns, in order of precedence.
+pub(super) fn rules(rules: &RuleSet, width: Option<usize>) -> String {
+    let texts = |behavior: Behavior| {
+        let rules = rules.list(behavior).iter();
+        rules.map(RuleText::from).collect::<Vec<_>>()
+    };
+    let [deny, ask, allow] = [Behavior::Deny, Behavior::Ask, Behavior::Allow].map(texts);
+    rendered(&rule_table(&deny, &ask, &allow), width, NO_RULES)
 }
 
-/// Returns the hooks as a table.
-pub(super) fn hooks(config: &AgentConfig) -> String {
-    let mut table = Table::new(["EVENT", "FOR", "HOOK", "FROM"]);
+/// Returns the hooks as a table of at most `width` columns.
+pub(super) fn hooks(config: &AgentConfig, width: Option<usize>) -> String {
+    let mut table = Table::new(["EVENT", "FOR", "HOOK", "FROM"]).spare([3]);
     for (event, groups) in &config.hooks.events {
         for group in groups {
             for hook in &group.hooks {
@@ -112,12 +117,12 @@ pub(super) fn hooks(config: &AgentConfig) -> String {
             }
         }
     }
-    rendered(&table, "no hooks are configured")
+    rendered(&table, width, "no hooks are configured")
 }
 
-/// Returns the MCP servers as a table.
-pub(super) fn servers(config: &AgentConfig) -> String {
-    let mut table = Table::new(["SERVER", "CONNECTION", "FROM"]);
+/// Returns the MCP servers as a table of at most `width` columns.
+pub(super) fn servers(config: &AgentConfig, width: Option<usize>) -> String {
+    let mut table = Table::new(["SERVER", "CONNECTION", "FROM"]).spare([2]);
     for (name, server) in &config.mcp.servers {
         let connection = match &server.config {
             McpServerConfig::Stdio { command, args, .. } => format!("{command} {}", args.join(" ")),
@@ -126,31 +131,66 @@ pub(super) fn servers(config: &AgentConfig) -> String {
         let cells = [name.as_str(), connection.trim_end(), &server.origin];
         table.row(cells.map(Cell::new));
     }
-    let text = rendered(&table, "no MCP servers are configured");
+    let text = rendered(&table, width, "no MCP servers are configured");
     format!("{text}\n/doctor connects to them and lists their tools")
 }
 
-/// Returns the skills as a table.
-pub(super) fn skills(config: &AgentConfig) -> String {
-    let mut table = Table::new(["SKILL", "WHEN TO USE IT", "FILE"]);
+/// Returns the skills as a table of at most `width` columns.
+pub(super) fn skills(config: &AgentConfig, width: Option<usize>) -> String {
+    let mut table = Table::new(["SKILL", "WHEN TO USE IT", "FILE"])
+        .whole(0)
+        .spare([2]);
     for skill in &config.skills {
         let file = skill.path.display().to_string();
         let cells = [format!("/{}", skill.name), skill.description.clone(), file];
         table.row(cells.map(Cell::new));
     }
-    rendered(&table, "no skills are installed")
+    rendered(&table, width, "no skills are installed")
 }
 
-fn rendered(table: &Table, none: &str) -> String {
+fn rendered(table: &Table, width: Option<usize>, none: &str) -> String {
     if table.is_empty() {
         return none.to_owned();
     }
-    table.render(Theme::PLAIN).trim_end().to_owned()
+    let theme = Theme {
+        width,
+        ..Theme::PLAIN
+    };
+    table.render(theme).trim_end().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use swarm_permissions::Rule;
+
     use super::*;
+
+    #[test]
+    fn tables_fit_the_terminal_and_show_rules_in_full() {
+        let mut known = RuleSet::default();
+        let rule = Rule::parse("Bash(cargo nextest run:*)").unwrap();
+        let file = "/home/ada/projects/parser/.claude/settings.local.json";
+        known.add(Behavior::Allow, rule, file);
+        for width in [40, 60, 80] {
+            let table = rules(&known, Some(width));
+            assert!(table.contains("Bash(cargo nextest run:*)"), "{table}");
+            let fits = |line: &str| line.chars().count() <= width;
+            assert!(table.lines().all(fits), "{table}");
+        }
+        assert!(rules(&known, None).contains(file));
+        assert_eq!(rules(&RuleSet::default(), Some(60)), NO_RULES);
+    }
+
+    #[test]
+    fn help_without_a_screen_names_no_command_that_needs_one() {
+        let help = plain_help();
+        assert!(
+            !help.contains("/team") && !help.contains("/rewind"),
+            "{help}"
+        );
+        let left_out = HELP.lines().count() - help.lines().count();
+        assert_eq!(left_out, ON_SCREEN.len());
+    }
 
     #[test]
     fn the_help_fits_into_a_narrow_terminal() {

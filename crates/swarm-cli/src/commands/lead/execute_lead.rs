@@ -17,13 +17,13 @@ use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::typist::{read_terminal, wait_for_answers};
 use super::view::{events, is_plain, view_theme};
-use super::window_fit;
 use crate::app::App;
 use crate::commands::detach::Detached;
 use crate::commands::{EndSignals, runtime};
 use crate::failure::Failure;
 use crate::output_style::output_style;
 use crate::team_hooks::TeamHooks;
+use crate::window_fit;
 
 /// Where a lead shows its work and reads input.
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ async fn in_terminal(
         terminal: terminal.clone(),
     };
     let spawn_context = &parts.spawn_context;
-    window_fit::follow(&spawn_context.terminal, spawn_context.backend.place)?;
+    window_fit::follow_as_lead(&spawn_context.terminal, spawn_context.backend.place)?;
     tokio::spawn(interrupts.follow(signals, end));
     let typist = typist.filter(|_| parts.is_interactive);
     let prompt = match typist.clone() {

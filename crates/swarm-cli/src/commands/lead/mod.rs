@@ -39,7 +39,6 @@ mod trust_question;
 mod typist;
 mod view;
 mod watch_requests;
-mod window_fit;
 
 pub(super) use client::{ClientLink, ClientSession, ClientSessions, RpcError};
 pub(super) use execute_lead::LeadConsole;

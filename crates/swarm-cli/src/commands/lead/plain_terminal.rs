@@ -47,8 +47,11 @@ impl PlainTerminal {
     }
 
     /// Returns the meaning of a line: the answer to the question, or a line for the lead. `None` if the
-    /// line may have been typed before the question appeared.
+    /// line is blank, or may have been typed before the question appeared.
     pub(super) fn input(&self, line: &str) -> Option<PaneInput> {
+        if line.trim().is_empty() {
+            return None;
+        }
         let mut asked = self.asked.lock();
         let (Some(key), Some(open)) = (number(line), asked.as_ref()) else {
             return Some(PaneInput::Line(line.to_owned()));
@@ -111,8 +114,11 @@ mod tests {
         let line = |text: &str| Some(PaneInput::Line(text.to_owned()));
         assert_eq!(terminal.input("1"), line("1"));
         terminal.ask(Some(dialog()), Duration::ZERO);
-        for text in ["12", "1 more", "y", ""] {
+        for text in ["12", "1 more", "y"] {
             assert_eq!(terminal.input(text), line(text));
+        }
+        for blank in ["", " \t"] {
+            assert_eq!(terminal.input(blank), None, "it is not a prompt");
         }
         assert_eq!(terminal.input("3"), None, "it is not a choice");
         let answer = PaneInput::Choice {

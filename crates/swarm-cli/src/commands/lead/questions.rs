@@ -80,7 +80,7 @@ pub(super) trait QuestionHost: Send + Sync {
 pub(super) struct DialogRequest {
     pub(super) request: RequestRecord,
     pub(super) dialog: Dialog,
-    /// The answer of each key, starting at 1.
+    /// The answer of each choice.
     pub(super) answers: Vec<KeyAnswer>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct DialogRequest {
 pub(super) enum KeyAnswer {
     /// Allows the call, once.
     Approve,
-    /// Also allows similar calls while the member runs.
+    /// Also grants what allows similar calls.
     ApproveAlways,
     /// Answers a question with an option, numbered from 1.
     Option(usize),
@@ -212,11 +212,12 @@ impl Questions {
     /// Answers the request with this id according to the pressed key, with a reason unless that is
     /// empty.
     pub(super) fn answer(&self, id: &str, key: char, why: &str) {
-        let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
         let shown = self.shown.lock().clone();
         let shown = shown.filter(|shown| shown.dialog.id == id);
         let answer = shown.and_then(|shown| {
-            let answer = *shown.answers.get(at? as usize)?;
+            let mut choices = shown.dialog.choices.iter();
+            let at = choices.position(|choice| choice.key == key)?;
+            let answer = *shown.answers.get(at)?;
             Some((shown, answer))
         });
         if let Some((shown, answer)) = answer {
@@ -256,6 +257,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     let mut what = what(request);
     // Label and answer of each key.
     let mut answers: Vec<(String, KeyAnswer)> = Vec::new();
+    let mut keys = '1'..='9';
     match asked.as_deref() {
         Some([asked]) if !asked.several => {
             what.clone_from(&asked.question);
@@ -273,7 +275,10 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         }
         Some(asked) => {
             let each = " --answer TEXT".repeat(asked.len());
-            details.push(format!("  answer{prefix}approve {id}{each}"));
+            // First, because a long list of options is cut.
+            details.insert(0, format!("  answer{prefix}approve {id}{each}"));
+            // The number of an option must not deny the request.
+            keys = '0'..='9';
         }
         None => {
             let yes = match &request.request {
@@ -299,12 +304,12 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         answers.push((edit, KeyAnswer::Edit));
     }
     let (labels, answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
-    let choices = labels.into_iter().zip('1'..='9');
+    let choices = labels.into_iter().zip(keys.clone());
     let deny = answers.iter().position(|answer| *answer == KeyAnswer::Deny);
     let dialog = Dialog {
         reason: deny
             .filter(|_| host.takes_reasons())
-            .and_then(|at| ('1'..='9').nth(at)),
+            .and_then(|at| keys.clone().nth(at)),
         id: request.id.to_string(),
         question: format!("{} asks: {what}", request.from),
         details,
@@ -476,5 +481,28 @@ mod tests {
         let second = "approve perm-1-abcdefg --answer 2";
         assert_eq!(answers[1].command(&asked, ""), second);
         assert_eq!(answers[2], KeyAnswer::Deny);
+    }
+
+    #[test]
+    fn the_number_of_an_option_does_not_deny_several_questions() {
+        let question = |text: &str, several: bool| {
+            json!({
+                "question": text, "header": "colour", "multiSelect": several,
+                "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}],
+            })
+        };
+        for questions in [
+            vec![question("Which colours?", true)],
+            vec![question("Inside?", false), question("Outside?", false)],
+        ] {
+            let input = json!({"questions": questions});
+            let asked = request("AskUserQuestion", input, Vec::new());
+            let (shown, answers) = dialog(&asked, &LEAD);
+            assert!(shown.details[0].starts_with("  answer: /approve p3 --answer TEXT"));
+            assert_eq!(shown.details[2], "    1 red");
+            assert_eq!(labels(&shown), ["0 no; you can type a reason"]);
+            assert_eq!(shown.reason, Some('0'));
+            assert_eq!(answers, [KeyAnswer::Deny]);
+        }
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn scope_picker(
     let offered = offered.filter(|(_, scope, _)| restores || *scope == RewindScope::Conversation);
     let titles = offered.map(|(id, _, title)| item(id, title));
     let items = titles.chain([item("cancel", "cancel")]).collect();
-    let title = format!("Before: {}", one_line(&point.prompt));
+    let title = format!("Return to before: {}", one_line(&point.prompt));
     Picker::new(format!("{SCOPE}{}", point.line), title, items).about(about)
 }
 

@@ -2,7 +2,7 @@
 //! `/memory`, `/permissions`, `/plan`, `/review`, `/skills` and `/tasks`.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use swarm_agent::find_transcript;
@@ -15,7 +15,7 @@ use super::terminal::LeadTerminal;
 use super::transcript_document::TranscriptDocument;
 use crate::agent_config;
 use crate::commands::editor::edit_file;
-use crate::output::failure_text;
+use crate::output::{failure_text, terminal_width};
 
 /// Reply to `/plan` with another `/plan` as its task.
 const NESTED_PLAN: &str = "`/plan` takes a task, not another `/plan`";
@@ -27,13 +27,23 @@ impl TerminalCommands {
             ("agents", "") => self.show_run("agents list"),
             ("permissions", "") => {
                 self.show_mode();
-                self.show_long("/permissions", &rules(&self.rules.read()));
+                let text = rules(&self.rules.read(), self.table_width());
+                self.show_long("/permissions", &text);
             }
             ("diff", "") => self.show_long("/diff", &self.diff()),
             ("export", file) => self.show(self.export(file)),
-            ("hooks", "") => self.show_long("/hooks", &hooks(&self.agent_config)),
-            ("mcp", "") => self.show_long("/mcp", &servers(&self.agent_config)),
-            ("skills", "") => self.show_long("/skills", &skills(&self.agent_config)),
+            ("hooks", "") => {
+                let text = hooks(&self.agent_config, self.table_width());
+                self.show_long("/hooks", &text);
+            }
+            ("mcp", "") => {
+                let text = servers(&self.agent_config, self.table_width());
+                self.show_long("/mcp", &text);
+            }
+            ("skills", "") => {
+                let text = skills(&self.agent_config, self.table_width());
+                self.show_long("/skills", &text);
+            }
             ("memory", "") => self.pick_memory(),
             // Each level would use the stack, and a paste has room for many.
             ("plan", task) if is_plan(task) && !self.has_prompt_file(name) => {
@@ -63,6 +73,12 @@ impl TerminalCommands {
             _ => return None,
         }
         Some(Typed::Done)
+    }
+
+    /// Returns the width of tables on the screen. Without a screen nothing is left out.
+    fn table_width(&self) -> Option<usize> {
+        let _screen = self.console.as_ref()?;
+        terminal_width(io::stderr())
     }
 
     /// Returns whether a prompt file has this name, which takes precedence.

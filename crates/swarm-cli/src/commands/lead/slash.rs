@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{Environment, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
+use swarm_model::ModelName;
 use swarm_permissions::{AgentConfig, ReadFilter, RuleSet, nearest};
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::BlockOn as _;
@@ -19,7 +20,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::attached_images::AttachedImages;
 use super::completion::complete;
-use super::configured::{self, HELP, KEYS};
+use super::configured::{self, HELP, KEYS, plain_help};
 use super::draft::Draft;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
@@ -278,13 +279,38 @@ impl TerminalCommands {
         }
     }
 
+    /// Returns the full name of the lead's current model. Events have only its id; unless it is one of
+    /// Anthropic's, the provider is taken to be that of the model at the start.
+    pub(super) fn current_model(&self) -> String {
+        let shown = self.status.model();
+        if self.model.ends_with(&shown) {
+            return self.model.clone();
+        }
+        let (provider, _) = self.model.split_once('/').unwrap_or_default();
+        ModelName::parse(&shown).map_or_else(
+            |_not_anthropic| format!("{provider}/{shown}"),
+            |full| full.to_string(),
+        )
+    }
+
+    /// Checks the installation with the lead's model.
+    fn show_doctor(&self) {
+        let model = self.current_model();
+        // Only a NUL character cannot be quoted.
+        let model = shlex::try_quote(&model).unwrap_or_default();
+        self.show_long(
+            "/doctor",
+            &self.run(&format!("doctor --model={model}"), false),
+        );
+    }
+
     fn help(&self) {
         match &self.console {
             Some(console) => {
                 let text = TextDocument::new(&format!("{HELP}\n\n{KEYS}"));
                 console.page(Pager::new("help", Box::new(text)));
             }
-            None => self.show(HELP.to_owned()),
+            None => self.show(plain_help()),
         }
     }
 
@@ -383,6 +409,7 @@ impl TerminalCommands {
             Some(("status", "")) if self.team().is_none() => {
                 self.show(format!("{}\n{NO_TEAM}", self.status.session()));
             }
+            Some(("doctor", "")) => self.show_doctor(),
             Some(("quit" | "exit", "")) => return Typed::Quit,
             Some(("help" | "", "")) => self.help(),
             Some(("resume", "")) if self.is_interactive => self.pick_session(),

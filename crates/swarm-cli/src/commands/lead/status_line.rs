@@ -177,7 +177,7 @@ impl StatusLine {
         let status = &inner.status;
         let context = match status.context {
             Some(used) => format!("{} % of the context window is used", used.percent()),
-            None => "the used part of the context window is not known: no response yet, or a model of unknown size".to_owned(),
+            None => "the context usage is unknown: there is no response yet, or the model's context window is unknown".to_owned(),
         };
         let tokens = short_count(status.tokens);
         format!("{tokens} tokens used, including sub-agents and teammates\n{context}")
@@ -193,7 +193,8 @@ impl StatusLine {
         if let Some(spent) = self.spending.known_since_start() {
             inner.status.set_spent(spent.usage.total(), spent.cost());
         }
-        let mut lines = vec![inner.status.line(Instant::now(), self.theme)];
+        let mut lines = inner.status.finished_calls(self.theme);
+        lines.push(inner.status.line(Instant::now(), self.theme));
         lines.extend(inner.team.clone());
         drop(inner);
         lines.extend(self.own.iter().flat_map(|own| own.lines()));

@@ -1,6 +1,8 @@
 //! The question at the start of an interactive lead whether to trust its repository.
 
+use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use swarm_config::{RepositoryItems, TrustFile, project_top, repository_items};
 use swarm_ui::{Choice, Dialog, PaneInput};
@@ -23,6 +25,9 @@ use crate::output::{plain, say};
 /// The key that trusts the repository.
 const YES: char = '1';
 
+/// Answer to a line that is not a choice.
+const NO_CHOICE: &str = "type 1 or 2; the lead takes prompts once it has started";
+
 /// Asks whether to trust the repository, if it is not trusted and has something that would run. Where
 /// an agent could type the answer, nothing is asked.
 pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
@@ -39,7 +44,10 @@ pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
     }
     match pressed(app, question(&top, &items))? {
         Some(YES) => {}
-        Some(_) => return Ok(()),
+        Some(_) => {
+            app.declined_trust.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
         None => {
             let message = "the lead was not started: no answer about trust";
             return Err(Failure::interrupted(message));
@@ -69,13 +77,14 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
     Dialog {
         id: "trust".to_owned(),
         question: format!(
-            "{} is not trusted. If you trust it, these run with your permissions:",
+            "{} is not trusted. If you trust it, these run in the agents' sandbox, except `apiKeyHelper` and hooks of \
+             your own commands, which run as you:",
             top.display()
         ),
         details: runs.chain(wrong).collect(),
         choices: vec![
             choice(YES, "trust it, also after later changes (`swarm trust`)"),
-            choice('2', "start without them this time"),
+            choice('2', "start without them this time (also Esc)"),
         ],
         reason: None,
     }
@@ -104,6 +113,11 @@ fn pressed(app: &App, dialog: Dialog) -> Result<Option<char>, Failure> {
                 input = told.recv() => match input {
                     Some(PaneInput::Choice { key, .. }) => return Ok(Some(key)),
                     Some(PaneInput::Shutdown) | None => return Ok(None),
+                    Some(PaneInput::Line(_)) => {
+                        let mut screen = terminal.screen();
+                        // A terminal that cannot be written to must not stop the lead.
+                        writeln!(screen, "{NO_CHOICE}").and_then(|()| screen.flush()).ok();
+                    }
                     Some(_) => {}
                 },
             }
@@ -127,6 +141,11 @@ mod tests {
         let items = repository_items(top.path());
         let asked = question(top.path(), &items);
         assert_eq!(asked.details, ["  mcp server kit: serve (.mcp.json)"]);
+        assert!(
+            asked.question.contains("in the agents' sandbox"),
+            "{}",
+            asked.question
+        );
         let choices = asked.choices.iter().map(|choice| choice.key);
         assert_eq!(choices.collect::<String>(), "12");
     }

@@ -210,17 +210,19 @@ pub(super) fn status_line(
         .has_repository_status_line(app.is_trusted()?)
         .then(|| status_sandbox(app, parts));
     let own = own.map(|command| StatusCommand::new(command, parts, sandbox));
+    let mut session = SessionStatus::new(
+        model.unwrap_or(&spawn_context.runtime.model).to_owned(),
+        spawn_context.permissions.mode,
+        None,
+    );
+    session.is_coordinator = parts.is_coordinator;
     let status = StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
         spawn_context.workspace.cwd.clone(),
         settings.notify_command,
         Arc::clone(&parts.services.spending),
-        SessionStatus::new(
-            model.unwrap_or(&spawn_context.runtime.model).to_owned(),
-            spawn_context.permissions.mode,
-            None,
-        ),
+        session,
     );
     Ok(status.with_own(own))
 }
@@ -317,6 +319,7 @@ impl Typist {
         let input = match input {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.lines.stop() => return,
+            PaneInput::Interrupt if self.shows_postponed() => return,
             PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
             PaneInput::Choice { dialog, key, text } => {
                 return self.questions.answer(&dialog, key, &text);
@@ -409,6 +412,11 @@ impl Typist {
                 Err(why) => commands.notice(why),
             }
         });
+    }
+
+    /// Shows postponed requests again, unless Esc interrupts a turn. Returns whether there were any.
+    fn shows_postponed(&self) -> bool {
+        !self.queue.is_in_turn() && self.questions.show_postponed()
     }
 
     /// Returns whether Esc was pressed twice on an empty line.

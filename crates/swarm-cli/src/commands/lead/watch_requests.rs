@@ -1,14 +1,14 @@
 //! `swarm requests --watch`: the dialogs of a lead's terminal, without a lead.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{MemberName, RequestRecord, TeamName};
 use swarm_store::{Team, Topic};
-use swarm_ui::print::counted;
+use swarm_ui::print::{counted, wrapped};
 use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
 use tokio::sync::Notify;
@@ -26,7 +26,7 @@ use crate::commands::runtime;
 use crate::escape_time::escape_time;
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::output::failure_text;
+use crate::output::{failure_text, terminal_width};
 
 const PROMPT: &str = "requests > ";
 
@@ -140,8 +140,11 @@ impl WatchedTeam {
     fn show(&self, text: &str) {
         let mut writer = self.writer.lock();
         let text = swarm_ui::clean_text(text.trim_end());
+        let width = terminal_width(io::stderr()).unwrap_or(usize::MAX);
+        let rows = text.lines().flat_map(|line| wrapped(line, width));
+        let rows: Vec<_> = rows.collect();
         // A console accepts all output.
-        writeln!(writer, "{text}")
+        writeln!(writer, "{}", rows.join("\n"))
             .and_then(|()| writer.flush())
             .ok();
     }
@@ -180,8 +183,9 @@ impl QuestionHost for WatchedTeam {
             ),
         };
         if postponed > 0 {
+            let shown = if postponed == 1 { "it" } else { "them" };
             // Writing into a String cannot fail.
-            let _infallible = write!(line, ", {postponed} postponed (Esc shows them)");
+            let _infallible = write!(line, ", {postponed} postponed (Esc shows {shown})");
         }
         line.push_str(" · Ctrl-C exits");
         self.console.set_status(vec![line]);

@@ -136,8 +136,8 @@ impl QuestionHost for ClientHost {
     fn waiting(&self, _open: usize, _postponed: usize) {}
 }
 
-/// A key of no answer.
-const NO_ANSWER: char = '0';
+/// A key of no answer: Esc.
+const NO_ANSWER: char = '\u{1b}';
 
 fn permission_request(asked: &DialogRequest) -> Value {
     let request = &asked.request;

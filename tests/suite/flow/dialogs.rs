@@ -1,0 +1,70 @@
+//! Forms of MCP servers in the terminal of a lead. The dialog about trust is in `claude_settings`.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, Reply};
+
+use super::typing::RunInPane;
+
+fn brain(ask: &Ask) -> Reply {
+    let asks = |id: &str| Reply::tool(id, "mcp__kit__ask", json!({"text": ""}));
+    if ask.news_has("plan the trip") {
+        asks("trip")
+    } else if ask.news_has("plan another one") {
+        asks("another")
+    } else {
+        Reply::text("understood")
+    }
+}
+
+/// A lead with a server that asks for input, and a team, whose queue has the requests.
+fn lead() -> RunInPane {
+    let run = RunInPane::shell("sh", brain);
+    run.world.swarm(&["team", "create", "demo"]).ok();
+    let server = json!({"command": env!("CARGO_BIN_EXE_serves-mcp"), "args": ["--mode", "rich"]});
+    let servers = json!({"mcpServers": {"kit": server}}).to_string();
+    let file = run.world.write("servers.json", &servers);
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm(&format!(
+        "lead --team demo --mode default --backend headless --mcp-config '{}'; echo code $?",
+        file.display()
+    ));
+    run.shows("team-lead >");
+    run.line("/mode bypassPermissions");
+    run.shows("permission mode: bypassPermissions");
+    run
+}
+
+/// Returns the result of a call of the lead.
+fn result(run: &RunInPane, id: &str) -> Value {
+    let asked = run
+        .api
+        .wait_for("the result", "team-lead", |ask| ask.result_of(id).is_some());
+    let (text, is_error) = asked.ask.result_of(id).expect("the result");
+    assert!(!is_error, "{text}");
+    serde_json::from_str(&text).expect("the answer to the server")
+}
+
+#[test]
+fn a_form_of_a_server_is_answered_or_declined_in_the_lead() {
+    let run = lead();
+    run.line("plan the trip");
+    run.shows("A trip?");
+    run.shows("/approve p1 --answer TEXT --answer TEXT --answer TEXT");
+    run.line("/requests");
+    run.shows("no:  /deny p1 --why TEXT");
+    run.line("/approve p1 --answer Rome --answer 3 --answer 2");
+    let answer = result(&run, "trip");
+    assert_eq!(answer["action"], "accept", "{answer}");
+    let content = json!({"city": "Rome", "nights": 3, "room": "double"});
+    assert_eq!(answer["content"], content);
+    run.shows("understood");
+
+    run.line("plan another one");
+    // The digits from 1 are numbers of options.
+    run.answer("/approve p2 --answer TEXT", "0", || {
+        run.inside.tmux().screen(&run.pane).contains("reason >")
+    });
+    run.line("not this week");
+    assert_eq!(result(&run, "another")["action"], "decline");
+    run.press("C-d");
+}
