@@ -42,7 +42,7 @@ pub(crate) fn load(
             .remark("some agent definitions are refused; `swarm agents list` says why");
     }
     if let Some(waits) = found.trust_warning() {
-        app.out.warn(&format!("swarm: {}", plain(&waits)));
+        app.warn_of_trust(&waits);
     }
     let agent_config = AgentConfig {
         shell: shell_guards(app, program)?,
@@ -70,7 +70,7 @@ pub(crate) fn with_agents(
 ) -> Result<AgentConfig, Failure> {
     let servers = app.mcp_servers()?;
     for waits in &servers.untrusted {
-        app.out.warn(&format!("swarm: {waits}"));
+        app.warn_of_trust(waits);
     }
     for problem in &servers.problems {
         app.out.say(&format!("swarm: {problem}"));
@@ -143,8 +143,8 @@ pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAge
 fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
     if claude.hooks.waits_for_trust() && !app.is_trusted()? {
         // A hook may be a safeguard, so the user must learn that it does not run.
-        app.out.warn(
-            "swarm: the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
+        app.warn_of_trust(
+            "the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
         );
     }
     // Misspelled events, rules for unknown tools and unsupported fields also disable safeguards.

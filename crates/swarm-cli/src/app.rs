@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use swarm_config::{
@@ -60,6 +61,8 @@ pub(crate) struct App {
     pub(crate) env_team: Option<String>,
     /// The conversation that the person at a lead's terminal wants to continue next.
     pub(crate) next_session: Arc<Mutex<Option<SessionId>>>,
+    /// Whether the person has just answered not to trust the repository, and knows what is disabled.
+    pub(crate) declined_trust: Arc<AtomicBool>,
     /// The commands that can be typed in this process.
     pub(crate) command_line: Arc<dyn CommandLine>,
 }
@@ -122,8 +125,21 @@ impl App {
             acting: None,
             env_team,
             next_session: Arc::default(),
+            declined_trust: Arc::default(),
             command_line,
         })
+    }
+
+    /// Returns what a person types here before the name of a command.
+    pub(crate) fn command_prefix(&self) -> &'static str {
+        if self.acting.is_some() { "/" } else { "swarm " }
+    }
+
+    /// Warns of what is disabled because the repository is not trusted.
+    pub(crate) fn warn_of_trust(&self, text: &str) {
+        if !self.declined_trust.load(Ordering::Relaxed) {
+            self.out.warn(&format!("swarm: {}", plain(text)));
+        }
     }
 
     /// Returns the same state for a command with `--team`.

@@ -43,6 +43,7 @@ mod teammate;
 mod teammate_entry;
 mod teammate_terminal;
 mod which_team;
+mod window_fit;
 
 pub use entry::main_impl;
 pub use teammate_entry::teammate_main_impl;

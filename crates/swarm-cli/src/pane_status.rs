@@ -39,8 +39,10 @@ impl PaneStatus {
     }
 
     fn draw(&self) {
-        let activity = self.status.lock().activity(Instant::now(), self.theme);
-        let mut rows: Vec<String> = activity.into_iter().collect();
+        let status = self.status.lock();
+        let mut rows = status.finished_calls(self.theme);
+        rows.extend(status.activity(Instant::now(), self.theme));
+        drop(status);
         rows.extend(postponed_row(self.postponed.load(Ordering::Relaxed)));
         self.console.set_status(rows);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use swarm_agent::MemberRequest;
 use swarm_config::{
     ClaudeSettings, Environment, FoundAgents, HookDirectories, Settings, fallback_model,
     model_names, permitted_model, worktree_records,
@@ -13,7 +14,7 @@ use swarm_os::DirectoryWatcher;
 use swarm_panes::{
     BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words, is_automatic,
 };
-use swarm_permissions::{RequestSettings, RuleSet};
+use swarm_permissions::RequestSettings;
 use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
 use swarm_supervisor::SpawnContext;
 use swarm_team::{
@@ -88,8 +89,8 @@ impl Prepared {
     /// Returns the spawn context for a member that is restarted from the roster. Other programs can
     /// write the roster, so the machine's policy applies as if a person had named the values.
     pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
-        let mode = member
-            .known_mode()
+        let mode = MemberRequest::former(member)
+            .mode
             .unwrap_or(self.spawn_context.permissions.mode);
         let allowed = self.settings.permit("permissions.mode", mode.name());
         allowed.map_err(|error| Failure {
@@ -155,11 +156,6 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         let watcher = Arc::clone(&stopping.watcher);
         stopping.terminal.in_process = Some(in_process_host(&app.env, watcher));
     }
-    // Members do not inherit additional directories.
-    let rules = RuleSet {
-        directories: Vec::new(),
-        ..claude.rules.clone()
-    };
     let spawn_context = SpawnContext {
         program,
         backend: backend(app, choices.backend.as_deref())?,
@@ -177,7 +173,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
             ..stopping.definition
         },
         permissions: MemberPermissions {
-            rules,
+            rules: claude.rules.clone(),
             answer_in_place: answer_in_place(app)?,
             ..MemberPermissions::new(mode, ceiling)
         },

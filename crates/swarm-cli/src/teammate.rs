@@ -76,13 +76,8 @@ impl OrderedTeammate {
         let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
         let AgentId { name, team } = &args.agent_id;
         let directory = store.team(team).local_directory(name);
-        let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
-        if order.version != VERSION {
-            anyhow::bail!(
-                "this is version {VERSION}, but the lead runs {}: install the same version of both",
-                order.version
-            );
-        }
+        let path = directory.join(SpawnOrder::file_name(args.spawn_id));
+        let order = SpawnOrder::take(&path, VERSION)?;
         let spec = &order.spec;
         let config = &spec.definition.config;
         let spending = SpendingMeter::new(name.clone(), config, None);
@@ -136,8 +131,8 @@ impl OrderedTeammate {
         let team = self.store.team(&agent.team);
         let worktrees = self.worktrees.clone();
         if team.is_joined() {
-            let (member, host) = (agent.name.clone(), self.process.host.clone());
-            let clock = Arc::clone(&self.clock);
+            let member = (agent.name.clone(), self.order.spec.identity.spawn_id);
+            let (host, clock) = (self.process.host.clone(), Arc::clone(&self.clock));
             let publisher = BranchPublisher::new(worktrees, team, member, host, clock);
             return Some(Arc::new(publisher));
         }

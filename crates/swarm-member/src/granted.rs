@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
 use swarm_store::{StoreError, Team, VerifyKey};
-use swarm_team::{OrderedMode, ordered_mode, ordered_rules};
+use swarm_team::{OrderedMode, TEAM_RULE, ordered_mode, ordered_removal, ordered_rules};
 
 use crate::mail::Handling;
 use crate::reporter::Reporter;
@@ -46,7 +46,8 @@ impl GrantedRights {
         };
         match applied {
             Ok(None) => {}
-            Ok(Some((true, what))) => self.reporter.notice(format!("the lead set {what}")),
+            // The person who set it may be at this terminal.
+            Ok(Some((true, what))) => self.reporter.notice(format!("set: {what}")),
             Ok(Some((false, what))) => self.reporter.notice(format!(
                 "ignored: {what}, not ordered by a command or above the ceiling"
             )),
@@ -72,10 +73,15 @@ impl GrantedRights {
                 Some((is_set, format!("permission mode {}", frame.mode)))
             }
             ControlFrame::TeamPermissionUpdate(frame) => {
-                let grant = ordered_rules(team, frame, key).await?;
-                let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
-                let what = format!("permission rules for {}", frame.tool_name);
-                Some((is_granted, what))
+                let is_applied = if let Some(rules) = ordered_removal(team, frame, key).await? {
+                    self.rights.revoke(&rules, TEAM_RULE);
+                    true
+                } else {
+                    let grant = ordered_rules(team, frame, key).await?;
+                    grant.is_some_and(|grant| self.rights.grant(&grant))
+                };
+                let what = format!("the team's permission rules for {}", frame.tool_name);
+                Some((is_applied, what))
             }
             _ => None,
         })

@@ -234,6 +234,14 @@ impl RequestMeter for SpendingMeter {
             .ok()?
     }
 
+    async fn unpriced(self: Arc<Self>, model: &str) -> Option<String> {
+        let (meter, model) = (Arc::clone(&self), model.to_owned());
+        apart(move || meter.unpriced_budget(&model))
+            .await?
+            .inspect_err(|error| tracing::error!(member = %self.name, %error, "budgets not read"))
+            .ok()?
+    }
+
     async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()> {
         let Some(owner) = self.owner.get() else {
             return std::future::pending().boxed();

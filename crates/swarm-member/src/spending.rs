@@ -203,19 +203,27 @@ impl SpendingMeter {
     /// Returns why no request to a model may be sent.
     pub(crate) fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
         let uses = self.uses()?;
-        if let Some(full) = uses.iter().find(|one| one.is_used_up()) {
-            return Ok(Some(self.over(full)));
-        }
+        let full = uses.iter().find(|one| one.is_used_up());
+        let full = full.map(|full| self.over(full));
+        Ok(full.or_else(|| self.unpriced_of(&uses, model)))
+    }
+
+    /// Returns why a budget in money cannot be applied to requests to a model.
+    pub(crate) fn unpriced_budget(&self, model: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.unpriced_of(&self.uses()?, model))
+    }
+
+    fn unpriced_of(&self, uses: &[BudgetUse], model: &str) -> Option<String> {
         let is_money = |one: &&BudgetUse| matches!(one.budget, Budget::Money(_));
         let limited = uses.iter().find(is_money);
         let unpriced = limited.filter(|_| self.models.price(model).is_none());
-        Ok(unpriced.map(|one| {
+        unpriced.map(|one| {
             format!(
                 "{model} has no price, so the budget of {} ({}) cannot be applied; add the price to [model.prices] in \
                  swarm.toml and start {} again",
                 one.scope, one.budget, self.name
             )
-        }))
+        })
     }
 
     fn over(&self, used: &BudgetUse) -> String {

@@ -33,6 +33,9 @@ pub trait RequestMeter: Send + Sync + Debug {
     /// itself.
     async fn used_up(self: Arc<Self>) -> Option<String>;
 
+    /// Returns why a budget in money has no effect on an agent program with this model, for display.
+    async fn unpriced(self: Arc<Self>, model: &str) -> Option<String>;
+
     /// Returns a future that resolves when the result of [`Self::admit`] may have changed. A change
     /// after this function is not missed.
     async fn changed(self: Arc<Self>) -> BoxFuture<'static, ()>;
@@ -250,6 +253,10 @@ mod tests {
         }
 
         async fn used_up(self: Arc<Self>) -> Option<String> {
+            None
+        }
+
+        async fn unpriced(self: Arc<Self>, _model: &str) -> Option<String> {
             None
         }
 

@@ -196,23 +196,29 @@ impl Budgets {
         }
     }
 
-    /// Sets a budget. A run that had none begins to count with the team.
-    pub fn set(&mut self, scope: &BudgetScope, budget: Budget) {
-        match scope {
-            BudgetScope::Run => {
+    /// Sets or removes a budget. A run that had none begins to count with the team.
+    pub fn set(&mut self, scope: &BudgetScope, budget: Option<Budget>) {
+        match (scope, budget) {
+            (BudgetScope::Run, _) => {
                 let before = self.run;
-                self.run = Some(RunBudget {
-                    limit: budget,
+                self.run = budget.map(|limit| RunBudget {
+                    limit,
                     usd_before: before.map(|run| run.usd_before).unwrap_or_default(),
                     tokens_before: before.map(|run| run.tokens_before).unwrap_or_default(),
                 });
             }
-            BudgetScope::Team => self.team = Some(budget),
-            BudgetScope::Member(name) => {
+            (BudgetScope::Team, _) => self.team = budget,
+            (BudgetScope::Member(name), Some(budget)) => {
                 self.members.insert(name.clone(), budget);
             }
-            BudgetScope::Task(id) => {
+            (BudgetScope::Member(name), None) => {
+                self.members.remove(name);
+            }
+            (BudgetScope::Task(id), Some(budget)) => {
                 self.tasks.insert(*id, budget);
+            }
+            (BudgetScope::Task(id), None) => {
+                self.tasks.remove(id);
             }
         }
     }

@@ -201,6 +201,8 @@ impl ClaudeReceipt {
 
     /// Returns the status of the message.
     pub fn status(self) -> PeerStatus {
+        let declined = self.status == ClaudeDelivery::Denied;
+        let declined = declined.then(|| "its user declined it".to_owned());
         PeerStatus {
             msg_id: self.orig_msg_id,
             status: match self.status {
@@ -209,7 +211,7 @@ impl ClaudeReceipt {
                 ClaudeDelivery::Denied | ClaudeDelivery::Expired => PeerDelivery::Expired,
             },
             status_detail: self.status_detail,
-            drop_reason: self.reason,
+            drop_reason: self.reason.or(declined),
         }
     }
 }

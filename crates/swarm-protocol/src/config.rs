@@ -181,6 +181,10 @@ pub struct SwarmMember {
     /// Agent program that responds in its turns, as in [`AgentProgram`]; absent for swarm's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
+    /// Permission mode in which it carries out an approved plan, as in [`PermissionMode`]; absent if
+    /// it does not plan first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_mode: Option<String>,
     /// Set when the member's death was recorded in the journal and its tasks were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died_at: Option<UnixMs>,
@@ -216,6 +220,7 @@ impl SwarmMember {
             socket: None,
             reservation: None,
             runtime: None,
+            work_mode: None,
             died_at: None,
             rest: Map::new(),
         }

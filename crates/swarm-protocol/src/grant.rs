@@ -56,6 +56,14 @@ impl Grant {
         }
     }
 
+    /// The end of an allow rule for all members of a team.
+    pub fn team_rule_removal(rule: &str) -> Self {
+        Self {
+            kind: "team_rule_removed".to_owned(),
+            ..Self::team_rule(rule)
+        }
+    }
+
     /// Returns the signed text: a line that names the format, then one JSON array. `signer` is who
     /// granted it, as in [`crate::AnsweredBy::by`].
     pub fn signed_text(&self, team: &TeamName, signer: &str, id: &MessageId, at: UnixMs) -> String {

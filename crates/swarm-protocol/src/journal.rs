@@ -227,6 +227,14 @@ pub enum Event {
         #[serde(flatten)]
         by: AnsweredBy,
     },
+    /// A rule that was granted to all members was revoked.
+    TeamRuleRemoved {
+        /// The rule.
+        rule: String,
+        /// Who revoked the rule.
+        #[serde(flatten)]
+        by: AnsweredBy,
+    },
     /// An answer to a request was ignored because no command of a person recorded it.
     AnswerIgnored {
         /// The request, which remains pending.

@@ -173,8 +173,8 @@ pub enum RequestState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Approved; with `always` the suggested rule also applies for the rest of the member's
-    /// session.
+    /// Approved; with `always` suggested rules also apply to the whole team, and a suggested mode or
+    /// directory to the member for the rest of its session.
     Approved {
         /// Whether the suggested rules are granted as well.
         #[serde(default)]

@@ -215,12 +215,21 @@ fn last_lines(output: &str) -> String {
 }
 
 impl LeadError {
-    /// Returns whether another process did not release a lock in time.
+    /// Returns whether another process did not release a lock in time, or a hub did not carry out a
+    /// change in time.
     pub fn is_lock_timeout(&self) -> bool {
-        let (LeadError::Store(StoreError::Fs(error)) | LeadError::Fs(error)) = self else {
-            return false;
-        };
-        matches!(error, OsError::LockTimeout { .. })
+        match self {
+            LeadError::Store(StoreError::Fs(error)) | LeadError::Fs(error) => {
+                matches!(error, OsError::LockTimeout { .. })
+            }
+            LeadError::Store(error) => {
+                matches!(
+                    error,
+                    StoreError::HubSilent(_) | StoreError::Contended { .. }
+                )
+            }
+            _ => false,
+        }
     }
 
     /// Returns the error kind, which determines the exit code.
@@ -250,5 +259,18 @@ impl LeadError {
                 ErrorKind::Internal
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hub_that_does_not_answer_in_time_is_like_a_lock_that_is_not_released() {
+        let silent = StoreError::HubSilent("nats://hub".to_owned());
+        assert!(LeadError::Store(silent).is_lock_timeout());
+        let missing = LeadError::NoProgram(PathBuf::from("swarm"));
+        assert!(!missing.is_lock_timeout());
     }
 }

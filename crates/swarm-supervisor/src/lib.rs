@@ -30,7 +30,7 @@ pub use process_list::{
     lead_marks, lead_standing, process_list, reap,
 };
 pub use published::{
-    BranchPublisher, MergeCarrier, MergeOrder, MergeReply, NotFetched, SentTarget,
+    BranchPublisher, MergeCarrier, MergeOrder, MergeReply, NotFetched, SentTarget, TakenMerge,
     carry_out_merges, fetch_published,
 };
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};

@@ -12,7 +12,9 @@ use crate::scene::{
 fn asking() -> (FakeApi, World) {
     let api = runs_once("touch made");
     let world = world_over(&api);
-    let rules = json!({"permissions": {"allow": ["Edit(src/**)"], "deny": ["Bash(git push:*)"]}});
+    let rules = json!({"permissions": {
+        "allow": ["Edit(src/**)"], "deny": ["Bash(git push:*)"], "additionalDirectories": ["/srv"],
+    }});
     world.write("root/settings.json", &rules.to_string());
     spawn_with(&world, "bob", &["--mode", "default", "--prompt", "go"]);
     wait_for_state(&world, "bob", "waiting-permission");
@@ -29,6 +31,8 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
         (&json!("default"), &json!("default"))
     );
     assert_eq!(column(&rights["deny"], "rule"), ["Bash(git push:*)"]);
+    let directories = rights["directories"].as_array().unwrap();
+    assert!(directories.contains(&json!("/srv")), "{rights}");
     let origin = rights["allow"][0]["origin"].as_str().unwrap();
     assert!(origin.ends_with("settings.json"), "{rights}");
     let id = world.team("demo").requests()[0]["id"]

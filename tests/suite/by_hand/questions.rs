@@ -258,6 +258,15 @@ fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
     assert!(shown.contains("swarm allow"), "{shown}");
     let log = world.swarm(&["log"]).ok().stdout.clone();
     assert!(log.contains("Edit(//srv/docs/**)"), "{log}");
+    let remove = ["allow", "--remove", "Edit(//srv/docs/**)", "--json"];
+    world.swarm(&remove).ok();
+    for name in ["bob", "eve"] {
+        world.wait_until("a member loses the rule", || !has_rule(name));
+    }
+    world.swarm(&remove).error(3);
+    assert_eq!(world.team("demo").config()["teamAllowedPaths"], json!([]));
+    spawn_with(&world, "dan", &[]);
+    assert!(!has_rule("dan"));
     let journal = world.team("demo").events("mode_set");
     assert_eq!(journal.len(), 2, "{journal:?}");
     assert!(journal[0]["signature"]["value"].is_string(), "{journal:?}");

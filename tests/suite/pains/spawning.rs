@@ -89,6 +89,29 @@ fn s11_variables_arrive_unchanged_and_secrets_stay_hidden() {
 }
 
 #[test]
+fn a_member_keeps_its_modes_when_it_is_replaced_or_started_again() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    let modes = || {
+        let bob = world.team("demo").member("bob").expect("bob");
+        (bob["mode"].clone(), bob["swarm"]["workMode"].clone())
+    };
+    spawn_with(&world, "bob", &["--plan", "--mode", "acceptEdits"]);
+    let given = modes();
+    assert_eq!(given.0, "plan");
+    assert_eq!(given.1, "acceptEdits");
+    spawn_with(&world, "bob", &["--replace"]);
+    assert_eq!(modes(), given, "it was replaced while it ran");
+    // It has not taken a turn, so that there is no conversation.
+    world.swarm(&["shutdown", "bob"]).ok();
+    spawn_with(&world, "bob", &[]);
+    assert_eq!(modes(), given, "it had left");
+    spawn_with(&world, "bob", &["--replace", "--mode", "dontAsk"]);
+    assert_eq!(modes().0, "dontAsk", "a flag overrides its plan");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
 fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
     let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
     let world = world_over(&api);
@@ -120,6 +143,11 @@ fn a_taken_name_is_replaced_only_on_request() {
     world
         .swarm(&spawn_args("bob", "headless", &["--json"]))
         .error(4);
+    // The name is refused first, whatever else is missing.
+    world
+        .swarm(&["spawn", "bob", "--model", "openai/no-key"])
+        .stderr_has("a live member has this name")
+        .assert_code(4);
     assert_eq!(world.team("demo").hello("bob")["spawnId"], first);
     spawn_with(&world, "bob", &["--replace"]);
     assert_ne!(world.team("demo").hello("bob")["spawnId"], first);

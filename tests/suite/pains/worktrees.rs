@@ -84,13 +84,43 @@ fn i1_a_member_with_a_worktree_reports_its_path_or_is_not_spawned() {
 }
 
 #[test]
-fn i1_a_failed_spawn_removes_its_worktree() {
+fn i1_a_replaced_member_continues_in_its_worktree_and_a_former_one_starts() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
+    let world = project(&api);
+    let path = spawn_apart(&world, "alice");
+    wait_for_state(&world, "alice", "idle");
+    // A worktree without changes goes with its member, and one with uncommitted changes stays.
+    for changes in [false, true] {
+        if changes {
+            std::fs::write(path.join("song.txt"), "alice\n").expect("a file");
+        }
+        spawn_with(&world, "alice", &["--replace"]);
+        let member = world.team("demo").member("alice").expect("alice");
+        assert_eq!(member["worktreePath"], json!(path), "{member}");
+        assert_eq!(world.team("demo").hello("alice")["cwd"], json!(path));
+    }
+    let song = std::fs::read_to_string(path.join("song.txt")).expect("the file");
+    assert_eq!(song, "alice\n");
+    world.swarm(&["kill", "alice"]).ok();
+    // One that left before its first turn, with its worktree, can be started again.
+    spawn_with(&world, "bob", &["--worktree", "--mode", "plan"]);
+    world.swarm(&["kill", "bob"]).ok();
+    spawn_with(&world, "bob", &[]);
+    let member = world.team("demo").member("bob").expect("bob");
+    assert_eq!(member["mode"], "plan", "{member}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn i1_a_failed_spawn_leaves_no_worktree_and_no_budget() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let program = Path::new(env!("CARGO_BIN_EXE_dies-early"));
     let world = project(&api).with_teammate(program);
-    let arguments = spawn_args("alice", "headless", &["--worktree", "--json"]);
-    let failed = world.swarm(&arguments);
+    let more = ["--worktree", "--budget", "500k-tokens", "--json"];
+    let failed = world.swarm(&spawn_args("alice", "headless", &more));
     failed.assert_code(9);
+    let budgets = world.swarm(&["cost", "--json"]).json()["budgets"].clone();
+    assert_eq!(budgets, json!([]), "its budget goes with it");
     let project = world.project();
     let branches = git(&world, &project, &["branch", "--list", "worktree-*"]);
     assert_eq!(branches, "");

@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Maximum length of a text that is repeated in a tip.
 const SHOWN: usize = 60;
 
-/// Returns the parse error, with a tip if a text with several words lacks quotes, or a single word may
-/// be a prompt.
+/// Returns the parse error, with a tip if a text with several words lacks quotes, if a prompt is given
+/// as an option or may be a single word, or if a command has another name.
 pub(crate) fn with_tip(
     mut error: clap::Error,
     words: impl Iterator<Item = OsString>,
@@ -16,27 +16,77 @@ pub(crate) fn with_tip(
     let words: Vec<String> = words
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(extra)) = error.get(ContextKind::InvalidArg)
-        && let Some(text) = text_around(&words, extra)
-    {
-        let tip = format!("quote text of several words: {text}");
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![tip.into()]),
-        );
+    let tip = match error.kind() {
+        ErrorKind::UnknownArgument => text_of(&error, ContextKind::InvalidArg).and_then(|extra| {
+            prompt_tip(&words, extra).or_else(|| {
+                let text = text_around(&words, extra)?;
+                Some(format!("quote text of several words: {text}"))
+            })
+        }),
+        ErrorKind::InvalidSubcommand => {
+            let unknown = text_of(&error, ContextKind::InvalidSubcommand);
+            let is_similar = error.get(ContextKind::SuggestedSubcommand).is_some();
+            let word = words.get(1).filter(|_| words.len() == 2 && !is_similar);
+            let lead = || {
+                Some(format!(
+                    "to prompt the lead with one word: swarm lead {}",
+                    word?
+                ))
+            };
+            unknown
+                .and_then(|unknown| other_command(&words, unknown))
+                .or_else(lead)
+        }
+        _ => None,
+    };
+    // `--rm` deletes the team: a typo must not lead there.
+    if tip.is_some() || text_of(&error, ContextKind::SuggestedArg) == Some("--rm") {
+        error.remove(ContextKind::SuggestedArg);
     }
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-        && words.len() == 2
-    {
-        let tip = format!("to prompt the lead with one word: swarm lead {}", words[1]);
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(
             ContextKind::Suggested,
             ContextValue::StyledStrs(vec![tip.into()]),
         );
     }
     error
+}
+
+fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns a tip if a command whose prompt is an argument gets it as an option.
+fn prompt_tip(words: &[String], option: &str) -> Option<String> {
+    if !matches!(option, "--prompt" | "-p") {
+        return None;
+    }
+    let command = words.iter().find_map(|word| match word.as_str() {
+        "run" => Some("run"),
+        "lead" => Some("lead"),
+        "resume" => Some("resume TEAM"),
+        _ => None,
+    })?;
+    Some(format!("the prompt is an argument: swarm {command} \"…\""))
+}
+
+/// Returns a tip for a word that other programs have as a command.
+fn other_command(words: &[String], unknown: &str) -> Option<String> {
+    let at = words.iter().position(|word| word == unknown)?;
+    let is_of_task = words[..at].iter().any(|word| word == "task");
+    let id = words.get(at + 1).map_or("1", String::as_str);
+    match unknown {
+        "done" | "complete" | "finish" if is_of_task => Some(format!(
+            "to complete a task: swarm task update {id} --status completed"
+        )),
+        "start" if is_of_task => Some(format!("to start a task: swarm task claim {id}")),
+        "budget" if !is_of_task => Some("to see costs and budgets: swarm cost".to_owned()),
+        _ => None,
+    }
 }
 
 /// Returns the words around an unexpected word up to the next option, quoted. `None` if only
@@ -82,6 +132,53 @@ const OPTIONS: [&str; 8] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the tip for a line with an error of clap.
+    fn tip(line: &str, error: clap::Error) -> String {
+        let words = line.split(' ').map(OsString::from);
+        let error = with_tip(error, words).render().to_string();
+        error
+            .lines()
+            .find(|line| line.contains("tip:"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    }
+
+    fn parse_error(line: &str) -> clap::Error {
+        use clap::{Arg, ArgAction, Command};
+        let rm = Arg::new("rm").long("rm").action(ArgAction::SetTrue);
+        let task = Command::new("task").subcommand(Command::new("update"));
+        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm));
+        let parsed = swarm.subcommand(task).try_get_matches_from(line.split(' '));
+        parsed.unwrap_err()
+    }
+
+    #[test]
+    fn words_of_other_programs_lead_to_the_right_command() {
+        for (line, shown) in [
+            (
+                "swarm run --prompt x",
+                "tip: the prompt is an argument: swarm run \"…\"",
+            ),
+            ("swarm run --rmm", ""),
+            (
+                "swarm task done 3",
+                "tip: to complete a task: swarm task update 3 --status completed",
+            ),
+            (
+                "swarm task start 3",
+                "tip: to start a task: swarm task claim 3",
+            ),
+            ("swarm budget", "tip: to see costs and budgets: swarm cost"),
+            (
+                "swarm explain",
+                "tip: to prompt the lead with one word: swarm lead explain",
+            ),
+        ] {
+            assert_eq!(tip(line, parse_error(line)), shown, "{line}");
+        }
+    }
 
     #[test]
     fn unquoted_text_is_distinguished_from_an_extra_word() {

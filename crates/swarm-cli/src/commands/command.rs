@@ -176,7 +176,7 @@ Examples:
         Demo(args: demo::DemoArgs) => demo::run(app, &args);
         /// Check the installation and suggest fixes.
         #[command(after_help = "Exits with 0 if all requirements are met, with 7 otherwise.")]
-        Doctor => doctor::run(&app.env, app.out);
+        Doctor(args: doctor::DoctorArgs) => doctor::run(&app.env, app.out, &args);
         /// List and show agent definitions.
         #[command(subcommand)]
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
@@ -243,7 +243,7 @@ impl Command {
         Some(match self {
             Self::Completions(args) => completions::run(env, out, args).map(CommandEnd::exit_code),
             Self::Man(args) => man::run(env, out, args, Args::command()).map(CommandEnd::exit_code),
-            Self::Doctor => doctor::run(env, out),
+            Self::Doctor(args) => doctor::run(env, out, args),
             _ => return None,
         })
     }

@@ -15,8 +15,8 @@ use crate::output::{plain, with_commas};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The cost of each model request is recorded when it ends, at the price that `model.prices` has for the model then; \
-sub-agents and failed requests count for the member that sent them. Tokens of models without a price are counted but \
-cost nothing known, which `+` and the last line show.
+sub-agents and failed requests count for the member that sent them. The cost of tokens of a \
+model without a price is unknown: `+` marks such sums, and the last line names the models.
 
 Examples:
   swarm cost

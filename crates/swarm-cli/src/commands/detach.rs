@@ -113,27 +113,35 @@ fn show(app: &App, run: &DetachedRun) -> Result<(), Failure> {
         "swarm: running in the background as process {pid}, with its team:"
     ));
     app.out.data(team.as_str())?;
-    for (command, effect) in [
-        (
-            format!("swarm logs --follow --team {team}"),
-            "the lead's output",
-        ),
-        (
-            format!("swarm attach --team {team}"),
-            "the teammates' panes",
-        ),
-        (
-            format!("swarm requests --team {team}"),
-            "what waits for you",
-        ),
-        (
-            format!("swarm shutdown team-lead --team {team}"),
-            "stop the run",
-        ),
-    ] {
-        app.out.say(&format!("  {command:<50} {effect}"));
+    let commands = [
+        ("logs --follow", "the lead's output"),
+        ("attach", "the teammates' panes"),
+        ("requests", "what waits for you"),
+        ("shutdown team-lead", "stop the run"),
+    ];
+    let commands =
+        commands.map(|(command, effect)| (format!("swarm {command} --team {team}"), effect));
+    for row in command_rows(&commands, app.out.theme.width) {
+        app.out.say(&row);
     }
     Ok(())
+}
+
+/// Returns rows with commands and their effects. In a narrow terminal the effects are below the
+/// commands, which stay whole.
+fn command_rows(commands: &[(String, &str)], width: Option<usize>) -> Vec<String> {
+    let longest = commands.iter().map(|(command, _)| command.len()).max();
+    let longest = longest.unwrap_or_default();
+    let in_columns = commands
+        .iter()
+        .map(|(command, effect)| format!("  {command:<longest$}  {effect}"));
+    let in_columns: Vec<String> = in_columns.collect();
+    if width.is_none_or(|width| in_columns.iter().all(|row| row.len() <= width)) {
+        return in_columns;
+    }
+    let below =
+        |(command, effect): &(String, &str)| [format!("  {command}"), format!("      {effect}")];
+    commands.iter().flat_map(below).collect()
 }
 
 /// The second process after it has left the terminal.
@@ -180,5 +188,37 @@ impl Detached {
             }
             true
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_narrow_terminal_effects_are_below_their_commands() {
+        let commands = [
+            (
+                "swarm logs --follow --team demo".to_owned(),
+                "the lead's output",
+            ),
+            (
+                "swarm shutdown team-lead --team demo".to_owned(),
+                "stop the run",
+            ),
+        ];
+        let wide = [
+            "  swarm logs --follow --team demo       the lead's output",
+            "  swarm shutdown team-lead --team demo  stop the run",
+        ];
+        assert_eq!(command_rows(&commands, Some(60)), wide);
+        assert_eq!(command_rows(&commands, None), wide);
+        let narrow = [
+            "  swarm logs --follow --team demo",
+            "      the lead's output",
+            "  swarm shutdown team-lead --team demo",
+            "      stop the run",
+        ];
+        assert_eq!(command_rows(&commands, Some(50)), narrow);
     }
 }

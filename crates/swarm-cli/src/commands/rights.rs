@@ -38,10 +38,14 @@ The rule applies immediately to every member of the team, including members star
 
 Examples:
   swarm allow \"Bash(cargo test:*)\"
-  swarm allow \"Edit(//srv/docs/**)\" --team parser")]
+  swarm allow \"Edit(//srv/docs/**)\" --team parser
+  swarm allow --remove \"Bash(cargo test:*)\"")]
 pub(crate) struct AllowArgs {
     /// Permission rule, as in `permissions.allow` of settings.json.
     pub(crate) rule: String,
+    /// Remove this rule of the team.
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 /// Sets a member's mode and waits for the member's confirmation.
@@ -127,6 +131,9 @@ fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<b
 pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<(), Failure> {
     let team = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
+    if args.remove {
+        return disallow(app, &*team, &rule);
+    }
     if rule.tool() == "*" {
         return Err(Failure::usage("`*` is not a rule: name the tool"));
     }
@@ -139,5 +146,19 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<(), Failure> {
     app.out.result(
         &json!({"team": team, "rule": rule.to_string()}),
         &format!("allowed for all members of {team}: {rule}"),
+    )
+}
+
+/// Removes a rule that was added for all members of the team.
+fn disallow(app: &App, team: &dyn Team, rule: &Rule) -> Result<(), Failure> {
+    let name = team.name();
+    if !swarm_team::disallow_for_team(team, rule, person(app)).block_on()? {
+        let message = format!("team {name} has no rule `{rule}`");
+        return Err(Failure::not_found(message)
+            .with_hint("`swarm permissions NAME` shows a member's rules and their sources"));
+    }
+    app.out.result(
+        &json!({"team": name, "rule": rule.to_string(), "removed": true}),
+        &format!("no longer allowed for all members of {name}: {rule}"),
     )
 }

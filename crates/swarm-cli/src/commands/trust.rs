@@ -14,8 +14,9 @@ use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A repository's hooks, MCP servers and agent definitions run with your permissions, so they are ignored until you trust \
-the repository. Trust covers later changes too. Deny rules always apply.
+A repository's hooks, MCP servers and agent definitions are ignored until you trust the repository. Then its hooks, MCP \
+servers and status line run in the agents' sandbox; `apiKeyHelper`, and hooks of your own commands, run with your \
+permissions. Trust covers later changes too. Deny rules always apply.
 
 Examples:
   swarm trust                    trust the current repository
@@ -78,7 +79,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
             .say("it is not a repository: this applies to the directory itself, not to its subdirectories");
     }
     if !own.runs.is_empty() {
-        app.out.say("these now run with your permissions:");
+        app.out.say("these are now in effect:");
         for one in &own.runs {
             app.out.say(&format!("  {}", plain(&one.to_string())));
         }

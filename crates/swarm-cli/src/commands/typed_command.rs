@@ -97,14 +97,19 @@ fn parse(line: &str) -> Result<Args, String> {
     let Some(words) = shlex::split(line) else {
         return Err(format!("unclosed quotation mark: {line}"));
     };
-    if words.iter().any(|word| word == "-") {
+    // As an answer to a form, `-` leaves a field empty.
+    let is_answer = |at: usize| at > 0 && words[at - 1] == "--answer";
+    let mut dashes = (0..words.len()).filter(|at| words[*at] == "-");
+    if dashes.any(|at| !is_answer(at)) {
         return Err("`-` would read this terminal; write the text into the command".to_owned());
     }
     let words = std::iter::once("swarm".to_owned()).chain(words);
     let words = written_out(words.map(OsString::from).collect(), false);
     Args::try_parse_from(&words).map_err(|error| {
         let error = argument_tips::with_tip(error, words.into_iter());
-        error.render().to_string()
+        // As it is typed here.
+        let text = error.render().to_string();
+        text.replace("Usage: swarm ", "Usage: /")
     })
 }
 
@@ -132,5 +137,30 @@ impl Command {
 
     fn opens_editor(&self) -> bool {
         matches!(self, Self::Approve(args) if args.edit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_shown_as_it_is_typed_in_a_lead() {
+        let refused = parse("shutdown").err().unwrap_or_default();
+        assert!(refused.contains("Usage: /shutdown"), "{refused}");
+    }
+
+    #[test]
+    fn a_dash_is_an_answer_and_is_refused_elsewhere() {
+        let parsed = parse("approve p3 --answer - --answer 2").map(|args| args.command);
+        let Ok(Command::Approve(args)) = parsed else {
+            panic!("it is an answer");
+        };
+        assert_eq!(args.answer, ["-", "2"]);
+        for line in ["send alice -", "approve - --answer -"] {
+            let refused = parse(line).err();
+            let refused = refused.unwrap_or_default();
+            assert!(refused.contains("would read this terminal"), "{line}");
+        }
     }
 }

@@ -149,7 +149,7 @@ pub struct RunReport {
     pub tasks: Vec<TaskLine>,
     /// Members of the team.
     pub members: Vec<MemberLine>,
-    /// The members' worktrees that still exist.
+    /// The members' worktrees that have work or are in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<LeftWorktree>,
     /// Why the end of the run is not recorded: another program holds a lock. The team's next

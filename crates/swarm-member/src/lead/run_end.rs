@@ -84,7 +84,7 @@ fn who_is_awaited(
     }))
 }
 
-/// Returns the existing worktrees of a team's members.
+/// Returns the worktrees of a team's members that have work or are in use.
 pub(super) async fn left_worktrees(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -98,10 +98,12 @@ pub(super) async fn left_worktrees(
     let left = listed.into_iter().filter_map(|listed| {
         let owner = &listed.record.owner;
         let member = owner.member.clone()?;
-        (owner.team.as_ref() == Some(team)).then(|| LeftWorktree {
+        let is_left = owner.team.as_ref() == Some(team) && !listed.hazards.is_empty();
+        is_left.then(|| LeftWorktree {
             member,
             slug: listed.record.slug.to_string(),
             path: listed.record.path.clone(),
+            host: listed.record.remote.as_ref().map(|on| on.host.clone()),
             branch: listed.record.branch.clone(),
             kept: true,
             why: listed.hazards.iter().map(ToString::to_string).collect(),

@@ -12,7 +12,7 @@ use super::layout_lock::Layout;
 use super::placement::{Placement, WindowKind, further_window, window_kind};
 use super::snapshot::{PaneRow, Snapshot, Tag};
 use crate::layout::fits_beside_lead;
-use crate::{PaneError, Size};
+use crate::{PaneError, PaneStatus, Size};
 
 impl TmuxBackend {
     /// Rearranges the windows around the lead if its window no longer has the size `before`:
@@ -22,6 +22,27 @@ impl TmuxBackend {
     /// # Errors
     /// [`PaneError`] if the server does not answer properly.
     pub async fn refit(&self, before: Option<Size>) -> Result<Option<Size>, PaneError> {
+        self.refit_by(None, before).await
+    }
+
+    /// Like [`TmuxBackend::refit`], in each teammate of a lead without a process: only the one whose
+    /// pane is the oldest of its team changes anything. `own` is the pane of this process.
+    ///
+    /// # Errors
+    /// As for [`TmuxBackend::refit`].
+    pub async fn refit_from(
+        &self,
+        own: &PaneId,
+        before: Option<Size>,
+    ) -> Result<Option<Size>, PaneError> {
+        self.refit_by(Some(own), before).await
+    }
+
+    async fn refit_by(
+        &self,
+        own: Option<&PaneId>,
+        before: Option<Size>,
+    ) -> Result<Option<Size>, PaneError> {
         let Some(lead) = self.lead_pane() else {
             return Ok(None);
         };
@@ -30,7 +51,8 @@ impl TmuxBackend {
         let Some(size) = snapshot.pane(lead).map(|row| row.window_size) else {
             return Ok(None);
         };
-        if before.is_none_or(|before| before == size) {
+        let is_others = own.is_some_and(|own| !is_oldest(&snapshot, own, lead));
+        if is_others || before.is_none_or(|before| before == size) {
             return Ok(Some(size));
         }
         // It shows the windows before the changes below.
@@ -64,6 +86,23 @@ impl TmuxBackend {
         }
         Ok(())
     }
+}
+
+/// Returns whether a pane is the oldest running one of its team in the lead's session. Moving panes
+/// does not change that, so at most one process moves them.
+fn is_oldest(snapshot: &Snapshot, own: &PaneId, lead: &PaneId) -> bool {
+    let team = snapshot.pane(own).and_then(|row| row.tag.as_ref());
+    let (Some(Tag { team, .. }), Some(lead)) = (team, snapshot.pane(lead)) else {
+        return false;
+    };
+    let is_of_team = |row: &&PaneRow| {
+        row.session == lead.session
+            && matches!(row.status, PaneStatus::Running { .. })
+            && row.tag.as_ref().is_some_and(|tag| tag.team == *team)
+    };
+    let rows = snapshot.rows.iter().filter(is_of_team);
+    let oldest = rows.min_by_key(|row| row.number());
+    oldest.is_some_and(|row| row.id == *own)
 }
 
 /// Returns the first pane for which there is no room next to the lead.

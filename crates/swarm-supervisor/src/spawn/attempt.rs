@@ -7,7 +7,7 @@ use swarm_os::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, Member, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
-use swarm_team::{SpawnOrder, check_hello};
+use swarm_team::{SpawnOrder, check_hello, team_rules};
 use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
@@ -34,7 +34,7 @@ pub(super) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Completes the spawn, or rolls everything back.
-    pub(super) async fn carry_out(self) -> Result<SpawnedMember, LeadError> {
+    pub(super) async fn carry_out(mut self) -> Result<SpawnedMember, LeadError> {
         let mut pane = None;
         match self.launch(&mut pane).await {
             Ok((pane, hello)) => Ok(SpawnedMember {
@@ -79,7 +79,19 @@ impl Attempt<'_> {
         }
     }
 
-    async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
+    /// Adds the team's rules and its key to the order. The member is in the roster, so later rules are
+    /// sent to it.
+    async fn add_team_rules(&mut self) -> Result<(), LeadError> {
+        let team = self.spawn_context.store.team(self.team);
+        let permissions = &mut self.order.spec.permissions;
+        permissions.verify_key = team.verify_key().await?;
+        let rules = team_rules(&*team, permissions.verify_key.as_ref()).await?;
+        permissions.rules.extend(rules);
+        Ok(())
+    }
+
+    async fn launch(&mut self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
+        self.add_team_rules().await?;
         let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
         let directory = files.local_directory(name);
         let file = directory.join(SpawnOrder::file_name(self.order.spec.identity.spawn_id));

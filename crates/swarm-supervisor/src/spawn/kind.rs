@@ -59,9 +59,10 @@ pub(super) fn permissions(
     let work = work_mode(spawn_context, options)?;
     let definition = definition(spawn_context, options)?;
     let defined = definition.and_then(|definition| definition.permission_mode);
+    let own = &spawn_context.permissions;
     let ceiling = match defined {
-        Some(defined) if defined != Plan => lesser(spawn_context.permissions.ceiling, defined),
-        _ => spawn_context.permissions.ceiling,
+        Some(defined) if defined != Plan => lesser(own.ceiling, defined),
+        _ => own.ceiling,
     };
     let plan =
         [options.member.mode, defined, Some(work)].contains(&Some(Plan)) || options.member.plan;
@@ -74,7 +75,10 @@ pub(super) fn permissions(
             work
         },
         plan_required: plan,
-        ..spawn_context.permissions.clone()
+        rules: own.rules.clone(),
+        anchors: own.anchors.clone(),
+        verify_key: own.verify_key.clone(),
+        answer_in_place: own.answer_in_place,
     })
 }
 

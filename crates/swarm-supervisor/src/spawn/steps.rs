@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::{find_transcript, share_scratchpad};
-use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
+use swarm_agent::share_scratchpad;
+use swarm_panes::{Chosen, PaneBackend, PanePlacement, is_own_socket, server_number};
 use swarm_permissions::{AgentConfig, ChosenModel};
 use swarm_protocol::{
-    AgentId, Member, Reservation, SessionId, SpawnId, TeamConfig, TeamName, UnixMs,
+    AgentId, BackendType, Member, PaneId, Reservation, SessionId, SpawnId, TeamConfig, TeamName,
+    UnixMs,
 };
-use swarm_store::{NewMember, Team};
-use swarm_team::{MemberIdentity, MemberPermissions, MemberRuntime, MemberSpec, SpawnOrder};
+use swarm_store::NewMember;
+use swarm_team::{
+    LeadPane, MemberIdentity, MemberPermissions, MemberRuntime, MemberSpec, SpawnOrder,
+};
 use swarm_worktree::Created;
 use tokio::sync::OwnedMutexGuard;
 
@@ -21,7 +24,7 @@ use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
 use crate::stop::{
     await_reported_end, clean_up_after, close_remaining_pane, dead_namesake, end_live_namesake,
-    namesake,
+    has_conversation, namesake,
 };
 use crate::{LeadError, SpawnContext};
 
@@ -70,13 +73,13 @@ pub async fn spawn_in_turn(
     spawn_in(spawn_context, team, options, (backend, chosen), turn).await
 }
 
-/// Returns whether the directory is in the worktree of a dead member with this name.
+/// Returns whether the directory is in the worktree of a former member with this name.
 fn had_worktree(
     spawn_context: &SpawnContext,
     team: &TeamName,
     options: &SpawnOptions,
 ) -> Result<bool, LeadError> {
-    let former = namesake(spawn_context, team, &options.name)?;
+    let former = namesake(spawn_context, team, &options.name, options.replace)?;
     let had = former.and_then(|former| former.worktree_path);
     Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
 }
@@ -103,7 +106,7 @@ pub async fn spawn_in(
         let former = if options.fresh {
             dead.clone()
         } else {
-            namesake(&spawn_context, &team, &options.name)?
+            namesake(&spawn_context, &team, &options.name, options.replace)?
         };
         let attempt = begin(&spawn_context, &team, options, former, place).await?;
         drop(turn);
@@ -130,6 +133,7 @@ async fn begin<'a>(
     let permissions = kind::permissions(spawn_context, &options)?;
     let model = kind::model(spawn_context, &options)?;
     reconcile_team(&spawn_context.store.team(team)).await?;
+    worktree::request_former(spawn_context, &mut options, former.as_ref()).await?;
     let replaced = if options.replace {
         end_live_namesake(spawn_context, team, &options.name).await?
     } else {
@@ -138,7 +142,8 @@ async fn begin<'a>(
     let former = replaced.as_ref().or(former.as_ref());
     // A replaced or departed member is no longer in the roster, but its conversation is continued.
     let session = former.and_then(Member::session).filter(|_| !options.fresh);
-    let continues = has_conversation(spawn_context, former, session);
+    let left_conversation = former.is_some_and(|former| has_conversation(spawn_context, former));
+    let continues = session.is_some() && left_conversation;
     let session = session.or_else(|| options.fresh.then(SessionId::random));
     let timeout = options.timeout.unwrap_or(spawn_context.hello_deadline);
     let timeout = timeout.saturating_add(wait_for_servers(spawn_context, &options));
@@ -149,7 +154,7 @@ async fn begin<'a>(
     let worktree = if is_taken {
         None
     } else {
-        worktree::prepare(spawn_context, team, &mut options, former, spawn_id).await?
+        worktree::prepare(spawn_context, team, &mut options, spawn_id).await?
     };
     let color = replaced.as_ref().and_then(Member::known_color);
     let deadline = UnixMs(spawn_context.clock.now().0.saturating_add(millis(timeout)));
@@ -184,8 +189,9 @@ async fn begin<'a>(
     };
     Ok(Attempt {
         order: SpawnOrder {
-            spec: with_team_rules(&*spawn_context.store.team(team), spec).await?,
+            spec,
             pane: spawn_context.pane,
+            lead_pane: lead_pane(spawn_context, &*backend),
             version: spawn_context.version.clone(),
             deadline,
         },
@@ -197,6 +203,23 @@ async fn begin<'a>(
         timeout,
         worktree,
         continues,
+    })
+}
+
+/// Returns the lead's pane in the user's tmux, unless a process of the lead follows its size.
+fn lead_pane(spawn_context: &SpawnContext, backend: &dyn PaneBackend) -> Option<LeadPane> {
+    let terminal = &spawn_context.terminal;
+    // Only processes of leads can run teammates in-process.
+    let has_process = terminal.in_process.is_some();
+    let in_users_tmux = backend.kind() == BackendType::Tmux
+        && backend
+            .socket()
+            .is_some_and(|socket| !is_own_socket(socket));
+    let pane = terminal.tmux_pane.as_deref();
+    let pane = pane.filter(|_| in_users_tmux && !has_process)?;
+    Some(LeadPane {
+        id: PaneId::new(pane),
+        keeps_teammates: spawn_context.backend.place == PanePlacement::Split,
     })
 }
 
@@ -218,7 +241,8 @@ fn spec(
             program: kind::program(spawn_context, options)?,
             model: model.written,
             model_source: Some(model.source),
-            ..spawn_context.runtime.clone()
+            provider: spawn_context.runtime.provider.clone(),
+            pace: spawn_context.runtime.pace,
         },
         permissions: MemberPermissions {
             anchors: order::anchors(spawn_context, &options.cwd, worktree),
@@ -257,27 +281,6 @@ async fn reserve(
     identity.color = member.known_color();
     identity.session_id = member.session().unwrap_or(identity.session_id);
     Ok(spec)
-}
-
-/// Adds the rules of the whole team and its key.
-async fn with_team_rules(team: &dyn Team, mut spec: MemberSpec) -> Result<MemberSpec, LeadError> {
-    let permissions = &mut spec.permissions;
-    permissions.verify_key = team.verify_key().await?;
-    let rules = swarm_team::team_rules(team, permissions.verify_key.as_ref()).await?;
-    permissions.rules.extend(rules);
-    Ok(spec)
-}
-
-/// Returns whether a former spawn of the member left a conversation.
-fn has_conversation(
-    spawn_context: &SpawnContext,
-    former: Option<&Member>,
-    session: Option<SessionId>,
-) -> bool {
-    let (Some(former), Some(session)) = (former, session) else {
-        return false;
-    };
-    find_transcript(&spawn_context.root, &former.cwd, session).is_file()
 }
 
 /// Returns the configuration of a new member with the scratchpad of its team: that of the session

@@ -4,18 +4,17 @@ use std::path::Path;
 
 use swarm_permissions::Isolation;
 use swarm_protocol::{Member, SpawnId, TeamName};
-use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError};
+use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
 use crate::{LeadError, SpawnContext};
 
-/// Creates the requested worktree, or reuses the member's earlier one, and sets the working
-/// directory in the options. A member that had a worktree never works elsewhere unless requested.
+/// Creates the requested worktree, or reuses an existing one, and sets the working directory in the
+/// options.
 pub(super) async fn prepare(
     spawn_context: &SpawnContext,
     team: &TeamName,
     options: &mut SpawnOptions,
-    former: Option<&Member>,
     spawn_id: SpawnId,
 ) -> Result<Option<Created>, LeadError> {
     let by_definition = || {
@@ -23,27 +22,11 @@ pub(super) async fn prepare(
         let definition = spawn_context.definition.config.agents.find(named)?;
         (definition.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default)
     };
-    let had = former.and_then(|former| former.worktree_path.clone());
-    let goes_on = had.filter(|had| options.worktree.is_none() && options.cwd.starts_with(had));
-    let (wish, from) = match (&options.worktree, goes_on) {
-        (Some(wish), _) => (wish.clone(), outside(spawn_context, &options.cwd).await),
-        (None, Some(had)) => {
-            let gone = || LeadError::WorktreeGone {
-                member: options.name.clone(),
-                path: had.clone(),
-            };
-            let found = find(spawn_context, &had).await.ok_or_else(gone)?;
-            let wish = WorktreeWish {
-                slug: Some(found.slug),
-                uncommitted: None,
-            };
-            (wish, found.from)
-        }
-        (None, None) => match by_definition() {
-            Some(wish) => (wish, outside(spawn_context, &options.cwd).await),
-            None => return Ok(None),
-        },
+    let wish = options.worktree.clone().or_else(by_definition);
+    let Some(wish) = wish else {
+        return Ok(None);
     };
+    let from = outside(spawn_context, &options.cwd).await;
     let failed = |error| match error {
         WorktreeError::Interrupted(_) => LeadError::Interrupted(options.name.clone()),
         error => LeadError::Worktree {
@@ -77,6 +60,36 @@ pub(super) async fn prepare(
     let created = created.map_err(failed)?;
     options.cwd.clone_from(&created.cwd);
     Ok(Some(created))
+}
+
+/// Requests the former worktree of a member, if it works there: by name, before a running member is
+/// replaced, because a worktree without changes is removed when its member stops. A member that had a
+/// worktree never works elsewhere unless requested.
+///
+/// # Errors
+/// [`LeadError::WorktreeGone`].
+pub(super) async fn request_former(
+    spawn_context: &SpawnContext,
+    options: &mut SpawnOptions,
+    former: Option<&Member>,
+) -> Result<(), LeadError> {
+    let had = former.and_then(|former| former.worktree_path.as_ref());
+    let had = had.filter(|had| options.worktree.is_none() && options.cwd.starts_with(had));
+    let Some(had) = had else {
+        return Ok(());
+    };
+    let gone = || LeadError::WorktreeGone {
+        member: options.name.clone(),
+        path: had.clone(),
+    };
+    let found = find(spawn_context, had).await.ok_or_else(gone)?;
+    options.worktree = Some(WorktreeWish {
+        slug: Some(found.slug),
+        // The former one did not have them either.
+        uncommitted: Some(Uncommitted::Leave),
+    });
+    options.cwd = found.from;
+    Ok(())
 }
 
 /// Returns the directory from which a new worktree is created: for a member inside its old

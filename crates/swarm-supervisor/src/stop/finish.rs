@@ -100,8 +100,8 @@ pub fn dead_namesake(
     Ok(dead.cloned())
 }
 
-/// Returns the member whose conversation a new spawn of this name continues: a dead or departed
-/// one.
+/// Returns the member whose settings and conversation a new spawn of this name continues: a dead or
+/// departed one, or with `replace` also a running one.
 ///
 /// # Errors
 /// Returns an error if the store fails.
@@ -109,23 +109,31 @@ pub fn namesake(
     spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
+    replace: bool,
 ) -> Result<Option<Member>, LeadError> {
-    let config = spawn_context.store.team(team).config().block_on()?;
-    if config.member(name).is_some() {
-        return dead_namesake(spawn_context, team, name);
+    let files = spawn_context.store.team(team);
+    match files.config().block_on()?.member(name) {
+        Some(member) if replace && !name.is_lead() => Ok(Some(member.clone())),
+        Some(_) => dead_namesake(spawn_context, team, name),
+        None => {
+            let mut former = files.former_member(name).block_on()?;
+            if let Some(former) = &mut former
+                && !former.cwd.is_dir()
+                && !has_conversation(spawn_context, former)
+            {
+                // It was removed with its member, or is on another machine.
+                former.worktree_path = None;
+            }
+            Ok(former)
+        }
     }
-    let former = spawn_context
-        .store
-        .team(team)
-        .former_member(name)
-        .block_on()?;
-    let has_conversation = |member: &Member| {
-        let session = member.session();
-        session.is_some_and(|session| {
-            find_transcript(&spawn_context.root, &member.cwd, session).is_file()
-        })
-    };
-    Ok(former.filter(has_conversation))
+}
+
+/// Returns whether a former spawn of a member left a conversation on this machine.
+pub(crate) fn has_conversation(spawn_context: &SpawnContext, member: &Member) -> bool {
+    let session = member.session();
+    session
+        .is_some_and(|session| find_transcript(&spawn_context.root, &member.cwd, session).is_file())
 }
 
 /// Terminates the child processes of a lost lead. Does nothing while a lead is running.

@@ -13,7 +13,7 @@ mod worktree_outcome;
 
 pub(crate) use escalate::member_liveness;
 pub use escalate::{await_reported_end, member_death, runs_elsewhere, started_elsewhere};
-pub(crate) use finish::clean_up_after;
+pub(crate) use finish::{clean_up_after, has_conversation};
 pub use finish::{clean_up_after_lead, clear_dead, dead_namesake, finish, namesake};
 pub use kill::kill;
 pub(crate) use kill::{end_live_namesake, kill_spawn};

@@ -19,6 +19,9 @@ pub struct LeftWorktree {
     pub slug: String,
     /// Path, whether or not it still exists.
     pub path: PathBuf,
+    /// The machine of the path; `None` for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Branch.
     pub branch: String,
     /// Whether it was kept; it is removed if it has no unsaved work.
@@ -48,13 +51,15 @@ impl LeftWorktree {
                 self.slug
             )
         } else if self.kept {
+            let host = self.host.as_ref();
+            let host = host.map(|host| format!("{host}:")).unwrap_or_default();
             let advice = if self.can_be_merged {
                 format!("; `swarm worktree merge {}` merges its commits", self.slug)
             } else {
                 String::new()
             };
             format!(
-                "the worktree of {member} is kept: {} on {branch} ({}){advice}",
+                "the worktree of {member} is kept: {host}{} on {branch} ({}){advice}",
                 path.display(),
                 self.why.join("; "),
             )
@@ -88,6 +93,7 @@ pub(crate) async fn part(
         member: member.name.clone(),
         slug,
         path: path.clone(),
+        host: None,
         branch,
         kept,
         why,
@@ -122,5 +128,29 @@ pub(crate) async fn part(
                 vec![error.to_string()],
             ))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_on_another_machine_is_named_with_the_machine() {
+        let left = LeftWorktree {
+            member: swarm_protocol::MemberName::parse("carl").unwrap(),
+            slug: "carl".to_owned(),
+            path: PathBuf::from("/srv/carl"),
+            host: Some("box".to_owned()),
+            branch: "worktree-carl".to_owned(),
+            kept: true,
+            why: vec!["2 unmerged commits".to_owned()],
+            can_be_merged: true,
+        };
+        assert_eq!(
+            left.sentence(),
+            "the worktree of carl is kept: box:/srv/carl on worktree-carl (2 unmerged commits); \
+             `swarm worktree merge carl` merges its commits"
+        );
     }
 }

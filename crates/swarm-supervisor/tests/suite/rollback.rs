@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_protocol::{ErrorKind, Hello, PaneId, PermissionMode, SpawnId};
+use swarm_protocol::{AnsweredBy, ErrorKind, Event, Grant, Hello, PaneId, PermissionMode, SpawnId};
 use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
 use swarm_supervisor::{LeadError, SpawnOptions};
 use swarm_testkit::{World, name, team, until};
@@ -41,6 +41,25 @@ async fn s3_child_that_exits_without_output_fails_the_spawn() {
     let was = before(&world);
     let error = stage.spawn(&world, options(&world)).await.unwrap_err();
     assert!(error.to_string().contains("its pane is gone"), "{error}");
+    assert_undone(&world, &stage, &was);
+}
+
+#[tokio::test]
+async fn an_invalid_rule_of_the_team_fails_the_spawn() {
+    let world = World::new();
+    let stage = Stage::says_hello(&world, |_| {});
+    let rule = "Bash(oops".to_owned();
+    let by = AnsweredBy::person(1, None);
+    let by = world.crew().signed(&Grant::team_rule(&rule), by).await;
+    let granted = Event::TeamRuleAdded {
+        rule,
+        by: by.unwrap(),
+    };
+    world.crew().journal(granted).await.unwrap();
+    let was = before(&world);
+    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    assert!(error.to_string().contains("Bash(oops"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_undone(&world, &stage, &was);
 }
 

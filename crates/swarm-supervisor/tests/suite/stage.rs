@@ -42,10 +42,11 @@ impl Stage {
         let stage = Self::new();
         let (store, play) = (world.store.clone(), stage.clone());
         let change = Arc::new(change);
+        let version = world.spawn_context.version.clone();
         stage.backend.on_start(move |pane, command| {
             let path = order_path(&*store, &command.args[3].to_string_lossy());
             let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-            let order = SpawnOrder::take(&path).unwrap();
+            let order = SpawnOrder::take(&path, &version).unwrap();
             let mut hello = hello(&order, pane);
             change(&mut hello);
             *play.order.lock() = Some((order.clone(), mode & 0o777));

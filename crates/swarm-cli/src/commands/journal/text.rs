@@ -54,6 +54,10 @@ fn words(event: &Event) -> (&'static str, String) {
             "team",
             format!("allowed for all members: {rule}{}", answerer(by)),
         ),
+        Event::TeamRuleRemoved { rule, by } => (
+            "team",
+            format!("no longer allowed for all members: {rule}{}", answerer(by)),
+        ),
         Event::RequestOpened { .. }
         | Event::RequestAnswered { .. }
         | Event::AnswerIgnored { .. } => ("request", request(event)),

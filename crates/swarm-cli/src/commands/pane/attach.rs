@@ -84,8 +84,8 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     )))
 }
 
-/// Selects any running member with a pane: its window shows the others. A stopped member is
-/// selected only if no member is running.
+/// Selects any running member with a pane: its window shows the others. One on this machine comes
+/// first, a stopped one last.
 fn best_to_see<'a>(
     app: &App,
     team: &dyn Team,
@@ -97,13 +97,19 @@ fn best_to_see<'a>(
                 .is_some_and(BackendKind::has_panes)
             && !member.tmux_pane_id.is_none()
     });
+    let mut runs_elsewhere = None;
     let mut second_best = None;
     let mut trouble = None;
     for member in in_panes {
         if let Some(elsewhere) = Elsewhere::of(team, &member.name)? {
             let words = ["attach", member.name.as_str()];
-            trouble =
-                trouble.or_else(|| Some(elsewhere.refusal(team.name(), &member.name, &words)));
+            match elsewhere.over_ssh(team.name(), &member.name, &words) {
+                Ok(words) if elsewhere.has_ended => {
+                    second_best = second_best.or(Some((member, words)));
+                }
+                Ok(words) => runs_elsewhere = runs_elsewhere.or(Some((member, words))),
+                Err(failure) => trouble = trouble.or(Some(failure)),
+            }
             continue;
         }
         match inspect(app, member) {
@@ -118,7 +124,7 @@ fn best_to_see<'a>(
             Err(failure) => trouble = trouble.or(Some(failure)),
         }
     }
-    if let Some(found) = second_best {
+    if let Some(found) = runs_elsewhere.or(second_best) {
         return Ok(found);
     }
     Err(trouble.unwrap_or_else(|| {

@@ -42,7 +42,7 @@ pub(super) fn raise(
         changed.push((own, budget));
     }
     for (scope, budget) in &changed {
-        team.set_budget(scope, *budget).block_on()?;
+        team.set_budget(scope, Some(*budget)).block_on()?;
     }
     let mut now = current()?;
     now.retain(|used| changed.iter().any(|(scope, _)| *scope == used.scope));

@@ -42,7 +42,8 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     });
     lines.extend(tasks(found));
     for request in &found.requests {
-        lines.push(format!("pending request: {}", requests::in_short(request)));
+        let request = requests::in_short(request, app.command_prefix());
+        lines.push(format!("pending request: {request}"));
     }
     for (dead, _) in back {
         let again = tasks_of(dead).map_or_else(String::new, |tasks| format!(" with {tasks}"));

@@ -19,6 +19,7 @@ Examples:
   swarm spawn carol --worktree --prompt \"Fix the import\"
   swarm spawn dave --on box --prompt \"Run the long tests\"
   swarm spawn alice     restart her with her conversation")]
+#[command(group(clap::ArgGroup::new("initial_prompt").args(["prompt", "prompt_file"])))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag that is typed"
@@ -39,7 +40,7 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
     /// Summary of the initial prompt: a lead's call on another machine has one.
-    #[arg(long, value_name = "TEXT", hide = true)]
+    #[arg(long, value_name = "TEXT", hide = true, requires = "initial_prompt")]
     pub(crate) summary: Option<String>,
     /// Agent program: swarm, claude (Claude Code), or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
     #[arg(long, value_name = "RUNTIME")]

@@ -5,4 +5,4 @@ mod on_node;
 mod run;
 
 pub(crate) use args::SpawnArgs;
-pub(super) use run::run;
+pub(super) use run::{run, run_next};

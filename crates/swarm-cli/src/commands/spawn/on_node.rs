@@ -174,6 +174,23 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_needs_a_prompt() {
+        let parse = |words: &[&str]| Spawning::try_parse_from(words);
+        assert!(parse(&["spawn", "bob", "--summary", "greeting"]).is_err());
+        assert!(
+            parse(&[
+                "spawn",
+                "bob",
+                "--summary",
+                "greeting",
+                "--prompt-file",
+                "-"
+            ])
+            .is_ok()
+        );
+    }
+
+    #[test]
     fn a_member_of_a_repository_has_a_worktree() {
         let given = parsed(&["bob", "--on", "box"]);
         assert_eq!(there(&given, true).worktree.as_deref(), Some("bob"));

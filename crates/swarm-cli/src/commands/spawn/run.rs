@@ -7,13 +7,17 @@ use std::time::Duration;
 use serde_json::json;
 use swarm_agent::MemberRequest;
 use swarm_member::SpendingMeter;
+use swarm_os::Liveness;
 use swarm_panes::is_own_socket;
 use swarm_permissions::AgentDefinition;
 use swarm_protocol::{
-    AgentProgram, BudgetScope, ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName,
+    AgentProgram, BackendType, Budget, BudgetScope, ErrorKind, LEAD_NAME, MemberName, OnLost,
+    PermissionMode, TeamName,
 };
-use swarm_store::{BlockOn as _, Draft};
-use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_store::{BlockOn as _, Draft, StoreError};
+use swarm_supervisor::{
+    LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, await_reported_end, lead_standing,
+};
 
 use super::args::SpawnArgs;
 use super::on_node::spawn_on;
@@ -30,13 +34,23 @@ use crate::output::plain;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
 pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<(), Failure> {
+    run_next(app, args, &mut None)
+}
+
+/// Like [`run`], for one of several members: tells where it runs only if its backend is another than
+/// that of the member before, `told`.
+pub(in crate::commands) fn run_next(
+    app: &App,
+    args: &SpawnArgs,
+    told: &mut Option<BackendType>,
+) -> Result<(), Failure> {
     let acting = require_person(app, "spawn")?;
     acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?.name().clone();
     match &args.on {
         Some(on) => spawn_on(app, args, &acting, &team, on),
-        None => spawn_here(app, args, &acting, &team, name),
+        None => spawn_here(app, args, &acting, &team, name, told),
     }
 }
 
@@ -46,6 +60,7 @@ fn spawn_here(
     acting: &Acting,
     team: &TeamName,
     name: MemberName,
+    told: &mut Option<BackendType>,
 ) -> Result<(), Failure> {
     refuse_if_lead_lost(app, team)?;
     let choices = Choices {
@@ -54,11 +69,14 @@ fn spawn_here(
         ..Choices::default()
     };
     let mut prepared = spawn_context(app, &choices)?;
-    // A member that died or left is restarted with its previous values unless flags override them.
+    if !args.replace {
+        refuse_if_running(&prepared.spawn_context, team, &name)?;
+    }
+    // A former member, or one that is replaced, keeps its values unless flags override them.
     let dead = if args.fresh {
         None
     } else {
-        let found = swarm_supervisor::namesake(&prepared.spawn_context, team, &name);
+        let found = swarm_supervisor::namesake(&prepared.spawn_context, team, &name, args.replace);
         found.map_err(|error| {
             let failure = Failure::from(error);
             let hint = format!("start {name} without its earlier conversation with `--fresh`");
@@ -78,18 +96,19 @@ fn spawn_here(
     acting.require_mode("spawn", prepared.spawn_context.permissions.ceiling)?;
     let definition = chosen_definition(app, args, &prepared, &name, former_type.as_deref())?;
     let asked = definition.and_then(|definition| definition.permission_mode);
-    if member.runtime.as_ref().is_none_or(AgentProgram::is_swarm) {
-        let named = check_model(&prepared, &name, member.model.as_deref(), definition)?;
-        if let Some(budget) = args.budget {
-            require_price(
-                &prepared.spawn_context.definition.config.models,
-                &named,
-                budget,
-            )?;
-            let scope = BudgetScope::Member(name.clone());
-            let files = app.store.team(team);
-            files.set_budget(&scope, budget).block_on()?;
+    let program = member.runtime.clone().unwrap_or_default();
+    let named = match &program {
+        AgentProgram::Swarm => {
+            let model = member.model.as_deref();
+            Some(check_model(&prepared, &name, model, definition)?)
         }
+        // Claude Code says which model answers.
+        AgentProgram::Claude => None,
+        AgentProgram::Acp(_) => program.model_label(None),
+    };
+    if let (Some(named), Some(budget)) = (named, args.budget) {
+        let models = &prepared.spawn_context.definition.config.models;
+        require_price(models, &named, budget)?;
     }
     let spawn_context = prepared.spawn_context;
     let backend = match &args.backend {
@@ -125,8 +144,8 @@ fn spawn_here(
         timeout: args.timeout.map(Duration::from_secs),
         ..SpawnOptions::new(name, member, cwd)
     };
-    let member = carry_out(&spawn_context, team, options)?;
-    show(app, &member)?;
+    let member = carry_out(&spawn_context, team, options, args.budget)?;
+    show(app, &member, told)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
             "its definition requests mode {asked}, which is above its ceiling; pass `--mode {asked}` to allow it"
@@ -194,7 +213,6 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure
         ("--model", args.model.is_some()),
         ("--effort", args.requests.effort.is_some()),
         ("--thinking", args.requests.thinking.is_some()),
-        ("--budget", args.budget.is_some()),
         ("--mcp-config", !args.mcp_config.is_empty()),
         ("--plan", args.plan),
     ];
@@ -214,8 +232,31 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure
     }
 }
 
-/// Spawns the member. Ctrl-C rolls the spawn back.
+/// Spawns the member with a budget, which a failed spawn does not leave behind.
 fn carry_out(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    options: SpawnOptions,
+    budget: Option<Budget>,
+) -> Result<SpawnedMember, Failure> {
+    let Some(budget) = budget else {
+        return spawn(spawn_context, team, options);
+    };
+    let scope = BudgetScope::Member(options.name.clone());
+    let files = spawn_context.store.team(team);
+    let former = files.budgets().block_on()?.get(&scope);
+    files.set_budget(&scope, Some(budget)).block_on()?;
+    let spawned = spawn(spawn_context, team, options);
+    if spawned.is_err()
+        && let Err(error) = files.set_budget(&scope, former).block_on()
+    {
+        tracing::warn!(%team, %error, "the budget of a failed spawn is left");
+    }
+    spawned
+}
+
+/// Spawns the member. Ctrl-C rolls the spawn back.
+fn spawn(
     spawn_context: &SpawnContext,
     team: &TeamName,
     options: SpawnOptions,
@@ -227,6 +268,26 @@ fn carry_out(
     // Store calls that wait for a lock end with the process.
     runtime.shutdown_background();
     Ok(spawned?)
+}
+
+/// Refuses the name of a running member before its model and its flags are checked.
+fn refuse_if_running(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    name: &MemberName,
+) -> Result<(), Failure> {
+    runtime()?.block_on(await_reported_end(spawn_context, team, name))?;
+    let files = spawn_context.store.team(team);
+    // A name that is not in the roster is free; other errors are reported by the spawn.
+    if !matches!(files.liveness(name).block_on(), Ok(Liveness::Alive)) {
+        return Ok(());
+    }
+    Err(StoreError::NameTaken {
+        team: team.clone(),
+        name: name.clone(),
+        holder: "a live member has this name".to_owned(),
+    }
+    .into())
 }
 
 /// Warns that members of a team with a lost lead park or stop without reading their prompt.
@@ -248,7 +309,7 @@ fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     )
 }
 
-fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
+fn show(app: &App, member: &SpawnedMember, told: &mut Option<BackendType>) -> Result<(), Failure> {
     if app.out.json {
         return app.out.json(&json!({
             "agentId": member.agent_id,
@@ -275,8 +336,9 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         member.agent_id, member.hello.model, member.hello.mode
     )))?;
     // Who gives an order does not see the node's terminal.
-    if !is_ordered() {
+    if !is_ordered() && told.as_ref() != Some(&member.backend) {
         app.out.say(&plain(&place(member)));
+        *told = Some(member.backend.clone());
     }
     if member.hello.mode == PermissionMode::Plan {
         let name = &member.agent_id.name;

@@ -29,7 +29,7 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
     let mut parts = vec![plain(&top)];
     // Pending requests come first, because the end may be cut off.
     if !status.requests.is_empty() {
-        parts.push(plain(&waiting(status)));
+        parts.push(plain(&waiting(status, app.command_prefix())));
     }
     let damaged = status.damaged.iter();
     let damaged = damaged.map(|line| format!("damaged: {line}\n"));
@@ -123,8 +123,10 @@ fn checks(status: &Status) -> String {
     lines.map(|line| clean_line(&line) + "\n").collect()
 }
 
-fn waiting(status: &Status) -> String {
-    let lines: Vec<String> = status.requests.iter().map(requests::in_short).collect();
+fn waiting(status: &Status, prefix: &str) -> String {
+    let requests = status.requests.iter();
+    let lines = requests.map(|request| requests::in_short(request, prefix));
+    let lines: Vec<String> = lines.collect();
     let count = counted(lines.len() as u64, "question");
     format!("{count} for you:\n{}\n", lines.join("\n"))
 }

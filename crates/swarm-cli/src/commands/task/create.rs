@@ -42,13 +42,13 @@ pub(crate) struct TaskCreateArgs {
     /// Tasks that must be completed first, comma-separated.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) blocked_by: Vec<TaskId>,
-    /// Command that must succeed before the task can be completed; repeatable; for people.
+    /// Command that must succeed before the task can be completed; repeatable; not for agents.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Vec<String>,
     /// Metadata as a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// Budget of the task, for any owner, such as 5$ or 500k-tokens; for people [default: setting `budget.task`].
+    /// Budget of the task, for any owner, such as 5$ or 500k-tokens; not for agents [default: setting `budget.task`].
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<Budget>,
     /// Create all tasks in a JSON list, or none; - reads standard input.
@@ -94,7 +94,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<(), Failure> {
     }
     let ids = team.create_tasks(&new, &actor).block_on()?;
     if let (Some(budget), Some(id)) = (budget, ids.first()) {
-        team.set_budget(&BudgetScope::Task(*id), budget)
+        team.set_budget(&BudgetScope::Task(*id), Some(budget))
             .block_on()?;
     }
     let hooks = task_hooks(app, &command_actor)?;

@@ -98,7 +98,9 @@ fn state_cell(state: TaskState) -> Cell {
 /// Returns a sentence for each member.
 pub(in crate::commands) fn undelivered(team: &dyn Team) -> Vec<String> {
     let found = team.undelivered().block_on();
-    found.iter().map(ToString::to_string).collect()
+    // Others are those of changes that another process is making.
+    let tried = found.iter().filter(|one| one.was_tried);
+    tried.map(ToString::to_string).collect()
 }
 
 /// Prints a warning for each member after a change.

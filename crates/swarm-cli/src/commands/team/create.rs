@@ -46,7 +46,8 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<(), Failure> {
     };
     if let Some(budget) = args.budget {
         let team = app.store.team(&config.name);
-        team.set_budget(&BudgetScope::Team, budget).block_on()?;
+        team.set_budget(&BudgetScope::Team, Some(budget))
+            .block_on()?;
     }
     if app.out.json {
         let mut record = serde_json::to_value(&config)?;

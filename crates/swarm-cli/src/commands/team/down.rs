@@ -29,13 +29,19 @@ pub(crate) struct TeamDownArgs {
 
 pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<(), Failure> {
     require_person(app, "team down")?;
-    let name = match (app.asked_team()?, &args.template) {
-        (Some(team), _) => team,
-        (None, Some(word)) => named(app, word)?,
-        (None, None) => app.team_to_end()?.name().clone(),
+    let word = args.template.as_deref();
+    let is_template = word.is_some_and(|word| is_template(app, word));
+    let name = match word {
+        Some(word) if is_template => match app.asked_team()? {
+            Some(team) => team,
+            None => template(app, word)?.name,
+        },
+        Some(word) => app.named_team(Some(word))?.name().clone(),
+        None => app.team_to_end()?.name().clone(),
     };
     let views = match app.store.team(&name).member_view().block_on() {
-        Err(StoreError::TeamNotFound { .. }) => {
+        // Its state is the one that was asked for.
+        Err(StoreError::TeamNotFound { .. }) if is_template => {
             return report(app, &name, "was not up");
         }
         views => views?,
@@ -66,15 +72,9 @@ fn shut_down(app: &App) -> Result<(), Failure> {
     shutdown(app, args)
 }
 
-/// Returns the team of a template, or the team with this name.
-fn named(app: &App, word: &str) -> Result<TeamName, Failure> {
-    let is_template =
-        app.env.cwd.join(word).is_file() || TEAM_TEMPLATES.iter().any(|(name, _)| *name == word);
-    if is_template {
-        Ok(template(app, word)?.name)
-    } else {
-        Ok(TeamName::parse(word)?)
-    }
+/// Returns whether the word is a template: a file, or a built-in one.
+fn is_template(app: &App, word: &str) -> bool {
+    app.env.cwd.join(word).is_file() || TEAM_TEMPLATES.iter().any(|(name, _)| *name == word)
 }
 
 fn report(app: &App, name: &TeamName, state: &str) -> Result<(), Failure> {

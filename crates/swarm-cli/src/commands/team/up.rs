@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Parser as _;
 use serde_json::json;
 use swarm_config::{TEAM_TEMPLATES, TEMPLATE_KEY, TeamTemplate, TemplateMember, TemplateWorktree};
-use swarm_protocol::{BudgetScope, PERSON, TaskId, TeamName};
+use swarm_protocol::{BackendType, BudgetScope, PERSON, TaskId, TeamName};
 use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 
 use crate::app::App;
@@ -45,12 +45,14 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
     let is_new = create(app, &name, &template)?;
     let team = app.store.team(&name);
     if let Some(budget) = template.budget.filter(|_| is_new) {
-        team.set_budget(&BudgetScope::Team, budget).block_on()?;
+        team.set_budget(&BudgetScope::Team, Some(budget))
+            .block_on()?;
     }
     let created = add_tasks(&*team, &template)?;
     let mut started = Vec::new();
+    let mut told = None;
     for member in &template.members {
-        if start(app, &*team, member, args.backend.as_deref())? {
+        if start(app, &*team, member, args.backend.as_deref(), &mut told)? {
             started.push(member.name.get_ref().clone());
         }
     }
@@ -134,19 +136,21 @@ fn add_tasks(team: &dyn Team, template: &TeamTemplate) -> Result<Vec<TaskId>, Fa
         .block_on()?;
     for (id, place) in ids.iter().zip(places) {
         if let Some(budget) = template.tasks[place].budget {
-            team.set_budget(&BudgetScope::Task(*id), budget)
+            team.set_budget(&BudgetScope::Task(*id), Some(budget))
                 .block_on()?;
         }
     }
     Ok(ids)
 }
 
-/// Starts a member unless it is running. Returns whether it was started.
+/// Starts a member unless it is running. Returns whether it was started. `told` is the backend of
+/// the member before.
 fn start(
     app: &App,
     team: &dyn Team,
     member: &TemplateMember,
     backend: Option<&str>,
+    told: &mut Option<BackendType>,
 ) -> Result<bool, Failure> {
     let name = member.name.get_ref();
     let views = team.member_view().block_on()?;
@@ -163,9 +167,9 @@ fn start(
     })?;
     let spawning = app.for_team(team.name());
     if app.out.json {
-        captured(|| spawn::run(&spawning, &args.spawn)).0?;
+        captured(|| spawn::run_next(&spawning, &args.spawn, told)).0?;
     } else {
-        spawn::run(&spawning, &args.spawn)?;
+        spawn::run_next(&spawning, &args.spawn, told)?;
     }
     Ok(true)
 }

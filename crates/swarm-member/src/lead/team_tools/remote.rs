@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use swarm_agent::{MemberRequest, SpawnRequest, Spawned};
-use swarm_protocol::{AgentId, OrderOutcome, PaneId, PermissionMode};
+use swarm_protocol::{AgentId, AgentProgram, OrderOutcome, PaneId, PermissionMode};
 use swarm_store::{NodeView, Team};
 use swarm_supervisor::{OrderWait, SpawnCommand, SpawnContext, choose_any, order_in_repository};
 
@@ -27,7 +27,7 @@ pub(super) async fn spawn_remote(
     let nodes = nodes.map_err(|error| failed(error.to_string()))?;
     let node = choose_any(&nodes).map_err(|error| failed(error.to_string()))?;
     let wait = OrderWait::of(context.hello_deadline, request.cancel.clone());
-    let command = command(context, request, member, mode);
+    let command = command(request, member, mode, &context.runtime.model);
     let at = (&context.worktrees, context.workspace.cwd.as_path());
     let on = (team, &orders, node);
     let done = order_in_repository(on, at, |inside| command.order(inside), &wait).await;
@@ -36,19 +36,24 @@ pub(super) async fn spawn_remote(
     read(&outcome, node, id)
 }
 
-/// Returns the command for the node. Mode and model are always named, because the node's defaults are
-/// not those of the lead.
+/// Returns the command for the node. The mode and swarm's model are always named, because the node's
+/// defaults are not those of the lead.
 fn command(
-    context: &SpawnContext,
     request: &SpawnRequest,
     member: &MemberRequest,
     mode: PermissionMode,
+    lead_model: &str,
 ) -> SpawnCommand {
     let mut command = SpawnCommand::new(request.name.as_str());
     command.prompt(Some(request.prompt.clone()), Some(&request.description));
     command.option("agent", member.agent_type.as_deref());
-    let model = member.model.as_deref();
-    command.option("model", Some(model.unwrap_or(&context.runtime.model)));
+    let runtime = member.runtime.as_ref();
+    command.option("runtime", runtime);
+    // Another agent program has its own models.
+    let default = runtime
+        .is_none_or(AgentProgram::is_swarm)
+        .then_some(lead_model);
+    command.option("model", member.model.as_deref().or(default));
     command.option("effort", member.effort);
     command.option("mode", Some(mode));
     command.flag("plan", member.plan);
@@ -80,4 +85,40 @@ fn read(outcome: &OrderOutcome, node: &NodeView, id: AgentId) -> Result<Spawned,
         pane: PaneId::new(format!("{} on {}", text(&shown["tmuxPaneId"]), node.name)),
         note: remark,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::MemberName;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[test]
+    fn a_member_of_another_agent_program_keeps_it_and_is_not_given_the_leads_model() {
+        let words = |runtime: Option<&str>| {
+            let member = MemberRequest {
+                runtime: runtime.map(|runtime| runtime.parse().unwrap()),
+                ..MemberRequest::default()
+            };
+            let request = SpawnRequest {
+                name: MemberName::parse("bob").unwrap(),
+                member: member.clone(),
+                prompt: "sing".to_owned(),
+                description: "sings".to_owned(),
+                cwd: None,
+                isolation: None,
+                team: None,
+                cancel: CancellationToken::new(),
+            };
+            let command = command(&request, &member, PermissionMode::Default, "fake/lead");
+            command.order(false).words
+        };
+        let own = words(None);
+        assert!(own.contains(&"--model=fake/lead".to_owned()), "{own:?}");
+        let other = words(Some("claude"));
+        assert!(other.contains(&"--runtime=claude".to_owned()), "{other:?}");
+        let has_model = other.iter().any(|word| word.starts_with("--model"));
+        assert!(!has_model, "{other:?}");
+    }
 }

@@ -163,8 +163,8 @@ impl Teammates for LeadTeammates {
             return self.spawn_on_node(&*team, &request).await;
         }
         // A member that died or left is restored with its settings, unless the call changes them.
-        let dead =
-            namesake(&self.spawn_context, team.name(), &name).map_err(|error| error.to_string())?;
+        let dead = namesake(&self.spawn_context, team.name(), &name, false)
+            .map_err(|error| error.to_string())?;
         let mut spawn_context = self.spawn_context.clone();
         spawn_context.permissions.mode = self.rights.mode();
         spawn_context.permissions.ceiling = self.ceiling_of_members(&request)?;
