@@ -39,9 +39,10 @@ pub(crate) fn with_tip(
         }
         _ => None,
     };
-    // `--rm` deletes the team: a typo must not lead there.
-    if tip.is_some() || text_of(&error, ContextKind::SuggestedArg) == Some("--rm") {
-        error.remove(ContextKind::SuggestedArg);
+    // `--rm` deletes the team: a typo must not lead there. The usage names the suggested option too.
+    let misleads = tip.is_some() || text_of(&error, ContextKind::SuggestedArg) == Some("--rm");
+    if misleads && error.remove(ContextKind::SuggestedArg).is_some() {
+        error.remove(ContextKind::Usage);
     }
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedSubcommand);
@@ -178,6 +179,9 @@ mod tests {
         ] {
             assert_eq!(tip(line, parse_error(line)), shown, "{line}");
         }
+        let line = "swarm run --prompt x";
+        let shown = with_tip(parse_error(line), line.split(' ').map(OsString::from));
+        assert!(!shown.to_string().contains("--rm"), "{shown}");
     }
 
     #[test]
