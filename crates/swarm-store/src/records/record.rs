@@ -58,12 +58,17 @@ pub(super) enum Outgoing {
 pub(super) struct Outbox {
     at: UnixMs,
     pub(super) entries: Vec<(WriteId, Outgoing)>,
+    /// The record need not be written.
+    pub(super) changes_nothing: bool,
 }
 
 impl Outbox {
     pub(super) fn new(at: UnixMs) -> Self {
-        let entries = Vec::new();
-        Self { at, entries }
+        Self {
+            at,
+            entries: Vec::new(),
+            changes_nothing: false,
+        }
     }
 
     pub(super) fn push(&mut self, event: Event) {

@@ -173,6 +173,8 @@ impl RecordsTeam {
             let list = which(pages)?;
             let actor = self.current(tasks, by)?;
             let plan = plan(actor.planner(&list), tasks)?;
+            // Those that look for work and find none would keep others from writing.
+            events.changes_nothing = plan.is_nothing();
             // What is reported must be done: pages may be refused.
             let (list, replaced) = pages.write(plan.writes)?;
             events.extend(plan.events);

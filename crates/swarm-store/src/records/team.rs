@@ -160,8 +160,12 @@ impl RecordsTeam {
             let result = match edit(&mut found.value, &mut outbox) {
                 // There may be a change that was not heard yet.
                 Err(_) if kept.is_some() => continue,
+                Ok(_) if kept.is_some() && outbox.changes_nothing => continue,
                 result => result?,
             };
+            if outbox.changes_nothing {
+                return Ok(result);
+            }
             found.outbox = outbox.entries;
             let value = to_bytes(key, &found)?;
             let before = self.seen.rings(key);

@@ -27,6 +27,10 @@ pub(crate) struct Plan<T> {
 }
 
 impl<T> Plan<T> {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.writes.is_empty() && self.events.is_empty() && self.letters.is_empty()
+    }
+
     /// Changes nothing.
     pub(crate) fn nothing(result: T) -> Self {
         Self {
