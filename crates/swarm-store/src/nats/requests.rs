@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{Context, PublishAckFuture, PublishError, PublishErrorKind};
+use async_nats::jetstream::context::{
+    Context, GetStreamErrorKind, PublishAckFuture, PublishError, PublishErrorKind,
+};
 use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{
     LastRawMessageError, LastRawMessageErrorKind, PurgeErrorKind, Stream,
@@ -42,6 +45,8 @@ pub(super) struct Requests {
     pub(super) chunked: Mutex<HashSet<String>>,
     /// Members whose lease this process has lost.
     pub(super) lost: Mutex<HashSet<MemberName>>,
+    /// Whether the stream was seen with a message in it.
+    is_complete: AtomicBool,
 }
 
 /// A message that was sent, and perhaps not stored yet.
@@ -66,10 +71,12 @@ impl Requests {
             appended: Mutex::default(),
             chunked: Mutex::default(),
             lost: Mutex::default(),
+            is_complete: AtomicBool::new(false),
         }
     }
 
     pub(super) fn absent(&self) -> NoAnswer {
+        self.is_complete.store(false, Ordering::SeqCst);
         NoAnswer::Failed(absent(&self.hub, &self.team))
     }
 
@@ -107,9 +114,33 @@ impl Requests {
         stream.map_err(|error| self.failed(&error))
     }
 
+    /// Returns the stream to read messages from. A team without a message does not exist yet.
+    ///
+    /// nats-server 2.9 crashes when a message is requested from a stream that it is creating, and
+    /// anybody may ask for a team at that moment. It describes such a stream without harm.
+    async fn complete_stream(&self) -> Answered<Stream<()>> {
+        if !self.is_complete.load(Ordering::SeqCst) {
+            let name = subjects::stream(&self.team);
+            let stream = self.jetstream().await?.get_stream(name).await;
+            let stream = stream.map_err(|error| match error.kind() {
+                GetStreamErrorKind::JetStream(error) => self.refused(&error),
+                // No server answers for streams: it is starting, or JetStream is off.
+                GetStreamErrorKind::Request => self.unanswered(),
+                GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => {
+                    self.failed(&error)
+                }
+            })?;
+            if stream.cached_info().state.last_sequence == 0 {
+                return Err(self.absent());
+            }
+            self.is_complete.store(true, Ordering::SeqCst);
+        }
+        self.stream().await
+    }
+
     /// Returns the last message of a subject.
     pub(super) async fn last(&self, subject: &str) -> Answered<Option<StreamMessage>> {
-        let stream = self.stream().await?;
+        let stream = self.complete_stream().await?;
         self.found(stream.get_last_raw_message_by_subject(subject).await)
     }
 
@@ -119,7 +150,7 @@ impl Requests {
         pattern: &str,
         sequence: u64,
     ) -> Answered<Option<StreamMessage>> {
-        let stream = self.stream().await?;
+        let stream = self.complete_stream().await?;
         let found = stream.get_first_raw_message_by_subject(pattern, sequence);
         self.found(found.await)
     }

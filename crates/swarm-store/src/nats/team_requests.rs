@@ -52,7 +52,13 @@ impl Requests {
         for (key, id, value) in records {
             let subject = subjects::of(&self.team, &key);
             let put = self.put(subject, 0, id, value.into());
-            is_new = put.await? != Published::Conflict;
+            is_new = match put.await {
+                // Another process has just begun to create the stream.
+                Err(NoAnswer::Failed(StoreError::NotOnHub { .. })) => {
+                    return Err(self.unanswered());
+                }
+                put => put? != Published::Conflict,
+            };
         }
         Ok(is_new)
     }

@@ -1,6 +1,8 @@
 //! Teams on hubs as one machine knows them.
 
 use std::net::TcpListener;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use swarm_hubkit::{Link, NatsServer};
@@ -63,6 +65,36 @@ fn an_unreachable_hub_is_named_and_nothing_is_left_behind() {
     assert_eq!(error.kind(), ErrorKind::Environment, "{error}");
     assert!(error.to_string().contains(&url), "{error}");
     assert_eq!(store.teams().block_on().unwrap(), []);
+}
+
+#[test]
+fn a_team_can_be_read_while_it_is_created() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let hub = settings(scene.server.url());
+    for number in 0..8 {
+        let name = team(&format!("team-{number}"));
+        let there = machine(&scene.directory.path().join("there"), hub.clone());
+        let (tell, told) = mpsc::channel();
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                let reader = there.team(&name);
+                loop {
+                    match reader.config().block_on() {
+                        Err(StoreError::NotOnHub { .. }) => drop(tell.send(())),
+                        config => return config,
+                    }
+                }
+            });
+            // It has a connection.
+            told.recv().unwrap();
+            let created = scene.here.create_team(new_team(name.as_str()));
+            created.block_on().unwrap();
+            assert_eq!(reading.join().unwrap().unwrap().name, name);
+        });
+    }
 }
 
 #[test]
