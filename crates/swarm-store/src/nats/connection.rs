@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -27,6 +28,9 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// Pause between two signs of life. A connection without an answer to three of them is made again:
 /// nothing else tells that packets are lost.
 const PING: Duration = Duration::from_secs(3);
+
+/// Pause before the second attempt to connect. Each further one is longer by that.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Longest pause between two attempts to connect again.
 const RECONNECTING: Duration = Duration::from_secs(2);
@@ -188,8 +192,7 @@ impl Connection {
     }
 
     async fn connection(&self) -> Answered<&(Client, Context)> {
-        let connection = self.client.get_or_try_init(|| self.connect()).await;
-        let connection = connection.map_err(NoAnswer::Failed)?;
+        let connection = self.client.get_or_try_init(|| self.connect()).await?;
         if !self.connected.borrow().0 {
             let mut connected = self.connected.subscribe();
             // The sender is part of `self`.
@@ -212,7 +215,7 @@ impl Connection {
         self.connected.subscribe()
     }
 
-    async fn connect(&self) -> Result<(Client, Context)> {
+    async fn connect(&self) -> Answered<(Client, Context)> {
         let connected = self.connected.clone();
         let (refusal, forbidden) = (Arc::clone(&self.refusal), self.forbidden.clone());
         let mut options = ConnectOptions::new()
@@ -221,10 +224,7 @@ impl Connection {
             .connection_timeout(CONNECTING)
             .request_timeout(None)
             .ping_interval(PING)
-            .reconnect_delay_callback(|attempts| {
-                let attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
-                RECONNECTING.min(Duration::from_millis(50).saturating_mul(attempts))
-            })
+            .reconnect_delay_callback(pause_before)
             .event_callback(move |event| {
                 let connected = connected.clone();
                 let (refusal, forbidden) = (Arc::clone(&refusal), forbidden.clone());
@@ -254,17 +254,31 @@ impl Connection {
             options = options.add_root_certificates(ca.clone()).require_tls(true);
         }
         if let Some(path) = &self.settings.credentials {
-            options = with_credentials(options, path).map_err(|why| StoreError::HubLogin {
-                hub: self.settings.url.clone(),
-                why,
+            options = with_credentials(options, path).map_err(|why| {
+                NoAnswer::Failed(StoreError::HubLogin {
+                    hub: self.settings.url.clone(),
+                    why,
+                })
             })?;
         }
-        let client = options.connect(self.settings.url.as_str()).await;
-        let client = client.map_err(|error| self.not_connected(&error))?;
+        let client = match options.connect(self.settings.url.as_str()).await {
+            Ok(client) => client,
+            Err(error) if is_broken(&error) => {
+                tokio::time::sleep(AGAIN).await;
+                return Err(NoAnswer::Unanswered(self.not_connected(&error)));
+            }
+            Err(error) => return Err(NoAnswer::Failed(self.not_connected(&error))),
+        };
         self.connected.send_modify(|now| now.0 = true);
         let context = jetstream::new(client.clone());
         Ok((client, context))
     }
+}
+
+/// Returns the pause before an attempt to connect. The first one is what every command begins with.
+fn pause_before(attempt: usize) -> Duration {
+    let failed = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    RECONNECTING.min(AGAIN.saturating_mul(failed))
 }
 
 /// What TLS reports when the other side does not use it.
@@ -291,6 +305,23 @@ impl Connection {
                 format!("{reason}; a server without TLS has a URL with `nats://` and no CA file");
         }
         StoreError::HubUnreachable { hub, reason }
+    }
+}
+
+/// Returns whether a connection ended before it could be used. Somebody had accepted it: the next one
+/// may last.
+fn is_broken(error: &ConnectError) -> bool {
+    let source = error.source();
+    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(error) => matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof
+        ),
+        // The end of the connection is a text.
+        None => error.kind() == ConnectErrorKind::Io,
     }
 }
 
@@ -324,5 +355,16 @@ impl Drop for Background {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_attempt_to_connect_does_not_wait() {
+        let pauses = [1, 2, 3, usize::MAX].map(pause_before);
+        assert_eq!(pauses, [Duration::ZERO, AGAIN, AGAIN * 2, RECONNECTING]);
     }
 }

@@ -98,6 +98,26 @@ fn a_team_can_be_read_while_it_is_created() {
 }
 
 #[test]
+fn a_connection_that_breaks_before_or_during_a_request_is_made_again() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let link = Link::to(scene.server.port());
+    for (request, answer) in [
+        ("CONNECT", "PONG"),
+        ("STREAM.INFO", "stream_info_response"),
+        ("MSG.GET", "stream_msg_get_response"),
+    ] {
+        let there = machine(&scene.directory.path().join("there"), settings(link.url()));
+        link.lose_answer(request, answer);
+        let config = there.team(&team("crew")).config().block_on();
+        assert_eq!(config.unwrap().name, team("crew"));
+        assert!(link.has_lost(), "{request} was answered");
+    }
+}
+
+#[test]
 fn a_damaged_hub_file_is_named_and_its_team_can_be_removed() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("teams/crew/swarm");
