@@ -150,13 +150,12 @@ impl RecordsTeam {
         &self,
         read: impl Fn(&TasksValue, &Pages<'_>) -> Result<R, Unread>,
     ) -> Result<R> {
-        let mut before = None;
+        let mut missing = None;
         loop {
-            let (revision, tasks) = self.fetch(&values::tasks())?;
-            match read(&tasks.value, &Pages::new(self, &tasks.value)) {
+            let tasks = self.read(&values::tasks())?;
+            match read(&tasks, &Pages::new(self, &tasks)) {
                 Ok(read) => return Ok(read),
-                Err(Unread::Replaced(_)) if before != Some(revision) => before = Some(revision),
-                Err(Unread::Replaced(page)) => return Err(lost(&page)),
+                Err(Unread::Replaced(page)) => look_again(&mut missing, page)?,
                 Err(Unread::Failed(error)) => return Err(error),
             }
         }
@@ -186,7 +185,7 @@ impl RecordsTeam {
     }
 
     /// Changes the record of the list. `edit` stores pages, and returns the list with them and the
-    /// keys of those that they replace.
+    /// keys of those that they replace. It is repeated if a page is replaced while it reads.
     fn change_pages<R>(
         &self,
         edit: impl Fn(&TasksValue, &Pages<'_>, &mut Outbox) -> Result<(R, TasksValue, Vec<Key>), Unread>,
@@ -194,34 +193,43 @@ impl RecordsTeam {
         // Pages of attempts that were not the last one.
         let mut unused: Vec<Key> = Vec::new();
         let mut stored: Vec<Key> = Vec::new();
-        let changed = self.change(&values::tasks(), |tasks, events| {
-            unused.append(&mut stored);
-            // A server that restarted may refuse the repetition of a write that was done.
-            unused.retain(|page| !tasks.keys().contains(page));
-            let edited = edit(tasks, &Pages::new(self, tasks), events);
-            match edited {
-                Ok((result, list, replaced)) => {
-                    let named = tasks.keys();
-                    stored = list
-                        .keys()
-                        .into_iter()
-                        .filter(|page| !named.contains(page))
-                        .collect();
-                    *tasks = list;
-                    Ok(Ok((result, replaced)))
+        let mut missing = None;
+        let done = loop {
+            let changed = self.change(&values::tasks(), |tasks, events| {
+                unused.append(&mut stored);
+                // A server that restarted may refuse the repetition of a write that was done.
+                unused.retain(|page| !tasks.keys().contains(page));
+                let edited = edit(tasks, &Pages::new(self, tasks), events);
+                match edited {
+                    Ok((result, list, replaced)) => {
+                        let named = tasks.keys();
+                        stored = list
+                            .keys()
+                            .into_iter()
+                            .filter(|page| !named.contains(page))
+                            .collect();
+                        *tasks = list;
+                        Ok(Ok((result, replaced)))
+                    }
+                    Err(Unread::Replaced(page)) => {
+                        events.changes_nothing = true;
+                        Ok(Err(page))
+                    }
+                    Err(Unread::Failed(error)) => Err(error),
                 }
-                // The record has been replaced as well, so that its write fails and is repeated.
-                Err(Unread::Replaced(page)) => Ok(Err(page)),
-                Err(Unread::Failed(error)) => Err(error),
+            });
+            match changed {
+                Ok(Ok((result, replaced))) => {
+                    unused.extend(replaced);
+                    break Ok(result);
+                }
+                Ok(Err(page)) => {
+                    if let Err(error) = look_again(&mut missing, page) {
+                        break Err(error);
+                    }
+                }
+                Err(error) => break Err(error),
             }
-        });
-        let done = match changed {
-            Ok(Ok((result, replaced))) => {
-                unused.extend(replaced);
-                Ok(result)
-            }
-            Ok(Err(page)) => Err(lost(&page)),
-            Err(error) => Err(error),
         };
         self.remove_pages(&unused);
         done
@@ -241,12 +249,17 @@ fn concerned(pages: &Pages<'_>, id: TaskId, change: &TaskChange) -> Result<TaskL
     }
 }
 
-/// Returns the error for a page that the list names and the server does not have.
-fn lost(page: &Key) -> StoreError {
-    StoreError::Damaged {
-        path: page.as_str().into(),
-        reason: "this page of the task list is missing".to_owned(),
+/// Permits reading the list again after a page that it names was missing: a page is removed after the
+/// list names another one. If the same one is missing again, it is lost.
+fn look_again(missing: &mut Option<Key>, page: Key) -> Result<()> {
+    if missing.as_ref() == Some(&page) {
+        return Err(StoreError::Damaged {
+            path: page.as_str().into(),
+            reason: "this page of the task list is missing".to_owned(),
+        });
     }
+    *missing = Some(page);
+    Ok(())
 }
 
 impl TasksValue {

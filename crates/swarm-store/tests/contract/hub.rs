@@ -110,7 +110,7 @@ pub(crate) fn subjects(url: &str, pattern: &str) -> Vec<String> {
 /// Returns the value of a record of the team.
 pub(crate) fn value(url: &str, record: &str) -> serde_json::Value {
     let subject = format!("swarm.crew.record.{record}");
-    let whole = &content(url)[&subject];
+    let (_, whole) = &content(url)[&subject];
     serde_json::from_str(whole).unwrap()
 }
 
@@ -136,8 +136,14 @@ pub(crate) fn publish(url: &str, subject: &str) {
     });
 }
 
-/// Values of records, and entries of logs, by subject. Leases change by themselves.
-fn content(url: &str) -> BTreeMap<String, String> {
+/// Returns the revision of a record of the team.
+pub(crate) fn revision(url: &str, record: &str) -> u64 {
+    content(url)[&format!("swarm.crew.record.{record}")].0
+}
+
+/// Values of records, and entries of logs, by subject, with their revisions. Leases change by
+/// themselves.
+fn content(url: &str) -> BTreeMap<String, (u64, String)> {
     let kinds = [
         "swarm.crew.record.>",
         "swarm.crew.page.>",
@@ -157,7 +163,7 @@ fn content(url: &str) -> BTreeMap<String, String> {
                 .unwrap();
             let whole: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
             let value = whole.get("value").unwrap_or(&whole);
-            values.insert(subject, value.to_string());
+            values.insert(subject, (message.sequence, value.to_string()));
         }
         values
     })

@@ -6,7 +6,7 @@ use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::{ErrorKind, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore};
 
-use crate::hub::{has_no_server, publish, purge, settings, subjects, value};
+use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
 use crate::values::{id, name, new_task, new_team, team};
 use crate::world::status;
@@ -196,6 +196,30 @@ fn a_change_of_a_task_stores_one_page_of_many() {
     let list = crate::hub_scene::crew(&there).tasks().block_on().unwrap();
     assert_eq!(list.tasks.len(), 600);
     assert_eq!(list.get(id(300)).unwrap().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_list_whose_page_is_missing_is_named_and_not_written() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let url = scene.server.url();
+    let person = Actor::person(&team("crew"));
+    crew(&scene.here)
+        .create_tasks(&[new_task("work", &[])], &person)
+        .block_on()
+        .unwrap();
+    purge(&url, "swarm.crew.page.tasks.>");
+    let before = revision(&url, "tasks");
+    let there = crew(&scene.other(settings(url.clone())));
+    let read = there.tasks().block_on().unwrap_err();
+    let done = status(TaskStatus::Completed);
+    let changed = there.update_task(&id(1), done, &person).block_on();
+    for error in [read, changed.unwrap_err()] {
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    }
+    assert_eq!(revision(&url, "tasks"), before);
 }
 
 #[test]
