@@ -96,16 +96,17 @@ impl Content {
     }
 }
 
-/// Shows the values only, so that teams can be compared.
+/// Shows values with their revisions, so that a write is seen.
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let value = |record: &Record| {
             let whole = serde_json::from_slice::<serde_json::Value>(&record.value);
-            whole.map_or_else(
+            let value = whole.map_or_else(
                 |_| text(&record.value),
                 |whole| whole.get("value").unwrap_or(&whole).to_string(),
-            )
+            );
+            (record.revision, value)
         };
         let records = self.records.lock();
         let logs = self.logs.lock();

@@ -83,6 +83,8 @@ impl RecordsTeam {
                 hello_of,
             )?;
             roster.undo.remove(&member.name);
+            // It was committed before.
+            events.changes_nothing = event.is_none();
             events.extend(event);
             Ok(member)
         })

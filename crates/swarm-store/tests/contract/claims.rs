@@ -3,7 +3,7 @@
 use std::thread;
 
 use swarm_protocol::{ErrorKind, TaskState, TaskStatus};
-use swarm_store::{BlockOn as _, StatusChange, StoreError};
+use swarm_store::{BlockOn as _, StatusChange, StoreError, Topic};
 
 use crate::values::{id, name};
 use crate::world::{World, owner, status};
@@ -70,6 +70,27 @@ pub(crate) fn t3_completing_the_last_blocker_names_what_it_unblocked_once(world:
         .unwrap();
     assert!(again.unblocked.is_empty());
     assert_eq!((again.status_change, again.changed_fields), (None, vec![]));
+}
+
+pub(crate) fn a_claim_that_finds_nothing_to_do_writes_nothing(world: &World) {
+    let alice = world.actor("alice");
+    world.create("of bob", &[]);
+    world.update(1, owner("bob"), &world.person()).unwrap();
+    let before = world.content();
+    let found = world.handle().claim_next(&alice).block_on().unwrap();
+    assert!(found.is_none());
+    assert_eq!(world.content(), before);
+    // Also by one that knows the list.
+    let watcher = swarm_os::DirectoryWatcher::new();
+    let crew = world.handle();
+    let _changes = crew.watch(&watcher, &Topic::Tasks);
+    for _ in 0..2 {
+        assert!(crew.claim_next(&alice).block_on().unwrap().is_none());
+    }
+    assert_eq!(world.content(), before);
+    world.create("of nobody", &[]);
+    let found = crew.claim_next(&alice).block_on().unwrap();
+    assert_eq!(found.unwrap().id, id(2));
 }
 
 pub(crate) fn t1_a_rejected_claim_names_the_owner(world: &World) {

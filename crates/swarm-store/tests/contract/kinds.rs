@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,8 +71,9 @@ impl Drop for Foreign {
     }
 }
 
-/// Every regular file below a directory, except lock files.
-fn content_of(root: &Path) -> BTreeMap<PathBuf, String> {
+/// Every regular file below a directory, except lock files, with its inode: a file is replaced when it
+/// is written.
+fn content_of(root: &Path) -> BTreeMap<PathBuf, (u64, String)> {
     let mut files = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -81,7 +83,8 @@ fn content_of(root: &Path) -> BTreeMap<PathBuf, String> {
                 directories.push(path);
             } else if path.parent().unwrap().file_name().unwrap() != "locks" {
                 let content = fs::read(&path).unwrap();
-                files.insert(path, String::from_utf8_lossy(&content).into_owned());
+                let content = String::from_utf8_lossy(&content).into_owned();
+                files.insert(path.clone(), (fs::metadata(&path).unwrap().ino(), content));
             }
         }
     }

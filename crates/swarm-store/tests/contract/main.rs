@@ -95,6 +95,7 @@ contract! {
     claims {
         t2_a_blocked_task_can_neither_be_begun_nor_completed,
         t3_completing_the_last_blocker_names_what_it_unblocked_once,
+        a_claim_that_finds_nothing_to_do_writes_nothing,
         t1_a_rejected_claim_names_the_owner,
         completing_anothers_task_is_a_conflict_unless_a_person_insists,
         who_is_in_charge_assigns_anew_and_fences_the_old_owner,
