@@ -75,7 +75,24 @@ struct LeaseValue {
     waiting: Vec<oneshot::Sender<Result<()>>>,
 }
 
+impl Record {
+    fn stored(&self) -> Stored {
+        Stored {
+            revision: self.revision,
+            value: self.value.clone(),
+        }
+    }
+}
+
 impl LeaseValue {
+    fn state(&self) -> LeaseState {
+        LeaseState {
+            record: self.record.clone(),
+            is_held: self.is_held,
+            is_parked: *self.lost.borrow(),
+        }
+    }
+
     fn end(&mut self) {
         self.is_held = false;
         for one in std::mem::take(&mut self.waiting) {
@@ -204,10 +221,7 @@ impl Space for MemorySpace {
         self.shared.faults.delay();
         let content = self.content()?;
         let records = content.records.lock();
-        Ok(records.get(key).map(|record| Stored {
-            revision: record.revision,
-            value: record.value.clone(),
-        }))
+        Ok(records.get(key).map(Record::stored))
     }
 
     fn write(
@@ -341,14 +355,40 @@ impl Space for MemorySpace {
         }
     }
 
+    fn below(&self, prefix: &Key, _at_most: Duration) -> Answered<Vec<(Key, Stored)>> {
+        self.shared.faults.delay();
+        let content = self.content()?;
+        let begins = format!("{prefix}.");
+        let is_below = |key: &&Key| key.as_str().starts_with(&begins);
+        let records = content.records.lock();
+        let records = records.iter().filter(|(key, _)| is_below(key));
+        let mut found: Vec<_> = records
+            .map(|(key, record)| (key.clone(), record.stored()))
+            .collect();
+        let logs = content.logs.lock();
+        for (key, log) in logs.iter().filter(|(key, _)| is_below(key)) {
+            let entries = (log.removed + 1..).zip(log.entries.iter().cloned());
+            found.extend(entries.map(|(revision, value)| {
+                let entry = Key::new(format!("{key}.{revision}"));
+                (entry, Stored { revision, value })
+            }));
+        }
+        Ok(found)
+    }
+
+    fn leases(&self, _at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>> {
+        let content = self.content()?;
+        let leases = content.leases.lock();
+        let leases = leases.iter();
+        Ok(leases
+            .map(|(name, lease)| (name.clone(), lease.state()))
+            .collect())
+    }
+
     fn lease(&self, name: &MemberName, _at_most: Duration) -> Answered<Option<LeaseState>> {
         let content = self.content()?;
         let leases = content.leases.lock();
-        Ok(leases.get(name).map(|lease| LeaseState {
-            record: lease.record.clone(),
-            is_held: lease.is_held,
-            is_parked: *lease.lost.borrow(),
-        }))
+        Ok(leases.get(name).map(LeaseValue::state))
     }
 
     fn take_lease(

@@ -4,10 +4,12 @@
 //! seen. A holder writes it again and again; a lease that was not written for its term has ended,
 //! and whoever finds that out writes so, after which the holder cannot renew it any more.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::HeaderMap;
+use async_nats::jetstream::message::StreamMessage;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{LifeRecord, MemberName};
 
@@ -45,6 +47,16 @@ pub(super) enum State {
     Parked,
 }
 
+impl From<LeaseRecord> for LeaseState {
+    fn from(lease: LeaseRecord) -> Self {
+        Self {
+            is_held: lease.state == State::Held,
+            is_parked: lease.state == State::Parked,
+            record: lease.holder,
+        }
+    }
+}
+
 /// A lease as it is on the server.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
@@ -57,15 +69,17 @@ pub(super) struct Seen {
 impl Requests {
     pub(super) async fn see_lease(&self, name: &MemberName) -> Answered<Option<Seen>> {
         let key = Key::lease(name);
-        let Some(message) = self.last(&subjects::of(&self.team, &key)).await? else {
-            return Ok(None);
-        };
+        let message = self.last(&subjects::of(&self.team, &key)).await?;
+        message.map(|message| self.seen_in(&message)).transpose()
+    }
+
+    fn seen_in(&self, message: &StreamMessage) -> Answered<Seen> {
         let record = serde_json::from_slice(&message.payload);
-        Ok(Some(Seen {
+        Ok(Seen {
             revision: message.sequence,
             record: record.map_err(|error| self.failed(&error))?,
             at: message.time.unix_timestamp_nanos(),
-        }))
+        })
     }
 
     /// Writes a lease, if nobody else has since.
@@ -136,11 +150,28 @@ impl Requests {
 
     pub(super) async fn lease_state(&self, name: &MemberName) -> Answered<Option<LeaseState>> {
         let seen = self.judge_lease(name).await?;
-        Ok(seen.map(|(seen, _)| LeaseState {
-            is_held: seen.record.state == State::Held,
-            is_parked: seen.record.state == State::Parked,
-            record: seen.record.holder,
-        }))
+        Ok(seen.map(|(seen, _)| seen.record.into()))
+    }
+
+    /// Returns the states of all leases.
+    pub(super) async fn leases(&self) -> Answered<BTreeMap<MemberName, LeaseState>> {
+        let mut leases = BTreeMap::new();
+        let pattern = subjects::leases(&self.team);
+        for message in self.messages(&pattern, 1).await? {
+            let name = message.subject.rsplit('.').next();
+            let Some(name) = name.and_then(|name| MemberName::parse(name).ok()) else {
+                continue;
+            };
+            let seen = self.seen_in(&message)?;
+            let is_over = seen.record.state == State::Held && self.left(&seen).await?.is_zero();
+            let state = if is_over {
+                self.lease_state(&name).await?
+            } else {
+                Some(seen.record.into())
+            };
+            leases.extend(state.map(|state| (name, state)));
+        }
+        Ok(leases)
     }
 
     /// Takes a lease that nobody holds. Returns it, or the record of its holder.

@@ -1,17 +1,18 @@
-//! Reading logs.
+//! Reading logs, and all that is below a key.
 
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::ConsumerErrorKind;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::try_join;
 
 use super::requests::Requests;
 use super::subjects;
-use crate::records::{Answered, Entries, Key};
+use crate::records::{Answered, Entries, Key, Stored};
 
 /// Entries that are read one by one.
 const SINGLE: usize = 3;
@@ -52,7 +53,9 @@ impl Requests {
             }
             next = self.first(&pattern, found.next + 1).await?;
         }
-        self.read_batches(pattern, &mut found).await?;
+        for message in self.messages(&pattern, found.next + 1).await? {
+            self.add(&mut found, &message).await?;
+        }
         found.end = end.max(found.next);
         Ok(found)
     }
@@ -65,21 +68,48 @@ impl Requests {
         Ok(())
     }
 
-    async fn read_batches(&self, pattern: String, found: &mut Entries) -> Answered<()> {
+    /// Returns the records, and the entries of logs, whose keys begin with these words.
+    pub(super) async fn below(&self, prefix: &Key) -> Answered<Vec<(Key, Stored)>> {
+        let pattern = subjects::below(&self.team, prefix);
+        let mut found = Vec::new();
+        for message in self.messages(&pattern, 1).await? {
+            let key = subjects::key(&self.team, &message.subject);
+            let stored = match self.value(&message).await? {
+                Some(value) => Some(Stored {
+                    revision: message.sequence,
+                    value: value.to_vec(),
+                }),
+                // It was replaced meanwhile.
+                None => self.read(&key).await?,
+            };
+            found.extend(stored.map(|stored| (key, stored)));
+        }
+        Ok(found)
+    }
+
+    /// Returns the messages from a sequence number on whose subjects match a pattern. The server
+    /// creates a reader for that, and finds them in one pass.
+    pub(super) async fn messages(
+        &self,
+        pattern: &str,
+        start_sequence: u64,
+    ) -> Answered<Vec<StreamMessage>> {
         let stream = self.stream().await?;
         let config = Config {
-            deliver_policy: DeliverPolicy::ByStartSequence {
-                start_sequence: found.next + 1,
-            },
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence },
             ack_policy: AckPolicy::None,
-            filter_subject: pattern.clone(),
+            filter_subject: pattern.to_owned(),
             inactive_threshold: READER,
             memory_storage: true,
             ..Config::default()
         };
         let reader = stream.create_consumer(config).await;
-        let reader = reader.map_err(|error| self.failed(&error))?;
-        let mut pending = reader.cached_info().num_pending;
+        let reader = reader.map_err(|error| match error.kind() {
+            ConsumerErrorKind::JetStream(error) => self.refused(&error),
+            _ => self.failed(&error),
+        })?;
+        let (mut pending, mut next) = (reader.cached_info().num_pending, start_sequence);
+        let mut found = Vec::new();
         while pending > 0 {
             let fetch = reader.fetch().max_messages(BATCH).messages().await;
             let mut fetch = fetch.map_err(|error| self.failed(&error))?;
@@ -87,18 +117,17 @@ impl Requests {
             while let Some(message) = fetch.next().await {
                 let message = message.map_err(|_| self.unanswered())?;
                 let info = message.info().map_err(|_| self.unanswered())?;
-                pending = info.pending;
-                let message = StreamMessage {
+                (pending, next) = (info.pending, info.stream_sequence + 1);
+                found.push(StreamMessage {
                     sequence: info.stream_sequence,
                     subject: message.subject.clone(),
                     headers: message.headers.clone().unwrap_or_default(),
                     payload: message.payload.clone(),
                     time: info.published,
-                };
-                self.add(found, &message).await?;
+                });
             }
             // The others may have been removed meanwhile.
-            if pending == before && self.first(&pattern, found.next + 1).await?.is_some() {
+            if pending == before && self.first(pattern, next).await?.is_some() {
                 return Err(self.unanswered());
             } else if pending == before {
                 break;
@@ -109,6 +138,6 @@ impl Requests {
         let delete = format!("$JS.API.CONSUMER.DELETE.{stream}.{name}");
         // Nobody waits for it: otherwise the server removes the reader later.
         drop(client.publish(delete, Bytes::new()).await);
-        Ok(())
+        Ok(found)
     }
 }

@@ -1,5 +1,6 @@
 //! The key space of one team on a hub.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -188,6 +189,18 @@ impl Space for NatsSpace {
 
     fn heard_here(&self, keys: &[Key]) -> Heard {
         self.requests.bells.heard(keys)
+    }
+
+    fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>> {
+        let prefix = prefix.clone();
+        self.wait(
+            at_most,
+            |requests| async move { requests.below(&prefix).await },
+        )
+    }
+
+    fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>> {
+        self.wait(at_most, |requests| async move { requests.leases().await })
     }
 
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>> {

@@ -38,6 +38,17 @@ pub(super) fn below(team: &TeamName, prefix: &Key) -> String {
     format!("swarm.{team}.{prefix}.>")
 }
 
+/// Returns the pattern of all leases.
+pub(super) fn leases(team: &TeamName) -> String {
+    format!("swarm.{team}.lease.*")
+}
+
+/// Returns the key of a record, or of an entry of a log, that has a subject.
+pub(super) fn key(team: &TeamName, subject: &str) -> Key {
+    let own = subject.strip_prefix(&format!("swarm.{team}."));
+    Key::new(own.unwrap_or(subject))
+}
+
 /// Returns the prefix of the subjects of all chunks of values that were written to a subject.
 pub(super) fn chunks_of(team: &TeamName, subject: &str) -> String {
     let team = format!("swarm.{team}");

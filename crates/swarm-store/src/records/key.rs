@@ -22,6 +22,12 @@ impl Key {
         self.0.starts_with("log.inbox.")
     }
 
+    /// Returns the words before the last one.
+    pub(crate) fn parent(&self) -> Self {
+        let words = self.0.rsplit_once('.').map_or("", |(words, _)| words);
+        Self(words.to_owned())
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -28,6 +28,7 @@ mod task_pages;
 mod tasks;
 mod team;
 mod values;
+mod views;
 mod watch;
 
 pub(crate) use bell::{Bells, Heard};

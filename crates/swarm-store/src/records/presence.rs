@@ -13,8 +13,8 @@ use super::team::RecordsTeam;
 use super::values::{self, Reports};
 use crate::file::record;
 use crate::roster::member_of;
-use crate::view::{MemberFacts, life_in, life_of};
-use crate::{Lease, LeaseEnd, MemberView, Result, StoreError};
+use crate::view::{life_in, life_of};
+use crate::{Lease, LeaseEnd, Result, StoreError};
 
 impl RecordsTeam {
     pub(super) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
@@ -63,9 +63,8 @@ impl RecordsTeam {
     }
 
     pub(super) fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>> {
-        let mark = self.read_watched(&values::reports(&member.name))?.pause;
-        let spawn = member.spawn_id();
-        Ok(mark.filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id)))
+        let reports = self.read_watched(&values::reports(&member.name))?;
+        Ok(reports.pause_of(member))
     }
 
     pub(super) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
@@ -125,6 +124,15 @@ impl RecordsTeam {
     }
 }
 
+impl Reports {
+    /// Returns the mark of a pause of this spawn of the member.
+    pub(super) fn pause_of(self, member: &Member) -> Option<PauseMark> {
+        let spawn = member.spawn_id();
+        self.pause
+            .filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id))
+    }
+}
+
 impl RecordsTeam {
     /// A caller is identified by the records on its machine, so that no server has to be asked.
     fn write_life_record(&self, name: &MemberName, record: &LifeRecord) -> Result<()> {
@@ -158,24 +166,6 @@ impl RecordsTeam {
         Ok(life_in(config, member, life_of(member, lease, holder)))
     }
 
-    pub(super) fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
-        let lease = self.lease_state(&member.name)?;
-        let parked = lease.clone().filter(|lease| lease.is_parked);
-        let parked = parked.filter(|lease| Some(lease.record.spawn_id) == member.spawn_id());
-        let (lease, holder) = facts(lease);
-        let (liveness, process) = life_in(config, member, life_of(member, lease, holder));
-        let known = MemberFacts {
-            liveness,
-            process,
-            parked_on: parked.map(|lease| lease.record.host),
-            unread: Some(self.take_unread(&member.name)?.len()),
-            damaged_inbox: None,
-            report: self.state(&member.name)?,
-            pause: self.pause_of(member)?,
-        };
-        Ok(MemberView::of(config, member, known))
-    }
-
     fn reports(&self, name: &MemberName) -> Result<Reports> {
         self.read(&values::reports(name))
     }
@@ -189,7 +179,7 @@ impl RecordsTeam {
 }
 
 /// The state of a lease, and the record of its holder while it is held.
-fn facts(lease: Option<LeaseState>) -> (Liveness, Option<LifeRecord>) {
+pub(super) fn facts(lease: Option<LeaseState>) -> (Liveness, Option<LifeRecord>) {
     match lease {
         None => (Liveness::Foreign, None),
         Some(lease) if lease.is_held => (Liveness::Alive, Some(lease.record)),

@@ -1,5 +1,6 @@
 //! What the records kind needs from a server: the key space of one team.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -14,10 +15,11 @@ use crate::{LeaseEnd, StoreError};
 /// Identifies a write, so that a repetition of it is recognized.
 pub(crate) type WriteId = Uuid;
 
-/// A stored record.
+/// A stored record, or an entry of a log.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
-    /// Above 0. A write names the revision that it replaces; 0 stands for no record.
+    /// Above 0. A write names the revision that it replaces; 0 stands for no record. For an entry, the
+    /// position after it.
     pub(crate) revision: u64,
     pub(crate) value: Vec<u8>,
 }
@@ -172,6 +174,13 @@ pub(crate) trait Space: Debug + Send + Sync {
     fn heard_here(&self, keys: &[Key]) -> Heard {
         self.heard(keys)
     }
+
+    /// Returns the records and the entries of logs whose keys begin with these words, oldest first. The
+    /// last word of the key of an entry is its own. What is written meanwhile may be there twice.
+    fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>>;
+
+    /// Returns all leases that somebody has ever held.
+    fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>>;
 
     /// Returns the lease of a member; `None` if nobody has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;

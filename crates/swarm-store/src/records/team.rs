@@ -18,7 +18,7 @@ use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
 use crate::observer::Observer;
 use crate::roster::{refuse_if_busy, refuse_if_led};
-use crate::{MemberView, NewTeam, Result, StoreError, StoreLimits, TeamDamage, TeamView};
+use crate::{NewTeam, Result, StoreError, StoreLimits, TeamDamage};
 
 /// Most entries that are appended by one request, which has to be answered in time.
 const AT_ONCE: usize = 256;
@@ -436,19 +436,5 @@ impl RecordsTeam {
             |member| self.life_of(member),
             |name| self.state(name),
         )
-    }
-
-    pub(super) fn view(&self) -> Result<TeamView> {
-        let config = self.config()?;
-        let members = config.members.iter();
-        let members: Vec<MemberView> = members
-            .map(|member| self.view_of(&config, member))
-            .collect::<Result<_>>()?;
-        Ok(TeamView {
-            is_foreign: false,
-            needs_reconcile: !self.findings(&config, |_| true)?.is_empty(),
-            config,
-            members,
-        })
     }
 }

@@ -47,6 +47,21 @@ pub(super) fn reports(name: &MemberName) -> Record<Reports> {
     Record::new(&format!("reports.{name}"))
 }
 
+/// The prefix of the keys of all inboxes.
+pub(super) fn inboxes() -> Key {
+    Key::new("record.inbox")
+}
+
+/// The prefix of the keys of the logs of messages that were sent.
+pub(super) fn all_sent() -> Key {
+    Key::new("log.inbox")
+}
+
+/// The prefix of the keys of all reports.
+pub(super) fn all_reports() -> Key {
+    Key::new("record.reports")
+}
+
 pub(super) fn journal() -> Log<JournalEntry> {
     Log::new("journal")
 }

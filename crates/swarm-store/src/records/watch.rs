@@ -13,7 +13,7 @@ impl RecordsTeam {
         let key = match topic {
             Topic::Mail(name) => return self.watch(&values::mail_of(name)),
             Topic::AllMail => {
-                return self.watch(&[Key::new("record.inbox"), Key::new("log.inbox")]);
+                return self.watch(&[values::inboxes(), values::all_sent()]);
             }
             Topic::Roster => values::roster().key,
             Topic::Tasks => values::tasks().key,

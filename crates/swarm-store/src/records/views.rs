@@ -1,0 +1,102 @@
+//! The state of a team in records. All members are read at once: a request for each record of each
+//! member would take seconds in a large team.
+
+use std::collections::BTreeMap;
+
+use swarm_protocol::{Member, MemberName, TeamConfig};
+
+use super::inbox::{Sent, fold};
+use super::key::Key;
+use super::presence::facts;
+use super::record::{Record, Value, Versioned, from_bytes};
+use super::space::{LeaseState, Stored};
+use super::team::RecordsTeam;
+use super::values;
+use crate::reconcile::findings;
+use crate::view::{MemberFacts, life_in, life_of};
+use crate::{MemberView, Result, TeamView};
+
+/// What is stored of the members.
+struct Everything {
+    leases: BTreeMap<MemberName, LeaseState>,
+    /// Messages by the log of those that were sent.
+    sent: BTreeMap<Key, Sent>,
+    records: BTreeMap<Key, Stored>,
+}
+
+impl RecordsTeam {
+    pub(super) fn view(&self) -> Result<TeamView> {
+        let config = self.config()?;
+        let stored = self.read_everything()?;
+        let members = config.members.iter();
+        let members = members.map(|member| stored.view_of(&config, member));
+        let life = |member: &Member| {
+            let (lease, holder) = facts(stored.leases.get(&member.name).cloned());
+            Ok(life_of(member, lease, holder).0)
+        };
+        Ok(TeamView {
+            is_foreign: false,
+            needs_reconcile: !findings(&config, self.now(), |_| true, life)?.is_empty(),
+            members: members.collect::<Result<_>>()?,
+            config,
+        })
+    }
+
+    /// In the order of [`MemberFacts`]; a message leaves the log when the record of the inbox has it.
+    fn read_everything(&self) -> Result<Everything> {
+        let leases = self.answered(false, |at_most| self.space.leases(at_most))?;
+        let mut sent: BTreeMap<Key, Sent> = BTreeMap::new();
+        for (key, entry) in self.read_below(&values::all_sent())? {
+            let message = (entry.revision, from_bytes(&key, &entry.value)?);
+            sent.entry(key.parent()).or_default().push(message);
+        }
+        let mut records = BTreeMap::new();
+        for kind in [values::inboxes(), values::all_reports()] {
+            records.extend(self.read_below(&kind)?);
+        }
+        Ok(Everything {
+            leases,
+            sent,
+            records,
+        })
+    }
+
+    fn read_below(&self, prefix: &Key) -> Result<Vec<(Key, Stored)>> {
+        self.answered(false, |at_most| self.space.below(prefix, at_most))
+    }
+}
+
+impl Everything {
+    fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
+        let name = &member.name;
+        let lease = self.leases.get(name).cloned();
+        let parked = lease.clone().filter(|lease| lease.is_parked);
+        let parked = parked.filter(|lease| Some(lease.record.spawn_id) == member.spawn_id());
+        let (lease, holder) = facts(lease);
+        let (liveness, process) = life_in(config, member, life_of(member, lease, holder));
+        let mut inbox = self.value(&values::inbox(name))?.flatten();
+        let sent = self.sent.get(&values::sent(name).key);
+        fold(&mut inbox, sent.into_iter().flatten().cloned());
+        let entries = inbox.iter().flat_map(|inbox| &inbox.entries);
+        let reports = self.value(&values::reports(name))?.unwrap_or_default();
+        let known = MemberFacts {
+            liveness,
+            process,
+            parked_on: parked.map(|lease| lease.record.host),
+            unread: Some(entries.filter(|entry| !entry.read).count()),
+            damaged_inbox: None,
+            report: reports.state.clone(),
+            pause: reports.pause_of(member),
+        };
+        Ok(MemberView::of(config, member, known))
+    }
+
+    fn value<V: Value>(&self, record: &Record<V>) -> Result<Option<V>> {
+        let stored = self.records.get(&record.key);
+        let value = |stored: &Stored| {
+            let found: Versioned<V> = from_bytes(&record.key, &stored.value)?;
+            Ok(found.value)
+        };
+        stored.map(value).transpose()
+    }
+}
