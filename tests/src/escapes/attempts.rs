@@ -231,6 +231,13 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "exec 3<> /dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'CONNECT crates.io:22 HTTP/1.1\\r\\n\\r\\n' >&3 \
          && read -r line <&3 && test -n \"$line\" && ! grep -q ' 403 ' <<< \"$line\"",
     ),
+    // The name of a public address, and of this machine when it is resolved again.
+    (
+        NETWORK,
+        "for number in 1 2; do exec 3<> /dev/tcp/127.0.0.1/${HTTP_PROXY##*:} || exit \
+         && printf 'CONNECT a.rebinding.example:%s HTTP/1.1\\r\\n\\r\\n' $PORT >&3 \
+         && read -t 5 -r line <&3 && grep -q ' 200 ' <<< \"$line\" && exit; done; false",
+    ),
     (NETWORK, "exec 3<> /dev/tcp/::ffff:127.0.0.1/$PORT"),
     (
         NETWORK,

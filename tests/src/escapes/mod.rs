@@ -3,6 +3,7 @@
 
 mod attempts;
 mod place;
+mod rebinding;
 mod run;
 mod table;
 

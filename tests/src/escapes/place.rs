@@ -12,8 +12,10 @@ use std::sync::Arc;
 use swarm_protocol::{
     MemberName, SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards,
 };
-use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
+use swarm_tools::{AgentShell, Caller, Confinement, ProtectedPaths, ToolContext};
 use tempfile::TempDir;
+
+use super::rebinding::RebindingResolver;
 
 /// Everything that attempts try to reach.
 #[derive(Debug)]
@@ -131,9 +133,14 @@ impl Place {
                     root.clone(),
                 ],
                 network: SandboxNetwork::Proxy,
+                // Any name, which excludes local addresses.
+                hosts: vec![format!("*.rebinding.example:{port}")],
                 show: vec![root.join("agents"), root.join("swarm/bin")],
                 ..ShellGuards::default()
             }),
+            shell: Arc::new(AgentShell::with_resolver(
+                Arc::<RebindingResolver>::default(),
+            )),
             ..ToolContext::new(directory, Caller::new(MemberName::lead()))
         }
     }

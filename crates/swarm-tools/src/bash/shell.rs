@@ -1,10 +1,11 @@
 //! Working directory and sandbox of an agent's shell, which persist between calls.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::sandbox::HostSlot;
+use crate::sandbox::{HostResolver, HostSlot};
 
 /// Directory in which the agent's next shell command starts; initially its working directory.
 ///
@@ -43,6 +44,14 @@ impl AgentShell {
         Self {
             state: Mutex::new(state.unwrap_or_default()),
             sandbox: HostSlot::default(),
+        }
+    }
+
+    /// Creates a shell whose commands reach hosts that `resolver` resolves, instead of this machine.
+    pub fn with_resolver(resolver: Arc<dyn HostResolver>) -> Self {
+        Self {
+            state: Mutex::default(),
+            sandbox: HostSlot::with_resolver(resolver),
         }
     }
 

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use super::arguments::{HelperArguments, HelperTask};
 use super::init::{FAILED, READY, send_request};
 use super::landlock::limits_ports;
-use super::proxy::{DeniedHost, NetworkAccess, serve};
+use super::proxy::{DeniedHost, HostResolver, NetworkAccess, serve};
 
 /// How long the start may take, for a machine under load.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -235,6 +235,8 @@ pub(crate) struct HostSlot {
     /// The proxy of commands without namespaces.
     outside: Mutex<Option<Proxy>>,
     access: OnceLock<Arc<NetworkAccess>>,
+    /// Resolves names in place of this machine.
+    resolver: Option<Arc<dyn HostResolver>>,
 }
 
 /// How a command enters the sandbox.
@@ -246,6 +248,13 @@ pub(super) struct Joining {
 }
 
 impl HostSlot {
+    pub(crate) fn with_resolver(resolver: Arc<dyn HostResolver>) -> Self {
+        Self {
+            resolver: Some(resolver),
+            ..Self::default()
+        }
+    }
+
     /// Returns how a command joins namespaces in which all of `arguments` holds, after creating them
     /// if there are none. Blocks for some milliseconds in that case.
     ///
@@ -286,7 +295,7 @@ impl HostSlot {
 
     /// Returns the decisions about hosts, which permit these patterns from the start.
     pub(super) fn access(&self, patterns: &[String]) -> &Arc<NetworkAccess> {
-        let create = || Arc::new(NetworkAccess::new(patterns));
+        let create = || Arc::new(NetworkAccess::new(patterns, self.resolver.clone()));
         self.access.get_or_init(create)
     }
 

@@ -27,4 +27,5 @@ pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
+pub use proxy::HostResolver;
 pub(crate) use proxy::{DeniedHost, HostDenial};

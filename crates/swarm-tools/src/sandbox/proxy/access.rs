@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 
 use super::pattern::{HostPattern, host_name};
 use super::questions::HostQuestions;
+use super::resolver::{HostResolver, SystemResolver};
 use crate::CallHost;
 
 /// Why there is no connection, as a sentence.
@@ -41,8 +42,9 @@ pub(crate) enum HostDenial {
 }
 
 /// Decides about hosts: from the settings, and by asking the user.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct NetworkAccess {
+    resolver: Arc<dyn HostResolver>,
     permitted: Vec<HostPattern>,
     /// The host of the latest call, which asks the user.
     call: Mutex<Option<Arc<dyn CallHost>>>,
@@ -51,13 +53,22 @@ pub(crate) struct NetworkAccess {
     denied: Mutex<Vec<DeniedHost>>,
 }
 
+impl Default for NetworkAccess {
+    fn default() -> Self {
+        Self::new(&[], None)
+    }
+}
+
 impl NetworkAccess {
-    /// Permits these patterns.
-    pub(crate) fn new(patterns: &[String]) -> Self {
+    /// Permits these patterns. Without `resolver`, this machine resolves names.
+    pub(crate) fn new(patterns: &[String], resolver: Option<Arc<dyn HostResolver>>) -> Self {
         let patterns = patterns.iter();
         Self {
+            resolver: resolver.unwrap_or_else(|| Arc::new(SystemResolver)),
             permitted: patterns.map(|text| HostPattern::new(text)).collect(),
-            ..Self::default()
+            call: Mutex::default(),
+            questions: Arc::default(),
+            denied: Mutex::default(),
         }
     }
 
@@ -92,11 +103,11 @@ impl NetworkAccess {
             }
         }
         // Not before: a name server of others would learn the name.
-        let found = tokio::net::lookup_host((host.as_str(), port)).await;
+        let found = self.resolver.resolve(&host, port).await;
         let failed = |what: String, error| ConnectError::Failed(format!("cannot {what}: {error}"));
         let found = found.map_err(|error| failed(format!("resolve {host}"), error))?;
         let usable = |address: &SocketAddr| local || is_public_address(address.ip());
-        let addresses: Vec<SocketAddr> = found.filter(usable).collect();
+        let addresses: Vec<SocketAddr> = found.into_iter().filter(usable).collect();
         if addresses.is_empty() {
             return Err(self.deny(&host, port, HostDenial::Local));
         }
@@ -203,7 +214,7 @@ mod tests {
     async fn permitted_names_of_local_addresses_are_refused_after_resolution() {
         // Spellings that resolvers know without a name server, and this program does not.
         let names = ["2130706433", "0x7f.1", "0xa000001"];
-        let access = NetworkAccess::new(&names.map(str::to_owned));
+        let access = NetworkAccess::new(&names.map(str::to_owned), None);
         for name in names {
             let why = access.connect(name, 443).await.unwrap_err().to_string();
             assert!(why.ends_with("it is local"), "{name}: {why}");
@@ -212,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn local_addresses_are_refused_before_anybody_is_asked() {
-        let access = NetworkAccess::new(&["*.example".to_owned(), "localhost".to_owned()]);
+        let access = NetworkAccess::new(&["*.example".to_owned(), "localhost".to_owned()], None);
         for host in [
             "localhost",
             "LOCALHOST.",

@@ -5,7 +5,9 @@ mod access;
 mod pattern;
 mod questions;
 mod request;
+mod resolver;
 mod server;
 
 pub(crate) use access::{DeniedHost, HostDenial, NetworkAccess};
+pub use resolver::HostResolver;
 pub(super) use server::serve;
