@@ -177,6 +177,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         UNIX,
         "python3 -c 'import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)'",
     ),
+    // A socket by the x32 ABI.
+    (
+        UNIX,
+        "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(0x40000000 + 41, 1, 1, 0) < 0)'",
+    ),
     (UNIX, "tmux -S $PWD/s new-session -d"),
     (
         UNIX,

@@ -1,6 +1,5 @@
 //! Restricts the current thread with landlock(7).
 
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -13,6 +12,9 @@ use rustix::io::Errno;
 use swarm_os::namespaces::MountView;
 
 use super::error::SandboxError;
+
+/// Hidden, except what is writable there: disks and consoles, which root could read.
+const DEVICES: &str = "/dev";
 
 /// The newest ABI version whose file rights are supported.
 const KNOWN: ABI = ABI::V3;
@@ -116,13 +118,11 @@ fn readable_paths(view: &MountView) -> Vec<PathBuf> {
         let mut writable = view.writable.iter();
         writable.any(|writable| path.starts_with(writable))
     };
-    let hidden = view
-        .hidden
-        .iter()
-        .filter_map(|path| path.canonicalize().ok());
+    let hidden = view.hidden.iter().map(PathBuf::as_path);
     let hidden: Vec<PathBuf> = hidden
+        .chain([Path::new(DEVICES)])
+        .filter_map(|path| path.canonicalize().ok())
         .filter(|path| !is_writable(path))
-        .chain(disks())
         .collect();
     let mut readable = Vec::new();
     add_readable(PathBuf::from("/"), &hidden, &mut readable);
@@ -135,13 +135,6 @@ fn readable_paths(view: &MountView) -> Vec<PathBuf> {
         add_readable(shown.clone(), &inner, &mut readable);
     }
     readable
-}
-
-/// Returns the block devices, which root could read.
-fn disks() -> impl Iterator<Item = PathBuf> {
-    let devices = std::fs::read_dir("/dev").into_iter().flatten().flatten();
-    let disks = devices.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
-    disks.map(|entry| entry.path())
 }
 
 /// Adds `path`, or as much of it as is not hidden.
@@ -262,6 +255,7 @@ mod tests {
             fs::rename(inside.join("new"), inside.join("renamed")).unwrap();
             fs::read(outside.join("there")).unwrap();
             [
+                fs::File::open("/dev/full").map(drop),
                 fs::read(hidden.join("secret")).map(drop),
                 fs::read(hidden.join("shown/inner")).map(drop),
                 fs::File::create(outside.join("new")).map(drop),

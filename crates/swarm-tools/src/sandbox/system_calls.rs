@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{
-    BackendError, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
 use super::error::SandboxError;
 
-/// Number ranges in which x86-64 kernels accept system calls: the usual one, and that of the x32 ABI.
-#[cfg(target_arch = "x86_64")]
-const NUMBERS: [i64; 2] = [0, 0x4000_0000];
-#[cfg(not(target_arch = "x86_64"))]
-const NUMBERS: [i64; 1] = [0];
+/// First number of the system calls of the x32 ABI, which x86-64 kernels also accept. No other
+/// architecture has such numbers.
+const FIRST_X32: u32 = 0x4000_0000;
 
 /// Calls that reach what other restrictions do not cover: sockets without `socket(2)`, keys of the
 /// user's session, and files by number.
@@ -44,8 +42,29 @@ pub(super) fn filter_system_calls(
     internet: InternetSockets,
 ) -> Result<(), SandboxError> {
     let filter = filter(unix_sockets, internet)?;
-    let program: seccompiler::BpfProgram = filter.try_into()?;
+    let rules: BpfProgram = filter.try_into()?;
+    let program: BpfProgram = refuse_x32().into_iter().chain(rules).collect();
     Ok(apply_filter(&program)?)
+}
+
+/// Returns instructions that refuse every call of the x32 ABI. Rules for both numbers of each call
+/// would double the time that the kernel takes to compile the program, for every command.
+fn refuse_x32() -> [sock_filter; 3] {
+    let instruction = |code: u32, jf, k| sock_filter {
+        code: u16::try_from(code).unwrap_or_default(),
+        jt: 0,
+        jf,
+        k,
+    };
+    // The number is the first field of `seccomp_data`.
+    let load = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0);
+    let is_x32 = instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, FIRST_X32);
+    let error = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+    [
+        load,
+        is_x32,
+        instruction(libc::BPF_RET | libc::BPF_K, 0, error),
+    ]
 }
 
 fn filter(unix_sockets: bool, internet: InternetSockets) -> Result<SeccompFilter, BackendError> {
@@ -72,12 +91,8 @@ fn filter(unix_sockets: bool, internet: InternetSockets) -> Result<SeccompFilter
     let sockets = rules.entry(libc::SYS_socket).or_default();
     sockets.push(SeccompRule::new(none_of(0, &families)?)?);
     rules.extend(REFUSED.map(|call| (call, Vec::new())));
-    let all = NUMBERS.iter().flat_map(|base| {
-        let shifted = rules.iter();
-        shifted.map(move |(call, rules)| (base + call, rules.clone()))
-    });
     SeccompFilter::new(
-        all.collect(),
+        rules,
         SeccompAction::Allow,
         SeccompAction::Errno(libc::EPERM.unsigned_abs()),
         std::env::consts::ARCH.try_into()?,
