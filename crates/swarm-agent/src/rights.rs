@@ -54,6 +54,13 @@ impl Inner {
         }
         self.mode = mode;
     }
+
+    fn revoke(&mut self, rules: &[Rule], origin: &str) {
+        self.rules.allow.retain(|known| {
+            let is_granted = known.origin == GRANTED || known.origin == origin;
+            !(is_granted && rules.contains(&known.rule))
+        });
+    }
 }
 
 impl ModeSwitch for Rights {
@@ -239,14 +246,20 @@ impl Rights {
         }
     }
 
+    /// Adds allow rules with this origin. It replaces the origin of those that were granted in this
+    /// session.
+    pub fn allow(&self, rules: &[Rule], origin: &str) {
+        self.write(|inner| {
+            inner.revoke(rules, origin);
+            for rule in rules {
+                inner.rules.add(Behavior::Allow, rule.clone(), origin);
+            }
+        });
+    }
+
     /// Revokes granted allow rules, whether granted in this session or with this origin.
     pub fn revoke(&self, rules: &[Rule], origin: &str) {
-        self.write(|inner| {
-            inner.rules.allow.retain(|known| {
-                let is_granted = known.origin == GRANTED || known.origin == origin;
-                !(is_granted && rules.contains(&known.rule))
-            });
-        });
+        self.write(|inner| inner.revoke(rules, origin));
     }
 
     /// Revokes the rules that were granted for a turn.
@@ -403,6 +416,23 @@ mod tests {
         };
         assert_eq!(origins(&rights), ["settings.json", "skill release"]);
         rights.revoke_temporary();
+        assert_eq!(rights.rules(), rules);
+    }
+
+    #[test]
+    fn a_rule_of_the_team_has_its_origin_also_if_it_was_granted_before() {
+        let mode = PermissionMode::Default;
+        let make = Rule::parse("Bash(make)").unwrap();
+        let git = Rule::parse("Bash(git log:*)").unwrap();
+        let mut rules = RuleSet::default();
+        rules.add(Behavior::Allow, git.clone(), "settings.json");
+        rules.add(Behavior::Allow, make.clone(), GRANTED);
+        let rights = Rights::new(mode, rules.clone(), mode);
+        rights.allow(&[git, make.clone()], "team");
+        rules.allow[1].origin = "team".to_owned();
+        assert_eq!(rights.rules(), rules);
+        rights.revoke(&[make], "team");
+        rules.allow.pop();
         assert_eq!(rights.rules(), rules);
     }
 

@@ -77,8 +77,10 @@ impl GrantedRights {
                     self.rights.revoke(&rules, TEAM_RULE);
                     true
                 } else {
-                    let grant = ordered_rules(team, frame, key).await?;
-                    grant.is_some_and(|grant| self.rights.grant(&grant))
+                    let rules = ordered_rules(team, frame, key).await?;
+                    let is_ordered = rules.is_some();
+                    self.rights.allow(&rules.unwrap_or_default(), TEAM_RULE);
+                    is_ordered
                 };
                 let what = format!("the team's permission rules for {}", frame.tool_name);
                 Some((is_applied, what))

@@ -14,7 +14,7 @@ use crate::{Behavior, Rule, RuleError, RuleValue, Suggestion};
 pub struct SourcedRule {
     /// The rule.
     pub rule: Rule,
-    /// The origin, such as the path of a settings file, `definition explorer`, `flag` or `session`.
+    /// The origin, such as the path of a settings file, `definition explorer`, `flag`, `team` or `session`.
     pub origin: String,
 }
 

@@ -12,8 +12,8 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, Team, VerifyKey};
 
-/// Source of rules for a whole team.
-pub const TEAM_RULE: &str = "swarm allow";
+/// Origin of rules for a whole team.
+pub const TEAM_RULE: &str = "team";
 
 /// Tells a member to change its mode, up to its ceiling.
 ///
@@ -196,8 +196,8 @@ async fn announce(
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
-/// Returns the grant of a frame, if its rules are recorded in the journal and signed with the
-/// private half of `key`.
+/// Returns the rules that a frame grants, if they are recorded in the journal and signed with the
+/// private half of `key`; `None` for other frames.
 ///
 /// # Errors
 /// Errors of the store.
@@ -205,25 +205,28 @@ pub async fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
     key: Option<&VerifyKey>,
-) -> Result<Option<Suggestion>, StoreError> {
+) -> Result<Option<Vec<Rule>>, StoreError> {
     let Ok(Suggestion::AddRules {
         rules,
         behavior: Behavior::Allow,
-        destination,
+        ..
     }) = serde_json::from_value(frame.permission_update.clone())
     else {
         return Ok(None);
     };
-    let known = granted_rules(team, key).await?;
-    let is_known = |value: &RuleValue| {
-        let text = value.rule().map(|rule| rule.to_string());
-        text.is_ok_and(|text| known.contains(&text))
+    let Some(rules) = parsed(&rules) else {
+        return Ok(None);
     };
-    Ok(rules.iter().all(is_known).then_some(Suggestion::AddRules {
-        rules,
-        behavior: Behavior::Allow,
-        destination,
-    }))
+    let known = granted_rules(team, key).await?;
+    let mut texts = rules.iter().map(ToString::to_string);
+    let are_known = texts.all(|text| known.contains(&text));
+    Ok(are_known.then_some(rules))
+}
+
+/// Parses rules. `None` if one is invalid.
+fn parsed(rules: &[RuleValue]) -> Option<Vec<Rule>> {
+    let rules: Result<_, _> = rules.iter().map(RuleValue::rule).collect();
+    rules.ok()
 }
 
 /// Returns the rules that a frame revokes, if their last change in the journal revokes them and is
@@ -244,11 +247,7 @@ pub async fn ordered_removal(
     else {
         return Ok(None);
     };
-    let Ok(rules) = rules
-        .iter()
-        .map(RuleValue::rule)
-        .collect::<Result<Vec<_>, _>>()
-    else {
+    let Some(rules) = parsed(&rules) else {
         return Ok(None);
     };
     let changed = changed_rules(team, key).await?;

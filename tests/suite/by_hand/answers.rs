@@ -51,13 +51,14 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
         assert!(approved.contains(words), "{approved}");
     }
     wait_for_state(&world, "bob", "idle");
-    let text = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
-    for words in [
-        "mode default, its ceiling",
-        "Bash(touch made)",
-        "session",
-        "refused",
-    ] {
+    let shown = || world.swarm(&["permissions", "bob"]).ok().stdout.clone();
+    world.wait_until("the rule is one of the team", || {
+        let text = shown();
+        let mut lines = text.lines();
+        lines.any(|line| line.contains("Bash(touch made)") && line.ends_with("team"))
+    });
+    let text = shown();
+    for words in ["mode default, its ceiling", "refused"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     world.swarm(&["permissions", "nobody", "--json"]).error(3);
@@ -292,11 +293,10 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("one.txt").is_file());
     assert!(world.project().join("below/two.txt").is_file());
-    let rights = world.swarm(&["permissions", "bob", "--json"]).json();
-    assert_eq!(
-        column(&rights["allow"], "origin"),
-        ["scratchpad", "session"]
-    );
+    world.wait_until("the rule is one of the team", || {
+        let rights = world.swarm(&["permissions", "bob", "--json"]).json();
+        column(&rights["allow"], "origin") == ["scratchpad", "team"]
+    });
     let log = world.swarm(&["log", "--type", "request"]).stdout;
     assert_eq!(log.lines().count(), 2, "one question: {log}");
     assert!(
@@ -336,7 +336,7 @@ fn always_for_a_file_elsewhere_adds_its_directory_in_mode_accept_edits() {
         .ok();
     wait_for_state(&world, "bob", "waiting-permission");
     let approved = world.swarm(&["approve", "--always"]).ok().stdout.clone();
-    let scope = format!("rest of its session: edits in {}", directory.display());
+    let scope = format!("until it exits: edits in {}", directory.display());
     assert!(approved.contains(&scope), "{approved}");
     wait_for_state(&world, "bob", "idle");
     assert!(directory.join("one.txt").is_file() && directory.join("below/two.txt").is_file());
@@ -357,7 +357,8 @@ fn always_for_an_edit_sets_the_mode_where_the_ceiling_permits_it() {
     world.swarm(&["send", "bob", "go"]).ok();
     wait_for_state(&world, "bob", "waiting-permission");
     let approved = world.swarm(&["approve", "--always"]).ok().stdout.clone();
-    let scope = "rest of its session: mode acceptEdits (edits in its working directory)";
+    let scope =
+        "for this member, also after a restart: mode acceptEdits (edits in its working directory)";
     assert!(approved.contains(scope), "{approved}");
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("below/two.txt").is_file());

@@ -254,8 +254,9 @@ fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
     assert_eq!(frames[0]["permissionUpdate"], update);
     assert_eq!(frames[0]["directoryPath"], "/srv/docs");
     assert_eq!(frames[0]["toolName"], "Edit");
-    let shown = world.swarm(&["permissions", "eve"]).ok().stdout.clone();
-    assert!(shown.contains("swarm allow"), "{shown}");
+    let from_team = json!({"rule": "Edit(//srv/docs/**)", "origin": "team"});
+    let rights = world.swarm(&["permissions", "eve", "--json"]).json();
+    assert_eq!(rights["allow"][0], from_team);
     let log = world.swarm(&["log"]).ok().stdout.clone();
     assert!(log.contains("Edit(//srv/docs/**)"), "{log}");
     let remove = ["allow", "--remove", "Edit(//srv/docs/**)", "--json"];

@@ -23,7 +23,7 @@ pub(super) const TIMED_OUT: &str = "The permission request timed out, so the cal
 /// Approves a request as it was shown. Exactly one answer wins. With `always`, the rules that a
 /// member of swarm suggests also become rules of the team ([`allow_for_team`]): other members and
 /// later processes of this one do not ask again. Everything else that is suggested is the member's
-/// alone, until it exits ([`AlwaysGrants`]).
+/// alone ([`AlwaysGrants`]).
 ///
 /// # Errors
 /// Not found, already answered, or changed since it was shown; errors of the store.
