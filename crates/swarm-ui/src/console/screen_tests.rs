@@ -274,15 +274,14 @@ fn a_choice_is_never_cut() {
     let rule = "Edit(//home/me/project/src/parser.rs)";
     let choice = Choice {
         key: 'y',
-        label: format!("yes, and for the rest of its session: {rule}"),
+        label: format!("yes, and for the whole team: {rule}"),
     };
     let asked = Dialog {
         choices: vec![choice],
         ..question()
     };
     console.ask(Some(asked), Duration::ZERO);
-    let rows =
-        "  y: yes, and for the rest of its\n  session:\n  Edit(//home/me/project/src/parser.rs)\n";
+    let rows = "  y: yes, and for the whole team:\n  Edit(//home/me/project/src/parser.rs)\n";
     assert!(shown(&screen).contains(rows), "{}", shown(&screen));
 }
 

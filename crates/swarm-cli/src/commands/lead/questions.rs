@@ -282,7 +282,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         }
         None => {
             let yes = match &request.request {
-                RequestKind::Sandbox { .. } => "yes, for the rest of its session",
+                RequestKind::Sandbox { .. } => "yes, until it exits",
                 _ => "yes, this once",
             };
             answers.push((yes.to_owned(), KeyAnswer::Approve));
@@ -458,7 +458,7 @@ mod tests {
         };
         let (shown, answers) = dialog(&asked, &LEAD);
         let labels = labels(&shown);
-        assert_eq!(labels[0], "1 yes, for the rest of its session");
+        assert_eq!(labels[0], "1 yes, until it exits");
         assert_eq!(answers.len(), 2, "{labels:?}");
     }
 

@@ -108,7 +108,7 @@ fn approve_one(
     let verdict = match &record.request {
         RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",
         RequestKind::Plan { .. } => "may carry out its plan",
-        RequestKind::Sandbox { .. } => "may reach this host for the rest of its session",
+        RequestKind::Sandbox { .. } => "may reach this host until it exits",
         RequestKind::Permission { .. } if is_edited => "may make this call as you changed it",
         RequestKind::Permission { .. } => "may make this call once",
     };
@@ -177,7 +177,7 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<(), Failur
         let record = answered.map_err(|error| explained(app, &*team, error))?;
         let verdict = match &record.request {
             RequestKind::Plan { .. } => "has to revise its plan",
-            RequestKind::Sandbox { .. } => "may not reach this host for the rest of its session",
+            RequestKind::Sandbox { .. } => "may not reach this host until it exits",
             RequestKind::Permission { .. } => "may not make this call",
         };
         show(app, &record, verdict, "")

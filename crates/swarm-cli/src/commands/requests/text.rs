@@ -140,24 +140,33 @@ pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
         for_team,
         for_requester,
     } = AlwaysGrants::of(request);
-    let scope = if request.spawn_id.is_some() {
-        "for the rest of its session"
-    } else {
-        // Its program decides how long it lasts.
-        "for this member only"
-    };
     let mut grants = Vec::new();
     if !for_team.is_empty() {
         let rules: Vec<String> = for_team.iter().map(ToString::to_string).collect();
         grants.push(format!("for the whole team: {}", rules.join(", ")));
     }
-    let own = for_requester.iter();
-    grants.extend(own.map(|suggestion| format!("{scope}: {}", grant(suggestion))));
+    grants.extend(for_requester.iter().map(|suggestion| {
+        let suggestion = serde_json::from_value(suggestion.clone()).map_err(|_| suggestion);
+        format!("{}: {}", scope(request, &suggestion), grant(suggestion))
+    }));
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
-fn grant(suggestion: &Value) -> String {
-    match serde_json::from_value(suggestion.clone()) {
+/// Returns how long the requester has what `--always` grants to it alone.
+fn scope<E>(request: &RequestRecord, suggestion: &Result<Suggestion, E>) -> &'static str {
+    match suggestion {
+        // Its program decides.
+        _ if request.spawn_id.is_none() => "for this member only",
+        // A restarted member continues in its last mode, a lead in that of its command.
+        Ok(Suggestion::SetMode { .. }) if !request.from.is_lead() => {
+            "for this member, also after a restart"
+        }
+        _ => "until it exits",
+    }
+}
+
+fn grant(suggestion: Result<Suggestion, &Value>) -> String {
+    match suggestion {
         Ok(Suggestion::AddRules {
             rules, behavior, ..
         }) => {
@@ -176,7 +185,7 @@ fn grant(suggestion: &Value) -> String {
             ..
         }) => "mode acceptEdits (edits in its working directory)".to_owned(),
         Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
-        Err(_) => suggestion.to_string(),
+        Err(suggestion) => suggestion.to_string(),
     }
 }
 
@@ -291,13 +300,12 @@ mod tests {
             granted_for(of_program, &allow).unwrap(),
             "for this member only: allow Bash(touch:*)"
         );
-        for (suggestion, what) in [
-            (rule("deny"), "deny Bash(touch:*)"),
-            (directory, "edits in /srv"),
-            (mode, "mode plan"),
+        for (suggestion, expected) in [
+            (rule("deny"), "until it exits: deny Bash(touch:*)"),
+            (directory, "until it exits: edits in /srv"),
+            (mode, "for this member, also after a restart: mode plan"),
         ] {
-            let scope = format!("for the rest of its session: {what}");
-            assert_eq!(granted_for(own, &suggestion), Some(scope));
+            assert_eq!(granted_for(own, &suggestion).as_deref(), Some(expected));
         }
         let invalid = json!({
             "type": "addRules", "behavior": "allow", "destination": "session",
