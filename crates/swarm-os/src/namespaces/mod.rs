@@ -3,6 +3,7 @@
 //! first process inside, and later processes join. All of them must have one thread.
 
 mod bind;
+mod closing;
 mod enter;
 mod fixed;
 mod fixed_mounts;
@@ -15,10 +16,12 @@ mod placeholders;
 mod privileges;
 
 pub use bind::MountError;
+pub use closing::end_processes;
 pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
 pub use fixed::{FixedEntry, FixedKind};
 pub use fixed_mounts::FixedMounts;
 pub use handover::{receive_socket, send_socket};
 pub use loopback::start_loopback;
 pub use mounts::{MountView, Replacement};
+pub use placeholders::LeftPlaceholder;
 pub use privileges::{drop_all_privileges, drop_system_privileges};

@@ -81,20 +81,57 @@ impl Placeholders {
         for Held { entry, file } in self.held {
             let path = entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
-            let alone = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            if !alone || !is_at(&file, path) {
+            if !is_unused(&file) || !is_at(&file, path) {
                 continue;
             }
-            let removed = match entry.kind {
-                _ if !entry.is_placeholder() => unmark(path),
-                FixedKind::ReservedDirectory => fs::remove_dir(path),
-                _ => fs::remove_file(path),
-            };
-            if let Err(error) = removed {
+            if let Err(error) = remove(&entry) {
                 tracing::warn!(%error, path = %path.display(), "cannot remove a placeholder");
             }
         }
     }
+}
+
+/// A placeholder that no sandbox uses, because the process that would have removed it was killed.
+/// While this value exists, no sandbox adopts it.
+#[derive(Debug)]
+pub struct LeftPlaceholder(Held);
+
+impl LeftPlaceholder {
+    /// Returns the placeholder of a reserved entry, if there is one that no sandbox uses.
+    pub fn of(entry: &FixedEntry) -> Option<Self> {
+        let file = open(&entry.path).ok()??;
+        let is_left = is_marked(&file) && is_unused(&file) && is_at(&file, &entry.path);
+        let entry = entry.clone();
+        (is_left && entry.is_placeholder()).then_some(Self(Held { entry, file }))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0.entry.path
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// Fails if the directory is not writable.
+    pub fn remove(self) -> io::Result<()> {
+        remove(&self.0.entry)
+    }
+}
+
+/// Removes a placeholder. One in which something was created only loses its mark.
+fn remove(entry: &FixedEntry) -> io::Result<()> {
+    let path = entry.path.as_path();
+    match entry.kind {
+        _ if !entry.is_placeholder() => unmark(path),
+        FixedKind::ReservedDirectory => fs::remove_dir(path),
+        _ => fs::remove_file(path),
+    }
+}
+
+/// Returns whether no other sandbox holds the shared lock. Nobody else gets it until the file is closed.
+fn is_unused(file: &fs::File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 /// Creates the placeholder if nothing exists there, and takes a shared lock. `None` if it was removed in
@@ -243,13 +280,31 @@ mod tests {
             let reserved = entry(&base.path().join(name), kind);
             let mut dead = Placeholders::default();
             dead.create(&reserved).unwrap();
+            assert!(LeftPlaceholder::of(&reserved).is_none(), "{name}: in use");
             drop(dead);
             assert!(reserved.is_placeholder(), "{name}");
             let mut next = Placeholders::default();
             next.create(&reserved).unwrap();
             next.remove();
             assert!(!reserved.path.exists(), "{name}");
+            let mut dead = Placeholders::default();
+            dead.create(&reserved).unwrap();
+            drop(dead);
+            LeftPlaceholder::of(&reserved).unwrap().remove().unwrap();
+            assert!(!reserved.path.exists(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_not_marked_or_not_empty_is_not_left_by_a_sandbox() {
+        let base = tempfile::tempdir().unwrap();
+        let reserved = entry(&base.path().join(".claude"), FixedKind::ReservedDirectory);
+        fs::create_dir(&reserved.path).unwrap();
+        assert!(LeftPlaceholder::of(&reserved).is_none(), "the user's own");
+        fs::set_permissions(&reserved.path, fs::Permissions::from_mode(0o1755)).unwrap();
+        assert!(LeftPlaceholder::of(&reserved).is_some());
+        fs::create_dir(reserved.path.join("inner")).unwrap();
+        assert!(LeftPlaceholder::of(&reserved).is_none(), "with an entry");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::namespaces::{FixedEntry, FixedKind};
+use swarm_os::namespaces::{FixedEntry, FixedKind, LeftPlaceholder};
 
 use super::fixed_entry::{entry, existing_or_reserved, exists, read_only};
 use super::fixed_git::{own_worktree_entries, repository_entries, worktree_entries};
@@ -33,6 +33,12 @@ pub(super) fn fixed_entries(confine: &Confinement, writable: &[PathBuf]) -> Vec<
         entries.extend(own_worktree_entries(git, writable));
     }
     entries
+}
+
+/// Returns the placeholders in an agent's working directory that a killed sandbox has left.
+pub fn left_placeholders(cwd: &Path) -> Vec<LeftPlaceholder> {
+    let entries = fixed_entries(&Confinement::new(cwd), &[cwd.to_owned()]);
+    entries.iter().filter_map(LeftPlaceholder::of).collect()
 }
 
 /// An empty directory is left alone, so that a repository can be cloned into it.

@@ -12,7 +12,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, wait,
 };
 use swarm_os::namespaces::{
-    FixedEntry, FixedMounts, drop_all_privileges, enter_new_namespaces, send_socket, start_loopback,
+    FixedEntry, FixedMounts, drop_all_privileges, end_processes, enter_new_namespaces, send_socket,
+    start_loopback,
 };
 use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
 use tokio::io::unix::AsyncFd;
@@ -103,8 +104,10 @@ fn serve_agent(
             served = serve_requests(channel, &first, mounts) => served,
         }
     });
-    // It has ended if the requests ended with an error.
-    first.kill().unwrap_or_default();
+    // Before the first process is reaped, because whoever ends this process may not wait for that.
+    let ended = end_processes(&mut first);
+    std::mem::take(mounts).remove();
+    ended.map_err(error)?;
     let status = first.wait().map_err(error)?;
     served.map_err(error)?;
     // A signal is the usual end.

@@ -25,6 +25,7 @@ mod words;
 pub use backend::{SandboxProbe, landlock_works, probe_sandbox};
 pub use entry::run_helper;
 pub use error::SandboxError;
+pub use fixed::left_placeholders;
 pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
 pub use proxy::HostResolver;

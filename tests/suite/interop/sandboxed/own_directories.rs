@@ -1,10 +1,16 @@
 //! What agent programs see of their own directories in the sandbox, and of the user's.
 
-use swarm_protocol::SandboxKind;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+use swarm_os::process::{ProcessStat, command_line, pids};
+use swarm_protocol::{SANDBOX_HELPER, SandboxKind};
 
 use super::confined_by::{spawn, world_with};
 use crate::interop::programs::{ACP_AGENT, CLAUDE_CODE};
-use crate::scene::{wait_for_no_process, wait_for_state};
+use crate::scene::{kill_member, wait_for_no_process, wait_for_state};
 
 #[test]
 fn with_namespaces_claude_code_sees_the_users_settings_and_its_own_state() {
@@ -75,25 +81,73 @@ fn claude_code_sees_its_own_state(backend: SandboxKind) {
     wait_for_no_process(&world);
 }
 
+fn names_in(directory: &Path) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(directory).expect("the checkout");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    names.collect()
+}
+
 #[test]
 fn nothing_is_left_in_the_checkout_of_a_program_whose_member_has_stopped() {
     let Some(world) = world_with(SandboxKind::Namespaces, "claude", CLAUDE_CODE) else {
         return;
     };
-    let names = || {
-        let entries = std::fs::read_dir(world.project()).expect("the checkout");
-        let names = entries.map(|entry| entry.expect("an entry").file_name());
-        names.collect::<std::collections::BTreeSet<_>>()
-    };
+    let names = || names_in(&world.project());
     let before = names();
-    for _ in 0..2 {
+    let swarm = |words: &[&str]| {
+        world.swarm(words).ok();
+    };
+    let ends: [(&str, &dyn Fn()); 4] = [
+        ("shutdown", &|| swarm(&["shutdown", "bob"])),
+        ("kill", &|| swarm(&["kill", "bob"])),
+        ("SIGKILL", &|| kill_member(&world, "bob")),
+        ("delete", &|| swarm(&["team", "delete", "demo", "--force"])),
+    ];
+    for (end, stop) in ends {
         spawn(&world, SandboxKind::Namespaces, "claude", &[], "hello").ok();
         wait_for_state(&world, "bob", "idle");
         assert!(names().len() > before.len(), "while it runs");
-        world.swarm(&["shutdown", "bob"]).ok();
+        stop();
         wait_for_no_process(&world);
-        assert_eq!(names(), before);
+        // After SIGKILL, nobody waits for its sandbox.
+        world.wait_until(&format!("{end} leaves nothing"), || names() == before);
     }
+}
+
+#[test]
+fn gc_removes_what_a_killed_sandbox_left_in_the_checkout() {
+    let Some(world) = world_with(SandboxKind::Namespaces, "claude", CLAUDE_CODE) else {
+        return;
+    };
+    let names = || names_in(&world.project());
+    let before = names();
+    spawn(&world, SandboxKind::Namespaces, "claude", &[], "hello").ok();
+    wait_for_state(&world, "bob", "idle");
+    let member = world.team("demo").hello("bob")["pid"].as_i64();
+    let is_helper = |pid: &u32| {
+        let parent = ProcessStat::of(*pid).map(|stat| i64::from(stat.parent));
+        parent == member && command_line(pid.cast_signed()).contains(SANDBOX_HELPER)
+    };
+    let helpers: Vec<u32> = pids().into_iter().filter(is_helper).collect();
+    assert!(!helpers.is_empty());
+    world.swarm(&["gc"]).ok();
+    assert!(names().len() > before.len(), "they are in use");
+    for helper in helpers {
+        let helper = Pid::from_raw(helper.cast_signed()).expect("a pid");
+        kill_process(helper, Signal::KILL).expect("a sandbox");
+    }
+    world.swarm(&["kill", "bob"]).ok();
+    wait_for_no_process(&world);
+    let left = names();
+    assert!(left.len() > before.len(), "nobody could remove them");
+    let told = world.swarm(&["gc", "--dry-run"]).ok().stdout.clone();
+    assert!(
+        told.contains("project/.gemini: an empty placeholder"),
+        "{told}"
+    );
+    assert_eq!(names(), left);
+    world.swarm(&["gc"]).ok();
+    assert_eq!(names(), before);
 }
 
 #[test]

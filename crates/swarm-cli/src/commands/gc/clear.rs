@@ -8,7 +8,8 @@ use swarm_supervisor::{
     process_list, verdict,
 };
 
-use super::finds::{Deed, Find, report};
+use super::finds::{Deed, Find, find, report};
+use super::placeholders::placeholders;
 use super::scratchpads::stale_scratchpads;
 use crate::app::App;
 use crate::commands::acting::require_person;
@@ -45,6 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> 
         }
         let seen = process_list(&*app.store, &app.root)?;
         let mut finds = scratchpads(app, &teams, args);
+        finds.extend(placeholders(app, &teams, args.dry_run));
         for team in teams {
             team_and_panes(&spawn_context, &team, &seen, args, &mut finds)
                 .await
@@ -198,13 +200,4 @@ fn sockets(spawn_context: &SpawnContext, args: &GcArgs) -> Vec<Find> {
         one
     });
     finds.collect()
-}
-
-fn find(deed: Deed, what: String, why: String) -> Find {
-    Find {
-        deed,
-        what,
-        why,
-        failure: None,
-    }
 }

@@ -37,6 +37,15 @@ pub(super) struct Find {
     pub(super) failure: Option<Failure>,
 }
 
+pub(super) fn find(deed: Deed, what: String, why: String) -> Find {
+    Find {
+        deed,
+        what,
+        why,
+        failure: None,
+    }
+}
+
 /// Prints the leftovers and returns the worst failure.
 pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), Failure> {
     let mut records = Vec::new();

@@ -2,6 +2,7 @@
 
 mod clear;
 mod finds;
+mod placeholders;
 mod scratchpads;
 
 pub(super) use clear::{GcArgs, run};
