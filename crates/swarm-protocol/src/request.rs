@@ -174,7 +174,7 @@ pub enum RequestState {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// Approved; with `always` suggested rules also apply to the whole team, and a suggested mode or
-    /// directory to the member for the rest of its session.
+    /// directory to the member alone.
     Approved {
         /// Whether the suggested rules are granted as well.
         #[serde(default)]

@@ -108,10 +108,10 @@ fn serve_agent(
     let ended = end_processes(&mut first);
     std::mem::take(mounts).remove();
     ended.map_err(error)?;
-    let status = first.wait().map_err(error)?;
+    let status = first.try_wait().map_err(error)?;
     served.map_err(error)?;
-    // A signal is the usual end.
-    Ok(match status.code() {
+    // A signal is the usual end, and without a status it waits for processes to be reaped.
+    Ok(match status.and_then(|status| status.code()) {
         None | Some(0) => ExitCode::SUCCESS,
         Some(_) => ExitCode::FAILURE,
     })
