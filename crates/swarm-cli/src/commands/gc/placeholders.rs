@@ -22,7 +22,7 @@ pub(super) fn placeholders(app: &App, teams: &[TeamName], dry_run: bool) -> Vec<
     let left = directories.iter().flat_map(|cwd| left_placeholders(cwd));
     let finds = left.map(|placeholder| {
         let what = placeholder.path().display().to_string();
-        let why = "an empty placeholder that a killed sandbox left".to_owned();
+        let why = "a placeholder that a killed sandbox left".to_owned();
         let mut one = find(Deed::Remove, what, why);
         if !dry_run {
             let removed = placeholder.remove().map_err(Error::from);
