@@ -2,7 +2,7 @@
 
 use swarm_protocol::SandboxKind;
 use swarm_tests::escapes::working_backends;
-use swarm_tests::stage::{Finished, World};
+use swarm_tests::stage::{Finished, Running, World};
 
 use crate::interop::programs::install;
 use crate::scene::world;
@@ -14,6 +14,14 @@ const WITHOUT_NAMESPACES: [&str; 5] = [
     "sh",
     "-c",
     "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" \"$@\"",
+];
+
+/// Runs a program, and adopts the processes that it leaves behind without ever reaping them.
+const SLOW_INIT: [&str; 3] = [
+    "python3",
+    "-c",
+    "import ctypes, signal, subprocess, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); \
+     subprocess.call(sys.argv[1:]); signal.pause()",
 ];
 
 /// A world with the team `demo` and an agent program on its path; `None` where the backend does not
@@ -50,21 +58,33 @@ pub(super) fn spawn(
     env: &[String],
     prompt: &str,
 ) -> Finished {
-    let spawn = [
-        "spawn",
-        "bob",
-        "--runtime",
-        runtime,
-        "--backend",
-        "headless",
-    ];
     let env = env.iter().flat_map(|variable| ["--env", variable]);
-    let arguments = spawn.into_iter().chain(env).chain(["--prompt", prompt]);
-    let arguments: Vec<&str> = arguments.collect();
+    let arguments = spawn_bob(runtime).into_iter().chain(env);
+    let arguments: Vec<&str> = arguments.chain(["--prompt", prompt]).collect();
     match backend {
         SandboxKind::Namespaces => world.swarm(&arguments),
         SandboxKind::Landlock => world
             .start_under(&WITHOUT_NAMESPACES, &arguments, &[])
             .wait(),
     }
+}
+
+/// Spawns the member `bob` with Claude Code, as a child of an init that reaps nothing while the
+/// returned program runs, so that no namespace of the member closes. Returns once it is ready.
+pub(super) fn spawn_under_slow_init(world: &World) -> Running {
+    let arguments = [&spawn_bob("claude")[..], &["--prompt", "hello"]].concat();
+    let init = world.start_under(&SLOW_INIT, &arguments, &[]);
+    world.wait_until("bob is ready", || init.stdout().contains("is ready"));
+    init
+}
+
+fn spawn_bob(runtime: &str) -> [&str; 6] {
+    [
+        "spawn",
+        "bob",
+        "--runtime",
+        runtime,
+        "--backend",
+        "headless",
+    ]
 }

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use swarm_os::process::{ProcessStat, command_line, pids};
 use swarm_protocol::{SANDBOX_HELPER, SandboxKind};
 
-use super::confined_by::{spawn, world_with};
+use super::confined_by::{spawn, spawn_under_slow_init, world_with};
 use crate::interop::programs::{ACP_AGENT, CLAUDE_CODE};
 use crate::scene::{kill_member, wait_for_no_process, wait_for_state};
 
@@ -104,13 +104,14 @@ fn nothing_is_left_in_the_checkout_of_a_program_whose_member_has_stopped() {
         ("delete", &|| swarm(&["team", "delete", "demo", "--force"])),
     ];
     for (end, stop) in ends {
-        spawn(&world, SandboxKind::Namespaces, "claude", &[], "hello").ok();
+        let init = spawn_under_slow_init(&world);
         wait_for_state(&world, "bob", "idle");
         assert!(names().len() > before.len(), "while it runs");
         stop();
-        wait_for_no_process(&world);
         // After SIGKILL, nobody waits for its sandbox.
         world.wait_until(&format!("{end} leaves nothing"), || names() == before);
+        drop(init);
+        wait_for_no_process(&world);
     }
 }
 
