@@ -68,9 +68,17 @@ pub(crate) fn with_agents(
     claude: &ClaudeSettings,
     agents: AgentCatalog,
 ) -> Result<AgentConfig, Failure> {
-    let servers = app.mcp_servers()?;
-    for waits in &servers.untrusted {
-        app.warn_of_trust(waits);
+    let trusted = app.is_trusted()?;
+    let plugins = claude.active_plugins(trusted);
+    let servers = app.mcp_servers(&plugins)?;
+    let plugins_waiting = claude.untrusted_plugins(trusted).map(|plugin| {
+        let name = plugin.name();
+        format!(
+            "the plugin `{name}` is disabled, because the repository that enables it is not trusted; review its .claude/settings.json, then run `swarm trust`"
+        )
+    });
+    for waits in servers.untrusted.iter().cloned().chain(plugins_waiting) {
+        app.warn_of_trust(&waits);
     }
     for problem in &servers.problems {
         app.out.say(&format!("swarm: {problem}"));
@@ -80,13 +88,8 @@ pub(crate) fn with_agents(
         hooks: hooks(app, claude)?,
         project: Some(project_top(&app.root, &app.env.cwd)),
         mcp: servers.settings,
-        skills: find_skills(&app.env.cwd, &app.root, app.is_trusted()?).skills,
-        instructions: instruction_settings(
-            &app.settings,
-            &app.root,
-            &app.env.cwd,
-            app.is_trusted()?,
-        ),
+        skills: find_skills(&app.env.cwd, &app.root, trusted, &plugins).skills,
+        instructions: instruction_settings(&app.settings, &app.root, &app.env.cwd, trusted),
         compaction: CompactionSettings {
             at: app.settings.compact_at,
             clear_tool_results: app.settings.clear_tool_results,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use swarm_config::{
-    Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
-    project_top,
+    ActivePlugin, Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted,
+    mcp_bounds, project_top,
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName, with_causes};
@@ -183,12 +183,14 @@ impl App {
         Self::new(env, &global, &flags, Arc::clone(&self.command_line))
     }
 
-    pub(crate) fn mcp_servers(&self) -> Result<FoundServers, Failure> {
+    /// Returns the MCP servers of all sources, with those of these plugins.
+    pub(crate) fn mcp_servers(&self, plugins: &[&ActivePlugin]) -> Result<FoundServers, Failure> {
         let sources = ServerSources {
             env: &self.env,
             root: &self.root,
             trusted: self.is_trusted()?,
             given: &self.mcp_config,
+            plugins,
         };
         let mut found = sources.load();
         if let Some(why) = found.refused.take() {

@@ -10,13 +10,14 @@ mod hook_directories;
 mod instructions;
 mod mcp;
 mod models;
+mod plugins;
 mod runtimes;
 mod settings;
 mod skills;
 mod team_template;
 mod trust;
 
-pub use agents::{AgentSearch, EnabledPlugins, FoundAgents, find_agents, unused_parts};
+pub use agents::{AgentSearch, FoundAgents, find_agents};
 pub use claude_settings::{ClaudeSettings, FoundHooks, wants_coordinator};
 pub use environment::Environment;
 pub use error::ConfigError;
@@ -24,6 +25,7 @@ pub use hook_directories::{HookDirectories, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
+pub use plugins::{ActivePlugin, EnabledPlugins, PluginParts, active_plugins, plugin_parts};
 pub use runtimes::{RuntimePreset, RuntimePresets, RuntimeState};
 pub use settings::{
     Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue, Settings,

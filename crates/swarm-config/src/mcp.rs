@@ -8,6 +8,7 @@ use swarm_permissions::{McpBounds, McpServer, McpServerConfig, McpSettings};
 
 use crate::environment::Environment;
 use crate::expand::expand;
+use crate::plugins::ActivePlugin;
 use crate::settings::{Settings, repository_directories};
 use crate::trust::project_directory;
 
@@ -52,10 +53,12 @@ pub struct ServerSources<'a> {
     pub trusted: bool,
     /// The values of `--mcp-config`: files or JSON.
     pub given: &'a [String],
+    /// The plugins whose servers are used.
+    pub plugins: &'a [&'a ActivePlugin],
 }
 
 impl ServerSources<'_> {
-    /// Loads all servers. If two share a name, the stronger source wins: managed, command line,
+    /// Loads all servers; those of plugins are named `plugin:PLUGIN:SERVER`. If two share a name, the stronger source wins: managed, command line,
     /// repository (nearest directory first), user.
     pub fn load(&self) -> FoundServers {
         self.load_with(Path::new(MANAGED))
@@ -91,6 +94,9 @@ impl ServerSources<'_> {
         }
         found.add_file(&self.root.join(FILE), self.env);
         found.add_file(&self.root.join("settings.json"), self.env);
+        for plugin in self.plugins {
+            found.add_plugin(plugin, self.env);
+        }
         found
     }
 
@@ -118,6 +124,38 @@ impl FoundServers {
             self.settings.servers.entry(name).or_insert(server);
         }
         self.problems.extend(found.problems);
+    }
+
+    /// Adds the servers of a plugin. If only the repository enables it, they run in the sandbox.
+    fn add_plugin(&mut self, plugin: &ActivePlugin, env: &Environment) {
+        let root = plugin.directory().display().to_string();
+        let root = ("CLAUDE_PLUGIN_ROOT".to_owned(), root);
+        let env = env.with([root.clone()], &env.cwd);
+        for read in plugin.servers() {
+            let mut found = Self::default();
+            match read {
+                Ok((origin, Value::Object(servers))) => {
+                    let named = servers
+                        .into_iter()
+                        .map(|(name, server)| (format!("plugin:{}:{name}", plugin.name()), server));
+                    found.add_all(&named.collect(), &origin, &env);
+                }
+                Ok((origin, _)) => found
+                    .problems
+                    .push(format!("{origin}: no object of servers")),
+                Err(problem) => found.problems.push(problem),
+            }
+            for (name, mut server) in found.settings.servers {
+                if let McpServerConfig::Stdio { env, .. } = &mut server.config {
+                    env.entry(root.0.clone()).or_insert_with(|| root.1.clone());
+                }
+                if plugin.is_of_repository {
+                    server.config.run_in_sandbox();
+                }
+                self.settings.servers.entry(name).or_insert(server);
+            }
+            self.problems.extend(found.problems);
+        }
     }
 
     /// Adds the servers in a file; `false` if it does not exist.
@@ -222,6 +260,7 @@ mod tests {
                 root: &self.directory.path().join("root"),
                 trusted,
                 given: &self.given,
+                plugins: &[],
             };
             sources.load_with(&self.directory.path().join("managed.json"))
         }

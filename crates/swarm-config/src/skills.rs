@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use swarm_permissions::SkillFile;
 use swarm_protocol::Skill;
 
+use crate::plugins::ActivePlugin;
 use crate::settings::repository_directories;
 
 /// Maximum bytes of a file's frontmatter.
@@ -23,16 +24,31 @@ pub struct FoundSkills {
 }
 
 /// Finds the skills that apply in `cwd`. If two share a name, the nearest wins: the repository's
-/// directories from `cwd` upwards, then `root`. Skills of an untrusted repository cannot allow tool
+/// directories from `cwd` upwards, then `root`. Those of plugins are named `PLUGIN:SKILL`. Skills of an untrusted repository cannot allow tool
 /// calls.
-pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
+pub fn find_skills(
+    cwd: &Path,
+    root: &Path,
+    trusted: bool,
+    plugins: &[&ActivePlugin],
+) -> FoundSkills {
     let mut found = FoundSkills::default();
     let own = root.join("skills");
     let of_repository =
         repository_directories(cwd).map(|directory| directory.join(".claude/skills"));
-    for directory in of_repository.chain([own.clone()]) {
-        let may_grant = trusted || directory == own;
+    let own_directories = of_repository.chain([own.clone()]);
+    let of_plugins = plugins.iter().flat_map(|plugin| {
+        let directories = plugin.directories("skills").into_iter();
+        directories.map(move |directory| (directory, Some(*plugin)))
+    });
+    let all = own_directories.map(|directory| (directory, None));
+    for (directory, plugin) in all.chain(of_plugins) {
+        let may_grant = trusted || directory == own || plugin.is_some();
         for (mut skill, problems) in in_directory(&directory) {
+            if let Some(plugin) = plugin {
+                skill.name = format!("{}:{}", plugin.name(), skill.name);
+                skill.plugin = Some(plugin.directory().to_owned());
+            }
             let path = skill.path.display();
             let messages = problems.iter().map(|what| format!("{path}: {what}"));
             found.problems.extend(messages);
@@ -127,7 +143,7 @@ mod tests {
         put(&base.path().join(".claude/skills"), "outside", "x");
         put(&repo.join(".claude/skills"), "bad name", "x");
         fs::create_dir_all(repo.join(".claude/skills/empty")).unwrap();
-        let found = find_skills(&cwd, &root, true).skills;
+        let found = find_skills(&cwd, &root, true, &[]).skills;
         let seen: Vec<(&str, &str)> = found
             .iter()
             .map(|skill| (skill.name.as_str(), skill.description.as_str()))
@@ -153,7 +169,7 @@ mod tests {
         put(&root.join("skills"), "own", &text("own"));
         put(&repo.join(".claude/skills"), "theirs", &text("theirs"));
         for (trusted, granted) in [(false, 0), (true, 1)] {
-            let found = find_skills(&repo, &root, trusted);
+            let found = find_skills(&repo, &root, trusted, &[]);
             assert_eq!(found.problems, [""; 0]);
             assert_eq!(found.skills[0].allowed_tools, ["Bash(make *)"]);
             assert_eq!(found.skills[1].allowed_tools.len(), granted);
@@ -165,7 +181,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let root = base.path().join("root");
         put(&root.join("skills"), "Deploy", "---\nname: Deploy\n---\nx");
-        let found = find_skills(base.path(), &root, true);
+        let found = find_skills(base.path(), &root, true, &[]);
         assert_eq!(found.skills[0].name, "Deploy");
         assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
         assert!(found.problems[0].contains("Deploy/SKILL.md: `description` is missing"));

@@ -1,5 +1,6 @@
 //! The hooks of a process, and the input fields common to all.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -157,9 +158,10 @@ impl HooksParts {
                     },
                     _ => None,
                 };
+                let env = self.environment(hook);
                 let context = CommandContext {
                     launch: launch.as_ref(),
-                    env: &self.env,
+                    env: &env,
                     cwd: &self.project,
                     output_limit: MAX_OUTPUT_BYTES,
                 };
@@ -205,6 +207,17 @@ impl HooksParts {
                 }
             }
         }
+    }
+
+    /// Returns the variables of a command.
+    fn environment(&self, hook: &HookCommand) -> Cow<'_, BTreeMap<String, String>> {
+        let Some(plugin) = &hook.plugin else {
+            return Cow::Borrowed(&self.env);
+        };
+        let mut env = self.env.clone();
+        let plugin = plugin.display().to_string();
+        env.insert("CLAUDE_PLUGIN_ROOT".to_owned(), plugin);
+        Cow::Owned(env)
     }
 
     fn report(&self, event: HookEvent, outcome: &HookOutcome) {

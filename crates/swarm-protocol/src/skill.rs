@@ -23,6 +23,9 @@ pub struct Skill {
     pub agent: Option<String>,
     /// Model of that agent.
     pub model: Option<String>,
+    /// Directory of the plugin that contains it: `${CLAUDE_PLUGIN_ROOT}` in its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PathBuf>,
     /// Whether only a person may start it (`disable-model-invocation`).
     pub person_only: bool,
 }

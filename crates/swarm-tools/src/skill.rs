@@ -139,7 +139,7 @@ const MAX_SKILL_BYTES: u64 = 1 << 20;
 
 /// Returns the text of a skill for the model: its directory, and its content without the front
 /// matter. `$ARGUMENTS` is replaced by `arguments`, `${CLAUDE_SKILL_DIR}` by the directory of the
-/// skill.
+/// skill, and `${CLAUDE_PLUGIN_ROOT}` by that of its plugin.
 pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     use io::Read as _;
     let mut text = String::new();
@@ -148,7 +148,10 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
         .read_to_string(&mut text)?;
     let directory = skill.path.parent().unwrap_or(&skill.path).display();
     let body = without_front_matter(&text).trim();
-    let body = body.replace("${CLAUDE_SKILL_DIR}", &directory.to_string());
+    let mut body = body.replace("${CLAUDE_SKILL_DIR}", &directory.to_string());
+    if let Some(plugin) = &skill.plugin {
+        body = body.replace("${CLAUDE_PLUGIN_ROOT}", &plugin.display().to_string());
+    }
     let filled = body.replace("$ARGUMENTS", arguments);
     let rest = match (arguments.trim(), filled == body) {
         ("", _) | (_, false) => String::new(),

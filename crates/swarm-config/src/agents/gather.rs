@@ -11,10 +11,11 @@ use swarm_permissions::{
 
 use crate::error::ConfigError;
 use crate::models::resolve_model;
+use crate::plugins::EnabledPlugins;
 use crate::trust::project_paths;
 
+use super::directory;
 use super::places::{self, AgentDirectory};
-use super::{EnabledPlugins, directory};
 
 /// The agent definitions of all sources.
 #[derive(Debug, Default)]

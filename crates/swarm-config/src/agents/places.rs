@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_permissions::AgentSource;
 
-use super::plugins::{EnabledPlugins, plugins};
+use crate::plugins::{EnabledPlugins, plugins};
 use crate::settings::repository_directories;
 
 /// The directory of managed definitions.

@@ -10,7 +10,7 @@ use swarm_protocol::ErrorKind;
 
 use super::gather::{AgentSearch, FoundAgents, find_agents_in};
 use super::places;
-use super::{EnabledPlugins, unused_parts};
+use crate::plugins::EnabledPlugins;
 
 struct Machine(tempfile::TempDir);
 
@@ -362,28 +362,6 @@ fn if_settings_name_plugins_only_enabled_ones_are_used() {
     let counts = of_plugins(&found, &machine.path("root/plugins"));
     let types: Vec<_> = counts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(types, ["kit:a", "own:a"]);
-}
-
-#[test]
-fn unused_parts_of_plugins_are_reported() {
-    let machine = Machine::new();
-    machine.agent("root/plugins/plain/agents/a.md", "a", "");
-    machine.write("root/plugins/guard/hooks/hooks.json", "{}");
-    machine.write("root/plugins/guard/commands/x.md", "x");
-    machine.write(
-        "root/plugins/cache/m/kit/1/.claude-plugin/plugin.json",
-        r#"{"name": "tools", "mcpServers": {"x": {}}}"#,
-    );
-    let offered = "root/plugins/marketplaces/m/plugins/loose/skills/x/SKILL.md";
-    machine.write(offered, "x");
-    let root = machine.path("root");
-    let unused = |enabled: &EnabledPlugins| unused_parts(&root, enabled);
-    let guard = ("guard".to_owned(), vec!["commands", "hooks"]);
-    let tools = ("tools".to_owned(), vec!["MCP servers"]);
-    assert_eq!(unused(&EnabledPlugins::default()), [guard.clone(), tools]);
-    let loose = ("loose".to_owned(), vec!["skills"]);
-    let chosen = EnabledPlugins::of_user(&[("loose@m", true)]);
-    assert_eq!(unused(&chosen), [guard, loose]);
 }
 
 #[test]

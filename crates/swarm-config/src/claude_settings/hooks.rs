@@ -4,6 +4,7 @@ use serde_json::Value;
 use swarm_permissions::{HookSettings, ProjectPaths};
 
 use super::file::File;
+use crate::plugins::ActivePlugin;
 use crate::settings::Layer;
 
 /// The hooks of all settings files, by source.
@@ -48,6 +49,17 @@ impl FoundHooks {
         }
         let remarks = remarks.into_iter();
         remarks.map(|what| format!("{name}: {what}")).collect()
+    }
+
+    /// Adds the hooks of a plugin, which are those of whoever enables it. Returns its problems.
+    pub(super) fn take_plugin(&mut self, plugin: &ActivePlugin) -> Vec<String> {
+        let (hooks, problems) = plugin.hooks();
+        if plugin.is_of_repository {
+            self.project.extend(hooks);
+        } else {
+            self.user.extend(hooks);
+        }
+        problems
     }
 
     /// Returns whether a repository's hooks are disabled only because it is not trusted.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use swarm_permissions::RuleSet;
 
-use crate::agents::EnabledPlugins;
 use crate::environment::Environment;
 use crate::error::ConfigError;
+use crate::plugins::{ActivePlugin, EnabledPlugins, active_plugins};
 use crate::settings::{Layer, SettingValue, ValueLocation, repository_directories};
 use crate::trust::{project_directory, project_paths};
 
@@ -32,6 +32,8 @@ pub struct ClaudeSettings {
     pub hooks: FoundHooks,
     /// The enabled plugins.
     pub plugins: EnabledPlugins,
+    /// Those that are enabled by name.
+    active_plugins: Vec<ActivePlugin>,
     key_helper: ValueBySource,
     status_line: ValueBySource,
     output_style: ValueBySource,
@@ -100,6 +102,7 @@ impl ClaudeSettings {
         for file in programs_of {
             settings.add_programs(file);
         }
+        settings.add_plugins(root);
         (settings, refused)
     }
 
@@ -114,9 +117,6 @@ impl ClaudeSettings {
         self.remarks.extend_from_slice(&file.permissions.remarks);
         let unsupported = unsupported::in_settings(&file.document, &file.name());
         self.remarks.extend(unsupported);
-        for (plugin, on) in file.plugins() {
-            self.plugins.add(plugin, on, file.layer);
-        }
         // An untrusted repository may deny and ask, but not allow calls or set variables.
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);
@@ -133,8 +133,34 @@ impl ClaudeSettings {
         self.key_helper.take(file, "apiKeyHelper");
         self.status_line.take(file, "statusLine");
         self.output_style.take(file, "outputStyle");
+        for (plugin, on) in file.plugins() {
+            self.plugins.add(plugin, on, file.layer);
+        }
         let remarks = self.hooks.take(file);
         self.remarks.extend(remarks);
+    }
+
+    /// Finds the plugins that the files enable, and adds their hooks.
+    fn add_plugins(&mut self, root: &Path) {
+        self.active_plugins = active_plugins(root, &self.plugins);
+        for plugin in &self.active_plugins {
+            self.remarks.extend(self.hooks.take_plugin(plugin));
+        }
+    }
+
+    /// Returns the plugins whose commands, skills, hooks and MCP servers are used. `trusted` says
+    /// whether the repository may enable some.
+    pub fn active_plugins(&self, trusted: bool) -> Vec<&ActivePlugin> {
+        let plugins = self.active_plugins.iter();
+        plugins
+            .filter(|plugin| trusted || !plugin.is_of_repository)
+            .collect()
+    }
+
+    /// Returns the other plugins, which only the repository enables.
+    pub fn untrusted_plugins(&self, trusted: bool) -> impl Iterator<Item = &ActivePlugin> {
+        let plugins = self.active_plugins.iter();
+        plugins.filter(move |plugin| !trusted && plugin.is_of_repository)
     }
 
     /// Returns a variable from the settings files, otherwise from the process environment.

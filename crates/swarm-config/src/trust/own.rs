@@ -13,7 +13,7 @@ use crate::skills::in_directory;
 /// An item that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RepositoryItem {
-    /// `hook`, `setting`, `mcp server`, `definition` or `skill`.
+    /// `hook`, `setting`, `plugin`, `mcp server`, `definition` or `skill`.
     kind: &'static str,
     /// Its event or name.
     name: String,
@@ -101,12 +101,20 @@ fn read(path: &Path, found: &mut RepositoryItems) -> Option<Value> {
         .ok()
 }
 
-/// Adds the commands of settings.
+/// Adds the commands of settings, and the plugins that they enable.
 fn programs(document: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
     let commands = [
         ("apiKeyHelper", &document["apiKeyHelper"]),
         ("statusLine", &document["statusLine"]["command"]),
     ];
+    let plugins = document["enabledPlugins"].as_object().into_iter().flatten();
+    let plugins = plugins.filter(|(_, on)| **on == true);
+    found.extend(plugins.map(|(name, _)| RepositoryItem {
+        kind: "plugin",
+        name: name.clone(),
+        command: None,
+        file: path.to_owned(),
+    }));
     found.extend(commands.into_iter().filter_map(|(name, command)| {
         Some(RepositoryItem {
             kind: "setting",

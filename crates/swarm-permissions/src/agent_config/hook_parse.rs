@@ -143,6 +143,7 @@ fn command(hook: &Value, event: HookEvent) -> Result<HookCommand, String> {
         timeout: timeout(&hook["timeout"], event)?,
         failure_blocks: failure_blocks(&hook["onFailure"], event)?,
         sandboxed: false,
+        plugin: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Hooks of settings and definitions, and their events.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::named_enum;
@@ -93,6 +94,9 @@ pub struct HookCommand {
     /// written what it runs.
     #[serde(default)]
     pub sandboxed: bool,
+    /// Directory of the plugin that contains the hook: `CLAUDE_PLUGIN_ROOT` of its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PathBuf>,
 }
 
 impl HookSettings {
@@ -115,6 +119,17 @@ impl HookSettings {
         if let Some(groups) = self.events.remove(&HookEvent::Stop) {
             let end = self.events.entry(HookEvent::SubagentStop).or_default();
             end.splice(0..0, groups);
+        }
+        self
+    }
+
+    /// Returns the hooks as those of the plugin in a directory.
+    #[must_use]
+    pub fn of_plugin(mut self, directory: &Path) -> Self {
+        for group in self.events.values_mut().flatten() {
+            for hook in &mut group.hooks {
+                hook.plugin = Some(directory.to_owned());
+            }
         }
         self
     }
@@ -169,7 +184,10 @@ impl HookSettings {
                 continue;
             }
             for hook in &group.hooks {
-                match found.iter_mut().find(|known| known.action == hook.action) {
+                let is_same = |known: &&mut HookCommand| {
+                    known.action == hook.action && known.plugin == hook.plugin
+                };
+                match found.iter_mut().find(is_same) {
                     Some(known) => {
                         known.timeout = known.timeout.max(hook.timeout);
                         known.failure_blocks |= hook.failure_blocks;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    AgentSearch, ClaudeSettings, Environment, Settings, find_agents, find_skills, is_trusted,
-    project_directory, project_top, unused_parts,
+    AgentSearch, ClaudeSettings, Environment, PluginParts, Settings, find_agents, find_skills,
+    is_trusted, plugin_parts, project_directory, project_top,
 };
 use swarm_permissions::{HookAction, HookSettings};
 
@@ -15,37 +15,60 @@ pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<
     let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
     let claude = ClaudeSettings::load_lenient(root, &env.cwd, env.home().as_deref()).0;
     let mut findings = definitions(env, settings, root, &claude, trusted);
-    findings.extend(plugins(root, &claude));
-    findings.extend(skills(root, env, trusted));
+    findings.extend(plugins(root, &claude, trusted));
+    findings.extend(skills(root, env, &claude, trusted));
     let limit = settings.hook_timeout.as_secs();
     findings.extend(hooks(env, root, &claude.hooks.effective(trusted, limit)));
     findings
 }
 
 /// Reports skills whose files deviate from the Agent Skills format.
-fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
-    let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
+fn skills(root: &Path, env: &Environment, claude: &ClaudeSettings, trusted: bool) -> Vec<Finding> {
+    let plugins = claude.active_plugins(trusted);
+    let found = find_skills(&env.cwd, root, trusted, &plugins);
+    let problems = found.problems.into_iter();
     let hint = "fix the file; until then only its valid parts are used";
     problems
         .map(|problem| Finding::warning("skills", problem, hint))
         .collect()
 }
 
-/// Reports parts of plugins that are not used; a plugin's hook may be a safeguard.
-fn plugins(root: &Path, claude: &ClaudeSettings) -> Option<Finding> {
-    let unused = unused_parts(root, &claude.plugins);
-    let named: Vec<String> = unused
-        .iter()
-        .map(|(plugin, parts)| format!("{plugin} ({})", parts.join(", ")))
-        .collect();
-    (!named.is_empty()).then(|| {
-        let found = format!(
-            "only the agents of plugins are used; unused: {}",
-            named.join("; ")
-        );
-        let hint = "copy the hooks, skills and servers that you need to the config directory";
-        Finding::warning("plugins", found, hint)
-    })
+/// Reports which parts of plugins are used; a plugin's hook may be a safeguard.
+fn plugins(root: &Path, claude: &ClaudeSettings, trusted: bool) -> Vec<Finding> {
+    const NAME: &str = "plugins";
+    let all = plugin_parts(root, &claude.plugins, trusted);
+    let named = |parts: fn(&PluginParts) -> &Vec<&'static str>| {
+        let plugins = all.iter().filter(|plugin| !parts(plugin).is_empty());
+        let named = plugins.map(|plugin| format!("{} ({})", plugin.name, parts(plugin).join(", ")));
+        named.collect::<Vec<_>>().join("; ")
+    };
+    let mut findings = Vec::new();
+    let used = named(|plugin| &plugin.used);
+    if !used.is_empty() {
+        findings.push(Finding::ok(NAME, used));
+    }
+    for (unused, why, hint) in [
+        (
+            named(|plugin| &plugin.not_enabled),
+            "only the agents are used, since no settings enable the plugin by name",
+            "enable it with `\"enabledPlugins\": {\"PLUGIN@MARKETPLACE\": true}` in settings.json of the config directory, if it is from a marketplace",
+        ),
+        (
+            named(|plugin| &plugin.untrusted),
+            "only the agents are used, since the repository that enables the plugin is not trusted",
+            "review its .claude/settings.json, then run `swarm trust`",
+        ),
+        (
+            named(|plugin| &plugin.unsupported),
+            "not supported and ignored",
+            "the other parts of the plugin are used",
+        ),
+    ] {
+        if !unused.is_empty() {
+            findings.push(Finding::warning(NAME, format!("{why}: {unused}"), hint));
+        }
+    }
+    findings
 }
 
 fn definitions(

@@ -23,11 +23,14 @@ pub(super) fn check(
     settings: &Settings,
     root: &Path,
 ) -> Result<Vec<Finding>, Failure> {
+    let claude = ClaudeSettings::load(root, &env.cwd, env.home().as_deref()).unwrap_or_default();
+    let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
     let sources = ServerSources {
         env,
         root,
-        trusted: is_trusted(root, &env.cwd).unwrap_or_default(),
+        trusted,
         given: &[],
+        plugins: &claude.active_plugins(trusted),
     };
     let mut found = sources.load();
     let problem = |text: &String| {
@@ -43,7 +46,6 @@ pub(super) fn check(
         return Ok(findings);
     }
     found.settings.bounds = mcp_bounds(settings);
-    let claude = ClaudeSettings::load(root, &env.cwd, env.home().as_deref()).unwrap_or_default();
     let mut variables = env.shell_with(&settings.pass, &claude.env);
     // Marked so that `swarm reap` can stop the servers if this process is killed.
     variables.extend(lead_marks(root, SpawnId::random(), &identity()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_config::Environment;
+use swarm_config::{ActivePlugin, Environment};
 use swarm_permissions::{ReadFilter, SkillFile};
 use swarm_ui::PaneInput;
 
@@ -20,38 +20,79 @@ const LONGEST_FILE: u64 = 100_000;
 pub(super) struct PromptCommands {
     env: Environment,
     lines: Arc<ShellLines>,
-    /// Command directories by precedence, and whether they are trusted.
-    directories: Vec<(PathBuf, bool)>,
+    /// Command directories by precedence.
+    directories: Vec<CommandDirectory>,
     cwd: PathBuf,
     /// Deny rules for files that the lead must not read.
     unreadable: ReadFilter,
 }
 
+/// A directory of command files.
+struct CommandDirectory {
+    path: PathBuf,
+    /// Whether its commands may run programs.
+    is_trusted: bool,
+    /// The plugin that contains it: its name with a colon, and its directory.
+    plugin: Option<(String, PathBuf)>,
+}
+
+impl CommandDirectory {
+    /// Returns the command files by name.
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        let prefix = self.plugin.as_ref().map_or("", |(prefix, _)| prefix);
+        let mut found = Vec::new();
+        collect(&self.path, prefix, DEPTH, &mut found);
+        found.sort();
+        found
+    }
+
+    /// Replaces the placeholder for the directory of its plugin.
+    fn filled_in(&self, text: String) -> String {
+        match &self.plugin {
+            Some((_, root)) => text.replace("${CLAUDE_PLUGIN_ROOT}", &root.to_string_lossy()),
+            None => text,
+        }
+    }
+}
+
 impl PromptCommands {
-    /// Returns the commands of the project at `top` and of the user in the config directory `root`.
+    /// Returns the commands of the project at `top`, of the user in the config directory `root`, and of
+    /// `plugins`.
     pub(super) fn new(
         (env, lines): (&Environment, &Arc<ShellLines>),
         (root, top): (&Path, &Path),
         is_trusted: bool,
+        plugins: &[&ActivePlugin],
         unreadable: ReadFilter,
     ) -> Self {
+        let own = |path: PathBuf, is_trusted| CommandDirectory {
+            path,
+            is_trusted,
+            plugin: None,
+        };
+        let mut directories = vec![
+            own(top.join(".claude").join("commands"), is_trusted),
+            own(root.join("commands"), true),
+        ];
+        for plugin in plugins {
+            let paths = plugin.directories("commands").into_iter();
+            directories.extend(paths.map(|path| CommandDirectory {
+                path,
+                is_trusted: true,
+                plugin: Some((format!("{}:", plugin.name()), plugin.directory().to_owned())),
+            }));
+        }
         Self {
             env: env.clone(),
             lines: Arc::clone(lines),
-            directories: vec![
-                (top.join(".claude").join("commands"), is_trusted),
-                (root.join("commands"), true),
-            ],
+            directories,
             cwd: env.cwd.clone(),
             unreadable,
         }
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let found = self
-            .directories
-            .iter()
-            .flat_map(|(directory, _)| files(directory));
+        let found = self.directories.iter().flat_map(CommandDirectory::files);
         let names: BTreeMap<String, PathBuf> = found.collect();
         names.into_keys().collect()
     }
@@ -68,19 +109,18 @@ impl PromptCommands {
         arguments: &str,
         is_person: bool,
     ) -> Option<Result<PaneInput, String>> {
-        let (file, may_run) = self
-            .directories
-            .iter()
-            .find_map(|(directory, is_trusted)| {
-                let found = files(directory);
-                let last = |full: &str| full.rsplit(':').next() == Some(name);
-                let file = found.iter().find(|(full, _)| full == name);
-                let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
-                Some((file.1.clone(), is_person && *is_trusted))
-            })?;
+        let (directory, file) = self.directories.iter().find_map(|directory| {
+            let found = directory.files();
+            let last = |full: &str| full.rsplit(':').next() == Some(name);
+            let file = found.iter().find(|(full, _)| full == name);
+            let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
+            Some((directory, file.1.clone()))
+        })?;
+        let may_run = is_person && directory.is_trusted;
         let Some(text) = self.content(&file) else {
             return Some(Err(format!("{} cannot be read", file.display())));
         };
+        let text = directory.filled_in(text);
         let allowed = if may_run {
             SkillFile::parse(&text, name).skill.allowed_tools
         } else {
@@ -193,14 +233,7 @@ fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
     out
 }
 
-/// Returns the command files below a directory by name: `dir/name.md` is `dir:name`.
-fn files(directory: &Path) -> Vec<(String, PathBuf)> {
-    let mut found = Vec::new();
-    collect(directory, "", DEPTH, &mut found);
-    found.sort();
-    found
-}
-
+/// Collects the command files below a directory by name: `dir/name.md` is `dir:name`.
 fn collect(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
@@ -246,6 +279,7 @@ mod tests {
             (&env, &Arc::default()),
             (&root, directory),
             is_trusted,
+            &[],
             unreadable,
         )
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
-use swarm_config::{Environment, project_top};
+use swarm_config::{ClaudeSettings, Environment, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_model::ModelName;
 use swarm_permissions::{AgentConfig, ReadFilter, RuleSet, nearest};
@@ -119,10 +119,13 @@ impl TerminalCommands {
         let cwd = &parts.spawn_context.workspace.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
+        let trusted = app.is_trusted()?;
+        let claude = ClaudeSettings::load(&app.root, cwd, parts.home.as_deref())?;
         let prompts = PromptCommands::new(
             (&env, lines),
             (&app.root, &project_top(&app.root, cwd)),
-            app.is_trusted()?,
+            trusted,
+            &claude.active_plugins(trusted),
             ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
         );
         Ok(Self {

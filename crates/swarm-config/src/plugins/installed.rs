@@ -1,129 +1,73 @@
 //! Plugins below the config directory: manually added ones and those installed by Claude Code.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::settings::Layer;
+use super::EnabledPlugins;
 
 /// Claude Code's own directories next to manually added plugins.
 const CACHE: &str = "cache";
-const MARKETPLACES: &str = "marketplaces";
+pub(super) const MARKETPLACES: &str = "marketplaces";
 
 /// The path of a plugin's manifest.
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 
-/// Maximum size of a manifest in bytes.
+/// Maximum size of a JSON file of a plugin in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
-/// An effective plugin.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Plugin {
-    pub(super) name: String,
-    pub(super) directory: PathBuf,
-}
-
-/// The plugins that settings enable or disable, by `PLUGIN@MARKETPLACE`.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct EnabledPlugins {
-    named: BTreeMap<String, bool>,
-    /// Whether user or machine settings name any plugin. Otherwise every installed plugin is
-    /// enabled unless disabled.
-    user_chooses: bool,
-}
-
-impl EnabledPlugins {
-    /// Adds an entry of a file. Stronger files must be added later.
-    pub fn add(&mut self, plugin: String, on: bool, layer: Layer) {
-        if layer != Layer::Project {
-            self.user_chooses = true;
-            self.named.insert(plugin, on);
-        } else if on {
-            // A repository cannot enable a plugin that the user disabled.
-            self.named.entry(plugin).or_insert(true);
-        } else {
-            self.named.insert(plugin, false);
-        }
-    }
-
-    /// Returns whether a plugin is enabled.
-    pub fn is_on(&self, plugin: &str) -> bool {
-        self.named
-            .get(plugin)
-            .copied()
-            .unwrap_or(!self.user_chooses)
-    }
-
-    /// Creates the user's settings.
-    #[cfg(test)]
-    pub fn of_user(named: &[(&str, bool)]) -> Self {
-        let mut plugins = Self::default();
-        for (plugin, on) in named {
-            plugins.add((*plugin).to_owned(), *on, Layer::User);
-        }
-        plugins
-    }
+/// A plugin whose agents are used.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
+    /// `PLUGIN@MARKETPLACE`; `None` if it was added manually.
+    pub(super) key: Option<String>,
+    /// Its manifest; null if there is none.
+    pub(super) manifest: Value,
 }
 
 /// Returns the enabled plugins, each once: manually added ones, then the newest version of each
 /// installed one, then uninstalled ones of marketplaces.
-pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
+pub(crate) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     let top = root.join("plugins");
     let mut plugins: Vec<_> = directories(&top)
         .into_iter()
         .filter(|(name, _)| name != CACHE && name != MARKETPLACES)
-        .map(|(name, directory)| Plugin { name, directory })
+        .map(|(name, directory)| Plugin {
+            manifest: manifest(&directory.join(MANIFEST)).unwrap_or_default(),
+            name,
+            directory,
+            key: None,
+        })
         .collect();
     let mut seen = BTreeSet::new();
-    for (key, plugin) in cached(&top.join(CACHE))
+    for (key, name, directory) in cached(&top.join(CACHE))
         .into_iter()
         .chain(offered(&top.join(MARKETPLACES)))
     {
-        if enabled.is_on(&key) && seen.insert(key) {
-            plugins.push(plugin);
+        if enabled.is_on(&key) && seen.insert(key.clone()) {
+            plugins.push(plugin(key, name, directory));
         }
     }
     plugins
 }
 
-/// Returns the unsupported parts of each plugin, which are not used. Plugins that are only offered
-/// by a marketplace are skipped.
-pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&'static str>)> {
-    const PARTS: [(&str, &str, &str); 4] = [
-        ("skills", "skills", "skills"),
-        ("commands", "commands", "commands"),
-        ("hooks/hooks.json", "hooks", "hooks"),
-        (".mcp.json", "mcpServers", "MCP servers"),
-    ];
-    let of = |plugin: Plugin| {
-        let manifest = manifest(&plugin.directory.join(MANIFEST)).unwrap_or_default();
-        let has = |path: &str, key: &str| {
-            plugin.directory.join(path).exists() || !manifest[key].is_null()
-        };
-        let parts = PARTS.iter().filter(|(path, key, _)| has(path, key));
-        let parts: Vec<_> = parts.map(|(.., part)| *part).collect();
-        (!parts.is_empty()).then_some((plugin.name, parts))
-    };
-    let offers = root.join("plugins").join(MARKETPLACES);
-    plugins(root, enabled)
-        .into_iter()
-        .filter(|plugin| enabled.user_chooses || !plugin.directory.starts_with(&offers))
-        .filter_map(of)
-        .collect()
-}
+/// The key, name and directory of a plugin.
+type Found = (String, String, PathBuf);
 
 /// Reads `MARKETPLACE/PLUGIN/VERSION`, keeping the newest version of each plugin.
-fn cached(cache: &Path) -> Vec<(String, Plugin)> {
+fn cached(cache: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for (market, directory) in directories(cache) {
         for (name, directory) in directories(&directory) {
             let versions = directories(&directory).into_iter();
             let newest = versions.max_by(by_version);
             if let Some((_, directory)) = newest {
-                found.push((format!("{name}@{market}"), plugin(name, directory)));
+                found.push((format!("{name}@{market}"), name, directory));
             }
         }
     }
@@ -132,7 +76,7 @@ fn cached(cache: &Path) -> Vec<(String, Plugin)> {
 
 /// Returns the plugins in the directories of marketplaces: those listed in the manifest; without
 /// one the directory itself and those in its `plugins`.
-fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
+fn offered(marketplaces: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for (market, directory) in directories(marketplaces) {
         let listed = listed(&directory).unwrap_or_else(|| {
@@ -141,7 +85,7 @@ fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
             all
         });
         for (name, directory) in listed {
-            found.push((format!("{name}@{market}"), plugin(name, directory)));
+            found.push((format!("{name}@{market}"), name, directory));
         }
     }
     found
@@ -168,7 +112,7 @@ fn listed(market: &Path) -> Option<Vec<(String, PathBuf)>> {
 }
 
 /// Joins a relative path, which must stay within the directory.
-fn below(directory: &Path, path: &str) -> Option<PathBuf> {
+pub(super) fn below(directory: &Path, path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     path.components()
@@ -177,21 +121,39 @@ fn below(directory: &Path, path: &str) -> Option<PathBuf> {
 }
 
 /// Names a plugin after its manifest or, by default, its directory.
-fn plugin(name: String, directory: PathBuf) -> Plugin {
+fn plugin(key: String, name: String, directory: PathBuf) -> Plugin {
     let manifest = manifest(&directory.join(MANIFEST)).unwrap_or_default();
     let own = manifest["name"].as_str().map(str::to_owned);
     Plugin {
         name: own.filter(|own| !own.is_empty()).unwrap_or(name),
         directory,
+        key: Some(key),
+        manifest,
     }
 }
 
 fn manifest(path: &Path) -> Option<Value> {
+    document(path).ok().flatten()
+}
+
+/// Reads a JSON file; `None` if it does not exist.
+///
+/// # Errors
+/// Says why it cannot be read.
+pub(super) fn document(path: &Path) -> Result<Option<Value>, String> {
     use std::io::Read as _;
     let mut text = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(LARGEST).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot read the file: {error}")),
+    };
+    let read = file.take(LARGEST).read_to_end(&mut text);
+    read.map_err(|error| format!("cannot read the file: {error}"))?;
+    let document = serde_json::from_slice(&text);
+    document
+        .map(Some)
+        .map_err(|error| format!("invalid JSON: {error}"))
 }
 
 /// Compares version numbers in the names; other names, such as commits, by modification time.

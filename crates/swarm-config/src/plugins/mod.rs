@@ -1,0 +1,14 @@
+//! Plugins of Claude Code below the config directory.
+
+mod active;
+mod enabled;
+mod installed;
+mod parts;
+
+pub use active::{ActivePlugin, active_plugins};
+pub use enabled::EnabledPlugins;
+pub(crate) use installed::plugins;
+pub use parts::{PluginParts, plugin_parts};
+
+#[cfg(test)]
+mod tests;
