@@ -264,8 +264,14 @@ impl MemberLoop<LeadRole> {
         let resigned = role.leadership.resign();
         ended.and(stock)?;
         resigned?;
+        let requests = self.session.totals().requests;
         if role.parts.remove_team {
             dep.store.team(team).delete(true, true).await?;
+        } else if is_unused(&role.parts, requests, report)
+            && handover(&*dep.store.team(team))?.unread == Some(0)
+        {
+            dep.store.team(team).delete(true, true).await?;
+            report.team = None;
         }
         Ok(())
     }
@@ -290,6 +296,13 @@ impl MemberLoop<LeadRole> {
             _ => ended,
         }
     }
+}
+
+/// Returns whether an interactive lead has created its team for nothing: it has asked no model, and the
+/// team has no tasks and had no members.
+fn is_unused(parts: &LeadParts, requests: u64, report: &RunReport) -> bool {
+    let is_new = parts.is_interactive && parts.beginning == Beginning::New;
+    is_new && requests == 0 && report.tasks.is_empty() && report.members.is_empty()
 }
 
 /// Returns the first failure; a member that only could not be recorded counts last.

@@ -1,10 +1,14 @@
-//! Detection of dead teams. Only proof of death counts, never an age or a file time.
+//! Detection of dead teams. Only proof of death counts, never an age or a file time; an age also
+//! matters for empty teams without processes.
+
+use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::{MemberName, TeamConfig};
+use swarm_protocol::{MemberName, TeamConfig, UnixMs};
 use swarm_store::{BlockOn as _, StoreError, TeamStore, process};
 
 use crate::handover::handover;
+use crate::leadership::implicit_team_name;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::stop::member_liveness;
 
@@ -20,7 +24,7 @@ pub enum Verdict {
 }
 
 /// Checks whether a team is dead. A team without a lead process belongs to a person and never
-/// counts as dead. A team with open tasks or unread mail is kept unless `unfinished`. Teams of
+/// counts as dead, unless it is an empty one that a session left behind long before `now`. A team with open tasks or unread mail is kept unless `unfinished`. Teams of
 /// other programs are skipped.
 ///
 /// # Errors
@@ -30,9 +34,12 @@ pub fn verdict(
     config: &TeamConfig,
     seen: &[SeenProcess],
     unfinished: bool,
+    now: UnixMs,
 ) -> Result<Verdict, StoreError> {
-    let LeadStanding::Lost(pid) = lead_standing(store, config)? else {
-        return Ok(Verdict::InUse);
+    let pid = match lead_standing(store, config)? {
+        LeadStanding::Lost(pid) => pid,
+        LeadStanding::ByHand => return unused(store, config, now),
+        _ => return Ok(Verdict::InUse),
     };
     let team = &config.name;
     // A lead of another program holds no life lock, and only that program knows whether the team is
@@ -81,6 +88,37 @@ pub fn verdict(
     Ok(Verdict::Dead(format!(
         "its lead, process {pid}, and its {members} members are dead"
     )))
+}
+
+/// Age after which a team that a lead's session left behind empty is removed.
+const UNUSED: Duration = Duration::from_hours(30 * 24);
+
+/// Checks a team without a lead process: it is dead if swarm named it after a session, nothing is in
+/// it, and nothing has happened in it for 30 days.
+fn unused(store: &dyn TeamStore, config: &TeamConfig, now: UnixMs) -> Result<Verdict, StoreError> {
+    let session = config.lead_session_id.as_deref();
+    let session = session.and_then(|id| id.parse().ok());
+    let is_implicit = session
+        .and_then(|session| implicit_team_name(session).ok())
+        .is_some_and(|name| name == config.name);
+    if !is_implicit || config.teammates().next().is_some() {
+        return Ok(Verdict::InUse);
+    }
+    let team = store.team(&config.name);
+    let events = team.events().block_on()?.entries;
+    let last = events.iter().map(|entry| entry.at).max();
+    let last = last.unwrap_or(config.created_at);
+    if u128::from(now.since(last)) < UNUSED.as_millis() {
+        return Ok(Verdict::InUse);
+    }
+    let found = handover(&*team)?;
+    if !found.tasks.tasks.is_empty() || found.unread != Some(0) {
+        return Ok(Verdict::InUse);
+    }
+    Ok(Verdict::Dead(
+        "its session ended at least 30 days ago, and it has no members, tasks and unread messages"
+            .to_owned(),
+    ))
 }
 
 /// Returns the first member that is or may be running, and the reason.

@@ -2,14 +2,14 @@
 
 use std::process::{Child, Command, Stdio};
 
-use swarm_protocol::{MemberState, SpawnId, Task, TaskId, UnixMs};
-use swarm_store::{Actor, BlockOn as _, process};
+use swarm_protocol::{MemberState, NewTask, SessionId, SpawnId, Task, TaskId, TeamName, UnixMs};
+use swarm_store::{Actor, BlockOn as _, NewTeam, process};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
 use swarm_supervisor::{
     LeadError, Orphan, ProcessStatus, SeenProcess, Verdict, bring_back, clear_dead, handover,
-    process_list, reap, verdict,
+    implicit_team_name, process_list, reap, verdict,
 };
 use swarm_testkit::{World, name, team, wait_for};
 
@@ -189,11 +189,47 @@ fn team_of_another_program_is_kept() {
     lose_the_lead(&world);
     let judge = || {
         let config = world.store.team(&team()).config().block_on().unwrap();
-        verdict(&*world.store, &config, &[], true).unwrap()
+        verdict(&*world.store, &config, &[], true, UnixMs(0)).unwrap()
     };
     assert_eq!(judge(), Verdict::InUse);
     drop(world.live("team-lead", SpawnId::random()));
     assert!(matches!(judge(), Verdict::Dead(_)));
+}
+
+#[test]
+fn an_empty_team_that_a_session_left_behind_is_dead_after_thirty_days() {
+    let world = World::new();
+    let session = SessionId::random();
+    let implicit = implicit_team_name(session).unwrap();
+    let create = |name: &TeamName| {
+        let new = NewTeam {
+            lead_session_id: Some(session.to_string()),
+            ..NewTeam::new(
+                name.clone(),
+                &world.spawn_context.workspace.cwd,
+                "team-lead",
+            )
+        };
+        world.store.create_team(new).block_on().unwrap();
+    };
+    let named = TeamName::parse("parser").unwrap();
+    create(&implicit);
+    create(&named);
+    let judge = |name: &TeamName, days: u64| {
+        let config = world.store.team(name).config().block_on().unwrap();
+        let day = 24 * 60 * 60 * 1000;
+        let now = UnixMs(world.spawn_context.clock.now().0 + days * day);
+        verdict(&*world.store, &config, &[], false, now).unwrap()
+    };
+    assert_eq!(judge(&implicit, 29), Verdict::InUse);
+    assert!(matches!(judge(&implicit, 31), Verdict::Dead(_)));
+    assert_eq!(judge(&named, 31), Verdict::InUse, "a person named it");
+    let team = world.store.team(&implicit);
+    let by = Actor::person(&implicit);
+    team.create_tasks(&[NewTask::default()], &by)
+        .block_on()
+        .unwrap();
+    assert_eq!(judge(&implicit, 62), Verdict::InUse, "it has a task");
 }
 
 #[tokio::test]

@@ -131,7 +131,13 @@ async fn team_and_panes(
         }
         Err(error) => return Err(error.into()),
     };
-    match verdict(store, &config, seen, args.unfinished)? {
+    match verdict(
+        store,
+        &config,
+        seen,
+        args.unfinished,
+        spawn_context.clock.now(),
+    )? {
         Verdict::InUse => {}
         Verdict::Kept(why) => finds.push(find(Deed::Keep, format!("team {team}"), why)),
         Verdict::Dead(why) => {

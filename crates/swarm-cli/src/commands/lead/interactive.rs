@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use swarm_agent::LeadSession;
+use swarm_agent::{LeadSession, lead_sessions};
 use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{SessionId, TeamName};
@@ -149,12 +149,18 @@ pub(super) fn require_terminal(app: &App, what: &str, hint: &str) -> Result<(), 
     Err(Failure::environment(message).with_hint(hint))
 }
 
-/// Prints the summary of a session and how to continue it. Quitting counts as success.
+/// Prints the summary of a session and how to continue it, if anything was said. Quitting counts as success.
 fn end(app: &App, report: &RunReport) -> ExitCode {
     for line in summary(report) {
         app.out.say(&line);
     }
-    app.out
-        .say("swarm: run `swarm lead --continue` to continue this conversation");
+    let is_listed = || {
+        let sessions = lead_sessions(&app.root, &app.env.cwd);
+        sessions.iter().any(|one| one.id == report.session)
+    };
+    if report.usage.total() > 0 || is_listed() {
+        app.out
+            .say("swarm: run `swarm lead --continue` to continue this conversation");
+    }
     exit_code(report.error_kind())
 }

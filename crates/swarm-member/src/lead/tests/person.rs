@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_model::ModelError;
-use swarm_protocol::MemberName;
-use swarm_store::BlockOn as _;
+use swarm_protocol::{MemberName, NewTask};
+use swarm_store::{Actor, BlockOn as _};
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::unbounded_channel;
@@ -137,6 +137,30 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
         (report.outcome, report.result.as_str()),
         (Outcome::Completed, "better")
     );
+}
+
+#[tokio::test]
+async fn an_interactive_lead_that_ends_without_a_word_removes_its_team_unless_it_has_tasks() {
+    for has_task in [false, true] {
+        let mut run = Run::on_files().with_new_team();
+        run.parts.is_interactive = true;
+        let (world, stop) = (run.world.clone(), run.parts.stop.clone());
+        let running = tokio::spawn(run_lead(run.parts, None));
+        let created = || async { !world.store.teams().await.unwrap().is_empty() };
+        while !created().await {
+            tokio::task::yield_now().await;
+        }
+        if has_task {
+            let by = Actor::person(&team());
+            let task = NewTask::default();
+            world.crew().create_tasks(&[task], &by).await.unwrap();
+        }
+        stop.cancel();
+        let report = running.await.unwrap().unwrap();
+        let kept = if has_task { vec![team()] } else { Vec::new() };
+        assert_eq!(world.store.teams().await.unwrap(), kept);
+        assert_eq!(report.team.is_some(), has_task);
+    }
 }
 
 #[tokio::test]
