@@ -19,6 +19,9 @@ use tokio::sync::oneshot;
 use crate::deferred_writes::DeferredWrites;
 use crate::peer_queue::PeerQueue;
 
+/// The sender of what a person types in this terminal, in the view.
+pub(crate) const TYPED: &str = "you";
+
 /// What happens to an unread message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handling {
@@ -341,7 +344,7 @@ impl MailHandler {
             return incoming.shown(&self.context.name);
         }
         AgentEvent::MailIn {
-            from: "you".to_owned(),
+            from: TYPED.to_owned(),
             color: None,
             line: incoming.line(),
             more: incoming.more(&self.context.name),

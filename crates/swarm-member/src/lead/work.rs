@@ -8,6 +8,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Beginning;
 use super::report::Outcome;
 use super::role::LeadRole;
+use crate::mail::TYPED;
 use crate::role::MemberLoop;
 
 impl MemberLoop<LeadRole> {
@@ -24,7 +25,7 @@ impl MemberLoop<LeadRole> {
             && let Some(text) = self.session.last_text()
         {
             // The person continues the conversation.
-            self.reporter.emit(AgentEvent::CommandOutput { text });
+            self.reporter.emit(AgentEvent::MessageDone { text });
         }
         self.begin_session(self.session.is_begun()).await;
         let withheld = match prompt {
@@ -52,6 +53,16 @@ impl MemberLoop<LeadRole> {
 
     /// Adds the prompt to the conversation. Returns why a hook withheld it, if one did.
     async fn submit(&mut self, prompt: String) -> Result<Option<String>, LeadError> {
+        if self.role.parts.is_interactive {
+            // Otherwise the screen would not say what the lead answers.
+            let line = prompt.trim().lines().next().unwrap_or_default();
+            self.reporter.emit(AgentEvent::MailIn {
+                from: TYPED.to_owned(),
+                color: None,
+                line: line.to_owned(),
+                more: None,
+            });
+        }
         let context = std::mem::take(&mut self.context);
         let prompt = vec![Injected::prompt(prompt)];
         let submitted = self.session.submit(context, prompt, &self.stop).await?;
