@@ -44,6 +44,7 @@ mod teammate_entry;
 mod teammate_terminal;
 mod which_team;
 mod window_fit;
+mod window_mark;
 
 pub use entry::main_impl;
 pub use teammate_entry::teammate_main_impl;

@@ -22,6 +22,7 @@ mod tidy;
 mod verbs;
 mod view;
 mod watch;
+mod window_mark;
 
 pub use backend::TmuxBackend;
 pub use features::{FEATURES, Feature, NEWEST_TESTED, OLDEST, TmuxVersion};
