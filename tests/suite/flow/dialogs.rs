@@ -1,13 +1,17 @@
-//! Forms of MCP servers in the terminal of a lead. The dialog about trust is in `claude_settings`.
+//! Requests of earlier members, and forms of MCP servers, in the terminal of a lead. The dialog about
+//! trust is in `claude_settings`.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Reply};
 
 use super::typing::RunInPane;
+use crate::scene::{spawn_with, wait_for_state};
 
 fn brain(ask: &Ask) -> Reply {
     let asks = |id: &str| Reply::tool(id, "mcp__kit__ask", json!({"text": ""}));
-    if ask.news_has("plan the trip") {
+    if ask.agent == "bob" && ask.result_of("made").is_none() {
+        Reply::tool("made", "Bash", json!({"command": "touch made"}))
+    } else if ask.news_has("plan the trip") {
         asks("trip")
     } else if ask.news_has("plan another one") {
         asks("another")
@@ -49,10 +53,18 @@ fn a_form_of_a_server_is_answered_or_declined_in_the_lead() {
     let run = lead();
     run.line("plan the trip");
     run.shows("A trip?");
-    run.shows("/approve p1 --answer TEXT --answer TEXT --answer TEXT");
-    run.line("/requests");
-    run.shows("no:  /deny p1 --why TEXT");
-    run.line("/approve p1 --answer Rome --answer 3 --answer 2");
+    let screen = || run.inside.tmux().screen(&run.pane);
+    let types = || screen().contains("answer >");
+    run.answer("(1 of 3)", "1", types);
+    run.line("Rome");
+    run.shows("(2 of 3)");
+    run.press("1");
+    run.shows("answer >");
+    run.line("3");
+    run.shows("(3 of 3)");
+    run.press("2");
+    run.shows("send these answers?");
+    run.press("Enter");
     let answer = result(&run, "trip");
     assert_eq!(answer["action"], "accept", "{answer}");
     let content = json!({"city": "Rome", "nights": 3, "room": "double"});
@@ -61,10 +73,22 @@ fn a_form_of_a_server_is_answered_or_declined_in_the_lead() {
 
     run.line("plan another one");
     // The digits from 1 are numbers of options.
-    run.answer("/approve p2 --answer TEXT", "0", || {
-        run.inside.tmux().screen(&run.pane).contains("reason >")
-    });
+    run.answer("(1 of 3)", "0", || screen().contains("reason >"));
     run.line("not this week");
     assert_eq!(result(&run, "another")["action"], "decline");
     run.press("C-d");
+}
+
+#[test]
+fn a_request_that_waited_before_the_lead_came_is_shown_when_it_starts() {
+    let run = RunInPane::shell("sh", brain);
+    run.world.swarm(&["team", "create", "demo"]).ok();
+    spawn_with(&run.world, "bob", &["--prompt", "go"]);
+    wait_for_state(&run.world, "bob", "waiting-permission");
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm("lead --team demo --mode default --backend headless");
+    let made = run.world.project().join("made");
+    run.answer("bob asks: Bash touch made", "1", || made.exists());
+    run.press("C-d");
+    run.shows("1 turn");
 }

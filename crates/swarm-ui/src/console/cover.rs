@@ -1,9 +1,9 @@
 //! A console that is covered by a view of the whole terminal.
 
-use super::dialog::OpenDialog;
 use super::document::TextDocument;
 use super::full_screen::{Area, Cover, ENTER, FullScreen, LEAVE, Step};
 use super::input::{Key, PaneInput};
+use super::open_dialog::OpenDialog;
 use super::pager::Pager;
 use super::picker::Picker;
 use super::screen::{Console, Inner};
@@ -62,9 +62,11 @@ impl Inner {
         self.rows().saturating_sub(self.status.len() + 2)
     }
 
-    /// Returns whether a key shows the whole dialog: Tab, while the line is empty.
+    /// Returns whether a key shows the whole dialog: Tab, while the line is empty; Ctrl-O in a form.
     pub(super) fn opens_dialog(&self, key: &Key) -> bool {
-        let is_key = *key == Key::Complete && self.line.is_empty() && !self.has_panel_focus();
+        let is_form = (self.dialog.as_ref()).is_some_and(|open| open.form.is_some());
+        let opening = if is_form { Key::Expand } else { Key::Complete };
+        let is_key = *key == opening && self.line.is_empty() && !self.has_panel_focus();
         let room = self.columns().saturating_sub(1);
         let rows = self.rows_for_dialog();
         let is_cut = |open: &OpenDialog| open.is_cut(room, rows);

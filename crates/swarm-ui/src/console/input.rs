@@ -2,6 +2,8 @@
 
 use swarm_protocol::{PermissionMode, RewindScope};
 
+use super::dialog::FormAnswer;
+
 /// Input from a person at a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneInput {
@@ -82,6 +84,13 @@ pub enum PaneInput {
         key: char,
         /// The reason; empty if there is none.
         text: String,
+    },
+    /// Answers the form of a dialog.
+    Form {
+        /// Id of the dialog.
+        dialog: String,
+        /// An answer to each question.
+        answers: Vec<FormAnswer>,
     },
 }
 

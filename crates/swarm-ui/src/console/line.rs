@@ -265,6 +265,11 @@ impl InputLine {
         }
     }
 
+    /// Returns whether nothing is typed or searched.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_empty() && self.search.is_none()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

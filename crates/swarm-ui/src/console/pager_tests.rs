@@ -189,7 +189,7 @@ fn output_dialogs_and_text_wait_until_the_pager_is_closed() {
             key: '1',
             label: "yes".to_owned(),
         }],
-        reason: None,
+        ..Dialog::default()
     };
     console.ask(Some(dialog), Duration::from_hours(1));
     assert_eq!(terminal.rows()[..4], ["line 1", "line 2", "line 3", ""]);

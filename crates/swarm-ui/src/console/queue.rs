@@ -24,7 +24,7 @@ impl Inner {
     /// Returns the input of a key that concerns the queue; otherwise the key for the line.
     pub(super) fn queue_key(&self, key: Key) -> Result<PaneInput, Key> {
         let queue = self.queued.as_ref().filter(|_| self.addressee.is_none());
-        let is_idle = self.line.is_empty() && self.line.searched().is_none();
+        let is_idle = self.line.is_idle();
         match (key, queue) {
             // Nothing is queued here, so every line is sent now.
             (Key::SendNow, None) => Err(Key::Enter),

@@ -1,9 +1,41 @@
-//! The reason for an answer to a dialog, typed into the input line.
+//! Text that belongs to an answer to a dialog, typed into the input line: a reason, or an answer in
+//! the person's own words.
 
+use super::form::FormStep;
 use super::input::{Key, PaneInput};
 use super::screen::Inner;
 
+/// Prompt of the input line while a reason is typed.
+const REASON_PROMPT: &str = "reason > ";
+
+/// The keys that end a reason.
+const REASON_KEYS: &str = "Enter: answer, also without a reason; Esc: back";
+
+/// Prompt of the input line while an answer is typed.
+const ANSWER_PROMPT: &str = "answer > ";
+
+/// The keys that end a typed answer.
+const ANSWER_KEYS: &str = "Enter: keep the answer; Esc: back to the options";
+
+/// Stands for the key of an answer in the person's own words, which has none.
+pub(super) const OWN_WORDS: char = '\n';
+
 impl Inner {
+    /// Lets text be typed for a choice.
+    pub(super) fn explain(&mut self, key: char) {
+        if let Some(open) = &mut self.dialog {
+            open.explains = Some(key);
+        }
+    }
+
+    /// Returns the prompt and the keys while text for the dialog is typed.
+    pub(super) fn explained(&self) -> Option<(&'static str, &'static str)> {
+        match self.dialog.as_ref()?.explains? {
+            OWN_WORDS => Some((ANSWER_PROMPT, ANSWER_KEYS)),
+            _ => Some((REASON_PROMPT, REASON_KEYS)),
+        }
+    }
+
     /// Returns whether the input line is for a reason.
     pub(super) fn is_explaining(&self) -> bool {
         (self.dialog.as_ref()).is_some_and(|open| open.explains.is_some())
@@ -11,16 +43,23 @@ impl Inner {
 
     /// Answers the dialog, or asks for a reason first.
     pub(super) fn choose(&mut self, key: char) -> Option<PaneInput> {
-        let open = self.dialog.as_mut()?;
-        if open.dialog.reason == Some(key) {
-            open.explains = Some(key);
+        if self.dialog.as_ref()?.dialog.reason == Some(key) {
+            self.explain(key);
             return None;
         }
         self.answer_dialog(key, String::new())
     }
 
     fn answer_dialog(&mut self, key: char, text: String) -> Option<PaneInput> {
-        let dialog = self.dialog.take()?.dialog.id;
+        if key == OWN_WORDS {
+            self.drop_reason();
+            let form = self.dialog.as_mut()?.form.as_mut()?;
+            return match form.set_text(&text) {
+                FormStep::Send(answers) => self.send_form(answers),
+                _ => None,
+            };
+        }
+        let dialog = self.close_dialog()?;
         Some(PaneInput::Choice { dialog, key, text })
     }
 
@@ -57,14 +96,13 @@ impl Inner {
     /// become a prompt.
     pub(super) fn keep_reason(&mut self) {
         if self.is_explaining() && self.line.finish().is_some() {
-            self.note = Some("the request is no longer open; Up returns your reason".to_owned());
+            self.note = Some("the request is no longer open; Up returns your text".to_owned());
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::console::dialog::{REASON_KEYS, REASON_PROMPT};
     use std::io;
     use std::time::Duration;
 
@@ -98,6 +136,7 @@ mod tests {
             details: Vec::new(),
             choices: vec![choice('1', "yes"), choice('2', "no")],
             reason: Some('2'),
+            ..Dialog::default()
         };
         console.ask(Some(dialog), Duration::ZERO);
     }
@@ -157,7 +196,7 @@ mod tests {
         console.ask(None, Duration::ZERO);
         assert_eq!(console.text(), "");
         let shown = String::from_utf8(screen.bytes()).unwrap();
-        assert!(shown.contains("Up returns your reason"), "{shown:?}");
+        assert!(shown.contains("Up returns your text"), "{shown:?}");
         assert_eq!(console.key(Key::Enter), None);
         console.key(Key::Up);
         assert_eq!(console.text(), "because");

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::dialog::{REASON_KEYS, REASON_PROMPT};
 use super::screen::{Inner, Painted};
 use super::styled::plain_text;
 use crate::sanitize::clean_line;
@@ -51,10 +50,10 @@ impl Inner {
             frame.push_str(line);
             frame.push_str("\r\n");
         }
-        let prompt = match &self.addressee {
-            _ if self.is_explaining() => REASON_PROMPT.to_owned(),
-            Some(addressee) => format!("to {} (Esc: back) > ", addressee.name),
-            None => self.prompt.clone(),
+        let prompt = match (self.explained(), &self.addressee) {
+            (Some((prompt, _)), _) => prompt.to_owned(),
+            (None, Some(addressee)) => format!("to {} (Esc: back) > ", addressee.name),
+            (None, None) => self.prompt.clone(),
         };
         let prompt = fit(&prompt, room / 2, "");
         let indent = columns(&prompt);
@@ -109,7 +108,7 @@ impl Inner {
         }
         lines.extend(self.commands());
         lines.extend(self.blocked_dialog());
-        lines.extend(self.is_explaining().then(|| REASON_KEYS.to_owned()));
+        lines.extend(self.explained().map(|(_, keys)| keys.to_owned()));
         lines.extend(self.note.clone());
         lines
     }

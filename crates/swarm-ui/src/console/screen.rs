@@ -8,13 +8,15 @@ use parking_lot::Mutex;
 use swarm_protocol::partial_debug;
 
 use super::alert::Alert;
-use super::dialog::{Dialog, OpenDialog};
+use super::dialog::Dialog;
 use super::editor_mode::EditorMode;
 use super::escape::ESCAPE_TIME;
+use super::form::Form;
 use super::frames::Frames;
 use super::full_screen::Cover;
 use super::input::{Key, PaneInput};
 use super::line::{InputLine, MAX_LENGTH};
+use super::open_dialog::OpenDialog;
 use super::styled::{column_after, without_titles};
 use super::team_panel::{Addressee, PanelContent, TeamPanel};
 use crate::theme::{HeightSource, Theme, WidthSource};
@@ -52,6 +54,8 @@ pub(super) struct Inner {
     pub(super) column: usize,
     /// Dialog above the input line.
     pub(super) dialog: Option<OpenDialog>,
+    /// The last form that was closed, with the id of its dialog, which may be opened again.
+    pub(super) closed_form: Option<(String, Form)>,
     /// Status lines above the input line.
     pub(super) status: Vec<String>,
     /// Lines that wait for the end of the turn; `None` if lines never wait.
@@ -141,6 +145,7 @@ impl Console {
             frames: Frames::default(),
             column: 0,
             dialog: None,
+            closed_form: None,
             status: Vec::new(),
             queued: None,
             note: None,
@@ -243,7 +248,7 @@ impl Console {
             .map(|dialog| inner.alert.sequence(&dialog.question));
         inner.repaint(|inner| {
             inner.keep_reason();
-            inner.dialog = dialog.map(|dialog| OpenDialog::new(dialog, unarmed));
+            inner.open_dialog(dialog, unarmed);
         });
         if let Some(call) = call {
             inner.send(&call);
@@ -412,11 +417,15 @@ impl Inner {
         if self.is_explaining() {
             return self.reason_key(key);
         }
+        let key = match self.form_key(key) {
+            Ok(said) => return said,
+            Err(key) => key,
+        };
         let key = match self.queue_key(key) {
             Ok(said) => return Some(said),
             Err(key) => key,
         };
-        let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_empty()) else {
+        let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_idle()) else {
             return self.line.key(key);
         };
         let chosen = match &key {

@@ -166,7 +166,7 @@ fn question() -> Dialog {
         question: "bob asks: Bash touch made".to_owned(),
         details: (1..=10).map(|line| format!("    line {line}")).collect(),
         choices: vec![choice('y', "yes"), choice('n', "no")],
-        reason: None,
+        ..Dialog::default()
     }
 }
 

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use crate::console::alert::BELL;
+use crate::print::wrapped;
+use crate::sanitize::clean_text;
 use crate::width::columns;
 
 /// Start of a title sequence.
@@ -192,6 +194,13 @@ fn sequence_length(text: &str) -> usize {
         other => other,
     };
     end.map_or(text.len(), |(at, c)| at + c.len_utf8())
+}
+
+/// Breaks a line into rows of `room` columns.
+pub(super) fn in_rows(line: &str, room: usize) -> Vec<String> {
+    let line = clean_text(line).replace(['\n', '\t'], " ");
+    let rows = wrapped(&line, room).into_iter();
+    rows.flat_map(|row| split(row, room)).collect()
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn keys_do_not_act_on_a_panel_without_room() {
             key: '1',
             label: "yes".to_owned(),
         }],
-        reason: None,
+        ..Dialog::default()
     };
     console.ask(Some(dialog), Duration::ZERO);
     console.key(Key::Complete);

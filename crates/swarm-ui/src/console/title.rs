@@ -64,7 +64,7 @@ mod tests {
                 question: question.to_owned(),
                 details: Vec::new(),
                 choices: Vec::new(),
-                reason: None,
+                ..Dialog::default()
             });
             console.ask(dialog, Duration::ZERO);
             drawn()

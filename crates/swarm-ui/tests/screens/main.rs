@@ -221,6 +221,7 @@ fn dialog() -> Dialog {
             choice('3', "no; you can type a reason"),
         ],
         reason: Some('3'),
+        ..Dialog::default()
     }
 }
 

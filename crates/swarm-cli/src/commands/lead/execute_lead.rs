@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::output_style::output_style;
 use crate::team_hooks::TeamHooks;
 use crate::window_fit;
+use crate::window_mark::WindowMark;
 
 /// Where a lead shows its work and reads input.
 #[derive(Debug, Clone)]
@@ -96,6 +97,9 @@ async fn in_terminal(
     }
     let end = Arc::new(Notify::new());
     let typist = read_terminal(app, &mut parts, &terminal, &end, lines)?;
+    let window = typist
+        .as_ref()
+        .map_or_else(WindowMark::default, |it| it.window.clone());
     let interrupts = Interrupts {
         stop: parts.stop.clone(),
         hangup: parts.hangup.clone(),
@@ -115,6 +119,7 @@ async fn in_terminal(
         None => prompt,
     };
     let report = Box::pin(lead(parts, hooks, prompt)).await;
+    window.end().await;
     if let (Some(typist), Some(console)) = (typist, terminal.console()) {
         let unsent = typist.queue.unsent(&console.text());
         typist.commands.keep_draft(&unsent);

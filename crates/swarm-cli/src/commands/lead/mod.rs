@@ -23,6 +23,7 @@ mod prompt_commands;
 mod questions;
 mod queued_lines;
 mod report;
+mod request_dialog;
 mod rewind;
 mod rewind_picker;
 mod session_commands;

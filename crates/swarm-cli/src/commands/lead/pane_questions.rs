@@ -12,7 +12,8 @@ use swarm_store::{BlockOn as _, TeamStore};
 use swarm_ui::{Console, ConsoleWriter, PaneInput};
 use tokio::runtime::Handle;
 
-use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
+use super::questions::{Questions, UNARMED};
+use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use super::terminal_actor::TerminalActor;
 use crate::failure::Failure;
 use crate::identity::Acting;
@@ -86,8 +87,7 @@ impl PaneQuestions {
             KeyAnswer::ApproveAlways => {
                 swarm_team::approve(&*team, request, true, by).block_on()?
             }
-            KeyAnswer::Option(number) => {
-                let answers = vec![number.to_string()];
+            KeyAnswer::Answers(answers) => {
                 swarm_team::answer(&*team, request, answers, by).block_on()?
             }
             KeyAnswer::Edit => return Err(Failure::usage("a pane has no editor")),
@@ -127,6 +127,10 @@ impl RequestKeys {
                 let shown_at = self.shown_at.take().filter(|_| key == ESC);
                 let is_second = shown_at.is_some_and(|at| at.elapsed() < self.double_esc);
                 is_second.then_some(PaneInput::Interrupt)
+            }
+            PaneInput::Form { dialog, answers } => {
+                self.questions.answer_form(&dialog, &answers);
+                None
             }
             PaneInput::Interrupt if self.questions.show_postponed() => {
                 self.shown_at = Some(Instant::now());

@@ -104,7 +104,7 @@ mod tests {
             question: "bob asks: Bash touch made".to_owned(),
             details: vec!["  why: no rule covers it".to_owned()],
             choices: vec![choice('1', "yes, this once"), choice('2', "no")],
-            reason: None,
+            ..Dialog::default()
         }
     }
 

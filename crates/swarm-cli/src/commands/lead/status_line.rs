@@ -42,6 +42,8 @@ pub(super) struct StatusLine {
 struct Inner {
     status: SessionStatus,
     team: Option<String>,
+    /// What is said about requests that are not shown.
+    requests: Option<String>,
 }
 
 impl StatusLine {
@@ -60,7 +62,11 @@ impl StatusLine {
             cwd,
             command,
             spending,
-            inner: Mutex::new(Inner { status, team: None }),
+            inner: Mutex::new(Inner {
+                status,
+                team: None,
+                requests: None,
+            }),
             work: Notify::new(),
             own: None,
         }
@@ -147,6 +153,15 @@ impl StatusLine {
         self.draw();
     }
 
+    /// Shows how many of the open requests are not shown, and why.
+    pub(super) fn set_requests(&self, open: usize, postponed: usize) {
+        let row = requests_row(open, postponed);
+        let is_known = std::mem::replace(&mut self.inner.lock().requests, row.clone()) == row;
+        if !is_known {
+            self.draw();
+        }
+    }
+
     /// Notifies the person.
     pub(super) fn call(&self, why: &str) {
         self.terminal.call(why);
@@ -196,6 +211,7 @@ impl StatusLine {
         let mut lines = inner.status.finished_calls(self.theme);
         lines.push(inner.status.line(Instant::now(), self.theme));
         lines.extend(inner.team.clone());
+        lines.extend(inner.requests.clone());
         drop(inner);
         lines.extend(self.own.iter().flat_map(|own| own.lines()));
         self.terminal.set_status(lines);
@@ -219,6 +235,49 @@ impl StatusLine {
     }
 }
 
+/// Returns the row about requests besides the one that is shown.
+fn requests_row(open: usize, postponed: usize) -> Option<String> {
+    let further = (open - postponed).saturating_sub(1);
+    let further = match further {
+        0 => None,
+        1 => Some("1 more request waits".to_owned()),
+        many => Some(format!("{many} more requests wait")),
+    };
+    let postponed = match postponed {
+        0 => None,
+        1 => Some("1 request is postponed; Esc shows it".to_owned()),
+        many => Some(format!("{many} requests are postponed; Esc shows them")),
+    };
+    let parts: Vec<_> = further.into_iter().chain(postponed).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 fn branch(cwd: &std::path::Path) -> Option<String> {
     seen(cwd)?.branch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_are_not_shown_are_counted() {
+        for (open, postponed, row) in [
+            (0, 0, None),
+            (1, 0, None),
+            (2, 0, Some("1 more request waits")),
+            (1, 1, Some("1 request is postponed; Esc shows it")),
+            (
+                5,
+                2,
+                Some("2 more requests wait; 2 requests are postponed; Esc shows them"),
+            ),
+        ] {
+            assert_eq!(
+                requests_row(open, postponed).as_deref(),
+                row,
+                "{open} {postponed}"
+            );
+        }
+    }
 }

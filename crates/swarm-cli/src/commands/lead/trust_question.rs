@@ -86,7 +86,7 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
             choice(YES, "trust it, also after later changes (`swarm trust`)"),
             choice('2', "start without them this time (also Esc)"),
         ],
-        reason: None,
+        ..Dialog::default()
     }
 }
 

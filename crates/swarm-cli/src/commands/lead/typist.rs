@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_config::{ClaudeSettings, Environment};
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, MemberName, RequestRecord, TeamName};
+use swarm_protocol::{AgentEvent, Color, MemberName, RequestRecord, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
 use swarm_ui::{Alert, Console, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
 use tokio::runtime::Handle;
@@ -19,9 +19,10 @@ use super::overview::Overview;
 use super::panel_actions::PanelActions;
 use super::person_shell::ShellLines;
 use super::plain_terminal::text_of;
-use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED, attentive};
+use super::questions::{Questions, UNARMED, attentive};
 use super::queued_lines::QueuedLines;
 use super::report::OutputFormat;
+use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use super::rewind_picker::{REWIND, confirmed};
 use super::session_picker::RESUME;
 use super::slash::{TerminalCommands, Typed};
@@ -32,6 +33,7 @@ use super::view::view_theme;
 use crate::app::App;
 use crate::escape_time::escape_time;
 use crate::failure::Failure;
+use crate::window_mark::WindowMark;
 
 /// Input hint in the terminal of a run.
 const TYPE_HERE: &str =
@@ -86,9 +88,11 @@ pub(super) fn read_terminal(
         lines,
         tell.clone(),
     )?);
+    let window = WindowMark::of(&parts.spawn_context.terminal);
     let host = LeadHost {
         commands: Arc::clone(&commands),
         terminal: terminal.clone(),
+        window: window.clone(),
     };
     let watcher = &parts.spawn_context.watcher;
     let questions = Questions::new(&app.store, watcher, Arc::new(host));
@@ -113,6 +117,7 @@ pub(super) fn read_terminal(
         questions: questions.clone(),
         terminal: terminal.clone(),
         end: Arc::clone(end),
+        window,
         runtime: Handle::current(),
         last_esc: Mutex::default(),
     });
@@ -142,6 +147,8 @@ pub(super) fn read_terminal(
         prepare_input(console, &commands, parts.is_interactive);
     }
     if shows_questions {
+        // A team that is taken over may have open requests.
+        questions.look.notify_one();
         tokio::spawn(questions.follow());
     }
     parts.person = Some(person);
@@ -242,6 +249,7 @@ fn desktop_alert(env: &Environment) -> Option<DesktopAlert> {
 struct LeadHost {
     commands: Arc<TerminalCommands>,
     terminal: LeadTerminal,
+    window: WindowMark,
 }
 
 impl QuestionHost for LeadHost {
@@ -261,7 +269,7 @@ impl QuestionHost for LeadHost {
         true
     }
 
-    fn takes_reasons(&self) -> bool {
+    fn has_screen(&self) -> bool {
         !self.terminal.is_plain()
     }
 
@@ -277,7 +285,19 @@ impl QuestionHost for LeadHost {
         true
     }
 
-    fn waiting(&self, _open: usize, _postponed: usize) {}
+    fn has_teammates(&self) -> bool {
+        let config = self.commands.config();
+        config.is_some_and(|config| config.teammates().next().is_some())
+    }
+
+    fn color(&self, member: &MemberName) -> Option<Color> {
+        self.commands.config()?.member(member)?.known_color()
+    }
+
+    fn waiting(&self, open: usize, postponed: usize) {
+        self.commands.status.set_requests(open, postponed);
+        self.window.set(open > 0);
+    }
 }
 
 /// Returns the command of a line that opens the person's editor: `/approve p3 --edit`.
@@ -310,6 +330,8 @@ pub(super) struct Typist {
     questions: Questions,
     terminal: LeadTerminal,
     end: Arc<Notify>,
+    /// The window of the terminal, which is marked while questions wait.
+    pub(super) window: WindowMark,
     runtime: Handle,
     last_esc: Mutex<Option<Instant>>,
 }
@@ -323,6 +345,9 @@ impl Typist {
             PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
             PaneInput::Choice { dialog, key, text } => {
                 return self.questions.answer(&dialog, key, &text);
+            }
+            PaneInput::Form { dialog, answers } => {
+                return self.questions.answer_form(&dialog, &answers);
             }
             PaneInput::TeamPanel => return self.team_look.notify_one(),
             PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),

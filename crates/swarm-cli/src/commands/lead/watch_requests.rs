@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{MemberName, RequestRecord, TeamName};
-use swarm_store::{Team, Topic};
+use swarm_protocol::{Color, MemberName, RequestRecord, TeamName};
+use swarm_store::{BlockOn as _, Team, Topic};
 use swarm_ui::print::{counted, wrapped};
 use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
 use tokio::signal::ctrl_c;
 use tokio::sync::Notify;
 
 use super::interactive::require_terminal;
-use super::questions::{DialogRequest, KeyAnswer, QuestionHost, Questions, UNARMED};
+use super::questions::{Questions, UNARMED};
 use super::report::OutputFormat;
+use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::terminal_actor::TerminalActor;
 use super::view::view_theme;
@@ -27,6 +28,8 @@ use crate::escape_time::escape_time;
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::{failure_text, terminal_width};
+use crate::spawn_context;
+use crate::window_mark::WindowMark;
 
 const PROMPT: &str = "requests > ";
 
@@ -63,6 +66,7 @@ async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<(), F
         return Ok(());
     };
     console.set_escape_time(escape_time(&app.env));
+    let window = WindowMark::of(&spawn_context::terminal(app));
     let host = Arc::new(WatchedTeam {
         team: team.name().clone(),
         app: app.clone(),
@@ -70,6 +74,7 @@ async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<(), F
         terminal: terminal.clone(),
         console: console.clone(),
         writer: Mutex::new(console.writer()),
+        window: window.clone(),
     });
     let watcher = Arc::new(DirectoryWatcher::new());
     let questions = Questions::new(&app.store, &watcher, Arc::clone(&host) as _);
@@ -84,16 +89,20 @@ async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<(), F
         input => host.take(input, &typing),
     })?;
     tokio::spawn(questions.follow());
-    loop {
+    let done = loop {
         tokio::select! {
             _ = ctrl_c() => if !terminal.clear() {
-                return Ok(());
+                break Ok(());
             },
-            () = end.notified() => return Ok(()),
+            () = end.notified() => break Ok(()),
             // Requests of members of other programs arrive as mail.
-            () = inbox.changed() => adopt(app, team)?,
+            () = inbox.changed() => if let Err(failure) = adopt(app, team) {
+                break Err(failure);
+            },
         }
-    }
+    };
+    window.end().await;
+    done
 }
 
 /// The team whose requests are answered.
@@ -104,12 +113,14 @@ struct WatchedTeam {
     terminal: LeadTerminal,
     console: Console,
     writer: Mutex<ConsoleWriter>,
+    window: WindowMark,
 }
 
 impl WatchedTeam {
     fn take(&self, input: PaneInput, questions: &Questions) {
         match input {
             PaneInput::Choice { dialog, key, text } => questions.answer(&dialog, key, &text),
+            PaneInput::Form { dialog, answers } => questions.answer_form(&dialog, &answers),
             PaneInput::Line(line) => match command_in(&line) {
                 Some((name @ ("approve" | "deny" | "requests"), rest)) => {
                     self.run(&format!("{name} {rest}"), false);
@@ -173,7 +184,13 @@ impl QuestionHost for WatchedTeam {
         true
     }
 
+    fn color(&self, member: &MemberName) -> Option<Color> {
+        let config = self.app.store.team(&self.team).config().block_on();
+        config.ok()?.member(member)?.known_color()
+    }
+
     fn waiting(&self, open: usize, postponed: usize) {
+        self.window.set(open > 0);
         let mut line = match open {
             0 => format!("no requests wait in the team {}", self.team),
             open => format!(

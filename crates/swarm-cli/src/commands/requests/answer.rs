@@ -101,7 +101,10 @@ fn approve_one(
         None => swarm_team::approve(team, asked, always, by).block_on(),
     };
     let record = answered.map_err(|error| explained(app, team, error))?;
-    let granted = granted(&record).filter(|_| always);
+    // A team that cannot be read may have teammates.
+    let has_teammates =
+        (team.config().block_on()).map_or(true, |config| config.teammates().next().is_some());
+    let granted = granted(&record, has_teammates).filter(|_| always);
     let more = granted.map_or_else(String::new, |granted| {
         format!("\n  and without asking, {granted}")
     });

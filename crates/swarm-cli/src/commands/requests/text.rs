@@ -41,7 +41,7 @@ pub(super) fn in_full(
         lines.push(format!("  yes: {prefix}approve {short}"));
     }
     lines.push(format!("  no:  {prefix}deny {short} --why TEXT"));
-    if let Some(granted) = granted(request) {
+    if let Some(granted) = granted(request, true) {
         lines.push(format!("  yes with --always also grants, {granted}"));
     }
     lines.join("\n")
@@ -135,7 +135,7 @@ fn options(question: &AskedQuestion) -> Vec<String> {
 }
 
 /// Describes what `--always` grants in addition to the call, with its scope.
-pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
+pub(in crate::commands) fn granted(request: &RequestRecord, has_teammates: bool) -> Option<String> {
     let AlwaysGrants {
         for_team,
         for_requester,
@@ -143,7 +143,12 @@ pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
     let mut grants = Vec::new();
     if !for_team.is_empty() {
         let rules: Vec<String> = for_team.iter().map(ToString::to_string).collect();
-        grants.push(format!("for the whole team: {}", rules.join(", ")));
+        let scope = if has_teammates {
+            "for the whole team"
+        } else {
+            "from now on"
+        };
+        grants.push(format!("{scope}: {}", rules.join(", ")));
     }
     grants.extend(for_requester.iter().map(|suggestion| {
         let suggestion = serde_json::from_value(suggestion.clone()).map_err(|_| suggestion);
@@ -288,7 +293,7 @@ mod tests {
             if let RequestKind::Permission { suggestions, .. } = &mut asked.request {
                 *suggestions = vec![suggestion.clone()];
             }
-            granted(&asked)
+            granted(&asked, true)
         };
         let (own, of_program) = (Some(SpawnId::random()), None);
         let allow = rule("allow");

@@ -18,9 +18,8 @@ use super::sink::ClientSink;
 use super::updates::{plan, tool_kind};
 use crate::app::App;
 use crate::commands::lead::person_shell::ShellLines;
-use crate::commands::lead::questions::{
-    DialogRequest, KeyAnswer, QuestionHost, Questions, attentive,
-};
+use crate::commands::lead::questions::{Questions, attentive};
+use crate::commands::lead::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use crate::commands::lead::slash::TerminalCommands;
 use crate::commands::lead::terminal::LeadTerminal;
 use crate::commands::lead::typist::{status_line, wait_for_answers};
@@ -124,7 +123,7 @@ impl QuestionHost for ClientHost {
         true
     }
 
-    fn takes_reasons(&self) -> bool {
+    fn has_screen(&self) -> bool {
         false
     }
 
@@ -144,7 +143,7 @@ fn permission_request(asked: &DialogRequest) -> Value {
     let options = asked.dialog.choices.iter().zip(&asked.answers);
     let options = options.map(|(choice, answer)| {
         let kind = match answer {
-            KeyAnswer::Approve | KeyAnswer::Option(_) | KeyAnswer::Edit => "allow_once",
+            KeyAnswer::Approve | KeyAnswer::Answers(_) | KeyAnswer::Edit => "allow_once",
             KeyAnswer::ApproveAlways => "allow_always",
             KeyAnswer::Deny => "reject_once",
         };

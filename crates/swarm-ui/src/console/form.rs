@@ -1,0 +1,363 @@
+//! A form in a dialog: questions with options, answered one after the other.
+
+use std::collections::BTreeSet;
+
+use super::dialog::{Choice, FormAnswer, FormQuestion};
+use super::input::Key;
+use super::styled::in_rows;
+use crate::sanitize::clean_line;
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::fit;
+
+/// Largest number that a single key selects.
+const MOST_NUMBERS: usize = 9;
+
+/// Maximum number of rows of a question.
+const MOST_QUESTION: usize = 3;
+
+/// Columns before a question.
+const INDENT: usize = 2;
+
+/// The answers so far and the page that is shown.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) questions: Vec<FormQuestion>,
+    /// Other answers to the dialog, on every page.
+    choices: Vec<Choice>,
+    answers: Vec<FormAnswer>,
+    /// Index of the question that is shown; the number of questions for the last look at all answers.
+    page: usize,
+    /// Index of the marked row.
+    marked: usize,
+    /// Why the answers were not sent.
+    hint: Option<&'static str>,
+}
+
+/// A row that can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Option(usize),
+    OwnWords,
+    /// Goes to the next question, or sends the only answer.
+    Next,
+    Send,
+    Choice(usize),
+}
+
+/// What a key does to a form.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FormStep {
+    Stay,
+    /// An answer is typed, which begins with this text.
+    Type(String),
+    /// Another answer to the dialog, by its key.
+    Choose(char),
+    Send(Vec<FormAnswer>),
+}
+
+impl Form {
+    pub(super) fn new(questions: Vec<FormQuestion>, choices: Vec<Choice>) -> Self {
+        Self {
+            answers: vec![FormAnswer::default(); questions.len()],
+            questions,
+            choices,
+            page: 0,
+            marked: 0,
+            hint: None,
+        }
+    }
+
+    /// Handles a key. `None` if it has no meaning for the form.
+    pub(super) fn key(&mut self, key: &Key) -> Option<FormStep> {
+        self.hint = None;
+        let rows = self.rows();
+        let marked = rows[self.marked];
+        match key {
+            Key::Enter | Key::SendNow => return Some(self.act(marked)),
+            Key::Up => self.marked = self.marked.checked_sub(1).unwrap_or(rows.len() - 1),
+            Key::Down => self.marked = (self.marked + 1) % rows.len(),
+            Key::Right | Key::Complete => self.turn_to(self.page + 1),
+            Key::Left | Key::CycleMode => self.turn_to(self.page.saturating_sub(1)),
+            Key::Text(text) => {
+                let named = rows.iter().position(|row| self.name(*row) == *text);
+                if let Some(at) = named {
+                    self.marked = at;
+                    return Some(self.act(rows[at]));
+                }
+                return match marked {
+                    Row::OwnWords if text != " " => Some(FormStep::Type(text.clone())),
+                    marked if text == " " => Some(self.act(marked)),
+                    _ => None,
+                };
+            }
+            _ => return None,
+        }
+        Some(FormStep::Stay)
+    }
+
+    /// Sets the typed answer to the question that is shown; an empty one withdraws it.
+    pub(super) fn set_text(&mut self, text: &str) -> FormStep {
+        let Some(question) = self.questions.get(self.page) else {
+            return FormStep::Stay;
+        };
+        let answer = &mut self.answers[self.page];
+        answer.text = text.trim().to_owned();
+        if answer.text.is_empty() {
+            return FormStep::Stay;
+        }
+        if question.several {
+            self.marked += 1;
+            return FormStep::Stay;
+        }
+        answer.options.clear();
+        self.advance()
+    }
+
+    fn act(&mut self, row: Row) -> FormStep {
+        match row {
+            Row::Option(at) => {
+                let answer = &mut self.answers[self.page];
+                if self.questions[self.page].several {
+                    if !answer.options.remove(&at) {
+                        answer.options.insert(at);
+                    }
+                    return FormStep::Stay;
+                }
+                *answer = FormAnswer {
+                    options: BTreeSet::from([at]),
+                    text: String::new(),
+                };
+                self.advance()
+            }
+            Row::OwnWords => FormStep::Type(self.answers[self.page].text.clone()),
+            Row::Next => self.advance(),
+            Row::Send => self.send(),
+            Row::Choice(at) => FormStep::Choose(self.choices[at].key),
+        }
+    }
+
+    /// Shows the next page; the answer to the only question is sent.
+    fn advance(&mut self) -> FormStep {
+        if self.questions.len() == 1 {
+            return self.send();
+        }
+        self.turn_to(self.page + 1);
+        FormStep::Stay
+    }
+
+    fn send(&mut self) -> FormStep {
+        let Some(open) = self.answers.iter().position(FormAnswer::is_empty) else {
+            return FormStep::Send(self.answers.clone());
+        };
+        self.turn_to(open);
+        self.hint = Some("this question has no answer yet");
+        FormStep::Stay
+    }
+
+    /// Shows a page and marks its answer, if there is one.
+    fn turn_to(&mut self, page: usize) {
+        let last = match self.questions.len() {
+            1 => 0,
+            many => many,
+        };
+        self.page = page.min(last);
+        let chosen = self.answers.get(self.page).and_then(|answer| {
+            let own = (!answer.text.is_empty()).then(|| self.questions[self.page].options.len());
+            answer.options.first().copied().or(own)
+        });
+        self.marked = chosen.unwrap_or(0);
+    }
+
+    /// Returns the rows of the page that can be chosen.
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if let Some(question) = self.questions.get(self.page) {
+            rows.extend((0..question.options.len()).map(Row::Option));
+            rows.push(Row::OwnWords);
+            rows.extend(question.several.then_some(Row::Next));
+        } else {
+            rows.push(Row::Send);
+        }
+        rows.extend((0..self.choices.len()).map(Row::Choice));
+        rows
+    }
+
+    /// Returns the text that selects a row; empty if only the marker does.
+    fn name(&self, row: Row) -> String {
+        let number = match row {
+            Row::Option(at) => at + 1,
+            Row::OwnWords => self.questions[self.page].options.len() + 1,
+            Row::Next => self.questions[self.page].options.len() + 2,
+            Row::Send => 1,
+            Row::Choice(at) => return self.choices[at].key.to_string(),
+        };
+        let name = (number <= MOST_NUMBERS).then(|| number.to_string());
+        name.unwrap_or_default()
+    }
+
+    fn label(&self, row: Row, theme: Theme) -> String {
+        let done = theme.signs().done;
+        let question = self.questions.get(self.page);
+        let answer = self.answers.get(self.page);
+        let mark = |is_chosen: bool, label: String| match question {
+            Some(question) if question.several && is_chosen => format!("[{done}] {label}"),
+            Some(question) if question.several => format!("[ ] {label}"),
+            _ if is_chosen => format!("{label} {done}"),
+            _ => label,
+        };
+        match row {
+            Row::Option(at) => {
+                let option = question.and_then(|question| question.options.get(at));
+                let is_chosen = answer.is_some_and(|answer| answer.options.contains(&at));
+                mark(is_chosen, option.map_or_else(String::new, described))
+            }
+            Row::OwnWords => match answer.map(|answer| answer.text.as_str()) {
+                None | Some("") => mark(false, "in your own words".to_owned()),
+                Some(text) => mark(true, format!("in your own words: {text}")),
+            },
+            Row::Next if self.questions.len() == 1 => "send the answer".to_owned(),
+            Row::Next => "next question".to_owned(),
+            Row::Send => "send the answers".to_owned(),
+            Row::Choice(at) => self.choices[at].label.clone(),
+        }
+    }
+
+    /// Returns the page below its heading, in at most `rows` rows if one row for each choice fits.
+    /// Returns also whether a part is cut.
+    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> (Vec<String>, bool) {
+        let ellipsis = theme.signs().ellipsis;
+        let (mut lines, is_long) = self.above(theme, room);
+        let numbered = self.rows();
+        let labels = numbered.iter().enumerate().map(|(at, row)| {
+            let marker = if at == self.marked { ">" } else { " " };
+            let name = match self.name(*row) {
+                name if name.is_empty() => "  ".to_owned(),
+                name => format!("{name}:"),
+            };
+            let label = clean_line(&self.label(*row, theme));
+            in_rows(&format!("{marker} {name} {label}"), room)
+        });
+        let labels: Vec<Vec<String>> = labels.collect();
+        // The keys have the last row.
+        let left = rows.saturating_sub(lines.len() + 1);
+        let is_tall = labels.iter().map(Vec::len).sum::<usize>() > left;
+        let is_cut = is_tall || is_long;
+        for (at, label) in labels.into_iter().enumerate() {
+            let shown = match &label[..] {
+                [first, _, ..] if is_tall => {
+                    vec![fit(&format!("{first} {ellipsis}"), room, ellipsis)]
+                }
+                _ => label,
+            };
+            let style = |row: String| {
+                if at == self.marked {
+                    paint(theme, Style::Bold, &row)
+                } else {
+                    row
+                }
+            };
+            lines.extend(shown.into_iter().map(style));
+        }
+        let keys = fit(&self.keys(is_cut), room, ellipsis);
+        lines.push(paint(theme, Style::Dim, &keys));
+        (lines, is_cut)
+    }
+
+    /// Returns what the page shows above its choices, and whether a part is cut.
+    fn above(&self, theme: Theme, room: usize) -> (Vec<String>, bool) {
+        let ellipsis = theme.signs().ellipsis;
+        if self.questions.len() == 1 {
+            return (Vec::new(), false);
+        }
+        let Some(question) = self.questions.get(self.page) else {
+            let answered = self.answered().into_iter();
+            return (
+                answered.map(|row| fit(&row, room, ellipsis)).collect(),
+                false,
+            );
+        };
+        let text = clean_line(&question.text);
+        let rows = in_rows(&text, room.saturating_sub(INDENT));
+        let is_long = rows.len() > MOST_QUESTION;
+        let shown = rows.iter().take(MOST_QUESTION).enumerate();
+        let shown = shown.map(|(at, row)| match at + 1 {
+            MOST_QUESTION if is_long => fit(&format!("  {row} {ellipsis}"), room, ellipsis),
+            _ => format!("  {row}"),
+        });
+        (shown.collect(), is_long)
+    }
+
+    /// Returns each question with its answer.
+    fn answered(&self) -> Vec<String> {
+        let pairs = self.questions.iter().zip(&self.answers);
+        pairs
+            .flat_map(|(question, answer)| {
+                let chosen = answer
+                    .options
+                    .iter()
+                    .filter_map(|at| question.options.get(*at));
+                let mut words: Vec<_> = chosen.map(|(label, _)| label.as_str()).collect();
+                words.extend(Some(answer.text.as_str()).filter(|text| !text.is_empty()));
+                let answer = match words.join(", ") {
+                    none if none.is_empty() => "(no answer yet)".to_owned(),
+                    words => words,
+                };
+                [
+                    format!("  {}", clean_line(&question.text)),
+                    format!("    {}", clean_line(&answer)),
+                ]
+            })
+            .collect()
+    }
+
+    fn keys(&self, is_cut: bool) -> String {
+        if let Some(hint) = self.hint {
+            return format!("  {hint}");
+        }
+        let first = match (is_cut, self.questions.len()) {
+            (true, _) => "Ctrl-O: in full",
+            (false, 1) => "Up, Down, Enter or a number",
+            (false, _) => "Up, Down, Enter: choose",
+        };
+        let mut keys = vec![first];
+        if self.questions.len() > 1 {
+            keys.push("Left, Right: questions");
+        }
+        keys.push("Esc: later");
+        format!("  {}", keys.join("; "))
+    }
+
+    /// Returns what the heading says about the page.
+    pub(super) fn progress(&self) -> String {
+        match self.questions.len() {
+            1 => String::new(),
+            _ if self.page == self.questions.len() => ": send these answers?".to_owned(),
+            many => format!(" ({} of {many})", self.page + 1),
+        }
+    }
+
+    /// Returns all questions with their options.
+    pub(super) fn in_full(&self) -> Vec<String> {
+        let one = |question: &FormQuestion| {
+            let options = question.options.iter().enumerate();
+            let options =
+                options.map(|(at, option)| format!("  {}: {}", at + 1, described(option)));
+            let text = vec![String::new(), question.text.clone()];
+            text.into_iter().chain(options).collect::<Vec<_>>()
+        };
+        self.questions.iter().flat_map(one).collect()
+    }
+}
+
+/// Returns an option in one line.
+fn described((label, about): &(String, String)) -> String {
+    match about.as_str() {
+        "" => label.clone(),
+        about => format!("{label}: {about}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "form_tests.rs"]
+mod tests;

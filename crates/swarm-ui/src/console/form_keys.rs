@@ -1,0 +1,63 @@
+//! Dialogs that appear and disappear, and the keys of their forms.
+
+use std::time::Duration;
+
+use super::dialog::{Dialog, FormAnswer};
+use super::form::FormStep;
+use super::input::{Key, PaneInput};
+use super::open_dialog::OpenDialog;
+use super::reason::OWN_WORDS;
+use super::screen::Inner;
+
+impl Inner {
+    /// Replaces the dialog. A form that is opened again has its answers.
+    pub(super) fn open_dialog(&mut self, dialog: Option<Dialog>, unarmed: Duration) {
+        self.close_dialog();
+        self.dialog = dialog.map(|dialog| {
+            let mut open = OpenDialog::new(dialog, unarmed);
+            let closed = self
+                .closed_form
+                .take_if(|(id, form)| *id == open.dialog.id && form.questions == open.dialog.form);
+            if let Some((_, form)) = closed {
+                open.form = Some(form);
+            }
+            open
+        });
+    }
+
+    /// Removes the dialog. Returns its id.
+    pub(super) fn close_dialog(&mut self) -> Option<String> {
+        let open = self.dialog.take()?;
+        let id = open.dialog.id;
+        if let Some(form) = open.form {
+            self.closed_form = Some((id.clone(), form));
+        }
+        Some(id)
+    }
+
+    /// Passes a key to the form of the dialog; returns it if it is not for the form.
+    pub(super) fn form_key(&mut self, key: Key) -> Result<Option<PaneInput>, Key> {
+        let open = self.dialog.as_mut().filter(|open| open.is_armed());
+        let form = open.and_then(|open| open.form.as_mut());
+        let Some(form) = form.filter(|_| self.line.is_idle()) else {
+            return Err(key);
+        };
+        match form.key(&key) {
+            None => return Err(key),
+            Some(FormStep::Stay) => {}
+            Some(FormStep::Choose(key)) => return Ok(self.choose(key)),
+            Some(FormStep::Type(text)) => {
+                self.line.set_text(&text);
+                self.explain(OWN_WORDS);
+            }
+            Some(FormStep::Send(answers)) => return Ok(self.send_form(answers)),
+        }
+        Ok(None)
+    }
+
+    /// Sends the answers.
+    pub(super) fn send_form(&mut self, answers: Vec<FormAnswer>) -> Option<PaneInput> {
+        let dialog = self.close_dialog()?;
+        Some(PaneInput::Form { dialog, answers })
+    }
+}

@@ -1,0 +1,259 @@
+//! Tests of forms on a console.
+
+use std::io;
+use std::time::Duration;
+
+use super::*;
+use crate::console::input::PaneInput;
+use crate::console::recorded_screen::Screen;
+use crate::console::{Console, Dialog};
+
+fn question(text: &str, options: &[&str], several: bool) -> FormQuestion {
+    let options = options.iter();
+    FormQuestion {
+        text: text.to_owned(),
+        options: options
+            .map(|label| ((*label).to_owned(), String::new()))
+            .collect(),
+        several,
+    }
+}
+
+fn asked(form: Vec<FormQuestion>) -> Dialog {
+    Dialog {
+        id: "perm-1".to_owned(),
+        question: "bob asks".to_owned(),
+        choices: vec![Choice {
+            key: '0',
+            label: "no".to_owned(),
+        }],
+        reason: Some('0'),
+        form,
+        ..Dialog::default()
+    }
+}
+
+/// Two questions; the second one takes several options.
+fn two() -> Dialog {
+    asked(vec![
+        question("Which colour?", &["red", "blue"], false),
+        question("Which sides?", &["left", "right"], true),
+    ])
+}
+
+/// A console of this many rows with a form.
+struct Terminal {
+    screen: Screen,
+    console: Console,
+}
+
+impl Terminal {
+    fn with(dialog: Dialog, unarmed: Duration) -> Self {
+        let screen = Screen::default();
+        let console = Console::open(
+            Box::new(screen.clone()),
+            Box::new(io::sink()),
+            Theme::PLAIN,
+            Box::new(|| Some(60)),
+            "lead > ",
+        );
+        console.ask(Some(dialog), unarmed);
+        Self { screen, console }
+    }
+
+    fn press(&self, key: Key) -> Option<PaneInput> {
+        self.screen.clear();
+        self.console.key(key)
+    }
+
+    fn text(&self, text: &str) -> Option<PaneInput> {
+        self.press(Key::Text(text.to_owned()))
+    }
+
+    /// What the last key drew, without the input line.
+    fn shown(&self) -> String {
+        let drawn = String::from_utf8(self.screen.bytes()).unwrap();
+        let (_, drawn) = drawn.rsplit_once("\u{1b}[J").unwrap();
+        let (rows, _) = drawn.rsplit_once("\r\n").unwrap();
+        rows.replace("\r\n", "\n")
+    }
+}
+
+fn sent(answers: &[(&[usize], &str)]) -> Option<PaneInput> {
+    let answers = answers.iter().map(|(options, text)| FormAnswer {
+        options: options.iter().copied().collect(),
+        text: (*text).to_owned(),
+    });
+    Some(PaneInput::Form {
+        dialog: "perm-1".to_owned(),
+        answers: answers.collect(),
+    })
+}
+
+#[test]
+fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks (1 of 2)
+      Which colour?
+    > 1: red
+      2: blue
+      3: in your own words
+      0: no
+      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+    ");
+    assert_eq!(terminal.text("2"), None);
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks (2 of 2)
+      Which sides?
+    > 1: [ ] left
+      2: [ ] right
+      3: [ ] in your own words
+      4: next question
+      0: no
+      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+    ");
+    for key in ["1", "2", "2"] {
+        assert_eq!(terminal.text(key), None, "a number switches an option");
+    }
+    terminal.press(Key::Down);
+    terminal.text("b");
+    terminal.text("oth");
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks (2 of 2)
+      Which sides?
+      1: [✓] left
+      2: [ ] right
+    > 3: [ ] in your own words
+      4: next question
+      0: no
+      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+    Enter: keep the answer; Esc: back to the options
+    ");
+    assert_eq!(terminal.press(Key::Enter), None);
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks (2 of 2)
+      Which sides?
+      1: [✓] left
+      2: [ ] right
+      3: [✓] in your own words: both
+    > 4: next question
+      0: no
+      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+    ");
+    assert_eq!(terminal.press(Key::Enter), None);
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks: send these answers?
+      Which colour?
+        blue
+      Which sides?
+        left, both
+    > 1: send the answers
+      0: no
+      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+    ");
+    assert_eq!(
+        terminal.press(Key::Enter),
+        sent(&[(&[1], ""), (&[0], "both")])
+    );
+}
+
+#[test]
+fn the_only_question_is_answered_by_its_number_or_the_marked_row() {
+    let one = || asked(vec![question("Which colour?", &["red", "blue"], false)]);
+    let terminal = Terminal::with(one(), Duration::ZERO);
+    assert_eq!(terminal.text("2"), sent(&[(&[1], "")]));
+    let terminal = Terminal::with(one(), Duration::ZERO);
+    terminal.press(Key::Up);
+    terminal.press(Key::Up);
+    assert_eq!(terminal.press(Key::Enter), None, "own words are typed");
+    assert_eq!(terminal.press(Key::Enter), None, "an empty answer is none");
+    terminal.text("3");
+    terminal.text(" green ");
+    assert_eq!(terminal.press(Key::Enter), sent(&[(&[], "green")]));
+    let several = asked(vec![question("Which?", &["left", "right"], true)]);
+    let terminal = Terminal::with(several, Duration::ZERO);
+    assert_eq!(terminal.text("4"), None);
+    assert!(terminal.shown().contains("no answer yet"));
+    terminal.press(Key::Down);
+    terminal.text(" ");
+    assert_eq!(terminal.text("4"), sent(&[(&[1], "")]));
+}
+
+#[test]
+fn an_unanswered_question_is_shown_instead_of_sent() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    terminal.press(Key::Right);
+    terminal.press(Key::Complete);
+    assert!(terminal.shown().contains("(no answer yet)"));
+    assert_eq!(terminal.text("1"), None);
+    let shown = terminal.shown();
+    assert!(
+        shown.contains("(1 of 2)") && shown.contains("no answer yet"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_form_that_is_shown_again_has_its_answers() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    terminal.text("1");
+    let postponed = terminal.press(Key::Interrupt);
+    assert!(matches!(
+        postponed,
+        Some(PaneInput::Choice { key: '\u{1b}', .. })
+    ));
+    terminal.console.ask(Some(two()), Duration::ZERO);
+    assert!(terminal.shown().contains("(2 of 2)"));
+    terminal.text("1");
+    terminal.press(Key::Right);
+    assert_eq!(terminal.text("1"), sent(&[(&[0], ""), (&[0], "")]));
+    let other = asked(vec![question("Other?", &["x", "y"], false)]);
+    terminal.console.ask(Some(other), Duration::ZERO);
+    assert_eq!(terminal.text("2"), sent(&[(&[1], "")]));
+}
+
+#[test]
+fn a_form_can_be_declined_with_a_reason() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    assert_eq!(terminal.text("0"), None);
+    terminal.text("ask later");
+    let declined = Some(PaneInput::Choice {
+        dialog: "perm-1".to_owned(),
+        key: '0',
+        text: "ask later".to_owned(),
+    });
+    assert_eq!(terminal.press(Key::Enter), declined);
+}
+
+#[test]
+fn keys_typed_before_a_form_appeared_and_prompts_do_not_answer_it() {
+    let terminal = Terminal::with(two(), Duration::from_hours(1));
+    assert_eq!(terminal.text("1"), None);
+    assert_eq!(terminal.console.text(), "1");
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    terminal.text("h");
+    terminal.text("1");
+    assert_eq!(terminal.console.text(), "h1");
+    assert_eq!(
+        terminal.press(Key::Enter),
+        Some(PaneInput::Line("h1".to_owned()))
+    );
+}
+
+#[test]
+fn long_options_in_a_low_terminal_are_cut_and_can_be_read_in_full() {
+    let long = "a long description ".repeat(12);
+    let mut asked = two();
+    for (_, about) in &mut asked.form[0].options {
+        about.clone_from(&long);
+    }
+    let terminal = Terminal::with(asked, Duration::ZERO);
+    terminal.console.measure_height(Box::new(|| Some(12)));
+    terminal.press(Key::Resized);
+    let shown = terminal.shown();
+    assert!(shown.contains("Ctrl-O: in full"), "{shown}");
+    assert!(shown.lines().count() <= 12, "{shown}");
+    assert_eq!(terminal.press(Key::Expand), None);
+    assert!(terminal.console.close_view());
+}
