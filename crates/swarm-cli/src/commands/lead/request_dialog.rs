@@ -247,7 +247,7 @@ fn form_question(asked: &AskedQuestion) -> FormQuestion {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use swarm_protocol::{RequestState, SpawnId, UnixMs};
+    use swarm_protocol::{RequestId, RequestState, SpawnId, UnixMs};
 
     use super::*;
 
