@@ -49,9 +49,12 @@ impl ClientSink {
 
 impl EventSink for ClientSink {
     fn emit(&self, event: AgentEvent) {
-        let is_output = matches!(event, AgentEvent::CommandOutput { .. });
-        if is_output && self.repeats_text.swap(false, Ordering::Relaxed) {
-            return;
+        match event {
+            AgentEvent::TurnStarted => self.repeats_text.store(false, Ordering::Relaxed),
+            AgentEvent::MessageDone { .. } if self.repeats_text.swap(false, Ordering::Relaxed) => {
+                return;
+            }
+            _ => {}
         }
         // The order of updates is that of the events.
         let mut updates = self.updates.lock();
