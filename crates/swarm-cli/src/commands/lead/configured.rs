@@ -85,7 +85,8 @@ pub(super) const MEMORY: &str = "memory";
 /// the repository's hooks, diff programs and file system monitors, but it runs the filters that its
 /// configuration sets (`filter.NAME.clean`), as it does in the person's shell.
 pub(super) const DIFF: &str = "git --no-pager -c core.fsmonitor= -c core.hooksPath=/dev/null diff \
-    --no-color --no-ext-diff --no-textconv HEAD; \
+    --no-color --no-ext-diff --no-textconv \
+    $(git rev-parse --quiet --verify HEAD || git hash-object -t tree /dev/null); \
     git -c core.fsmonitor= ls-files --others --exclude-standard | sed 's/^/new file: /'";
 
 pub(super) const REVIEW: &str = "Review the uncommitted changes in the working directory, or the commits of the current branch if \
@@ -132,6 +133,9 @@ pub(super) fn servers(config: &AgentConfig, width: Option<usize>) -> String {
         table.row(cells.map(Cell::new));
     }
     let text = rendered(&table, width, "no MCP servers are configured");
+    if table.is_empty() {
+        return text;
+    }
     format!("{text}\n/doctor connects to them and lists their tools")
 }
 

@@ -122,11 +122,14 @@ impl TerminalCommands {
     fn write_conversation(&self, path: &Path) -> anyhow::Result<()> {
         let transcript = find_transcript(&self.app.root, &self.env.cwd, self.session);
         let document = TranscriptDocument::open(&transcript, &self.env.cwd, self.env.home())?;
+        let blocks = 0..document.blocks();
+        let rows: Vec<_> = blocks
+            .flat_map(|block| document.rows(block, Theme::PLAIN))
+            .collect();
+        anyhow::ensure!(!rows.is_empty(), "nothing has been said yet");
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        for block in 0..document.blocks() {
-            for row in document.rows(block, Theme::PLAIN) {
-                writeln!(file, "{}", row.trim_end())?;
-            }
+        for row in rows {
+            writeln!(file, "{}", row.trim_end())?;
         }
         Ok(())
     }
