@@ -6,7 +6,7 @@ use serde_json::Value;
 use swarm_permissions::HookSettings;
 
 use super::EnabledPlugins;
-use super::installed::{Plugin, below, document, plugins};
+use super::installed::{MANIFEST, Plugin, below, document, plugins};
 use crate::settings::Layer;
 
 /// Stands for the directory of a plugin in its files.
@@ -82,22 +82,29 @@ impl ActivePlugin {
     /// names, and of the manifest. Each comes with its file.
     fn documents(&self, path: &str, key: &str) -> Vec<Result<(String, Value), String>> {
         let named = &self.plugin.manifest[key];
-        let files = std::iter::once(path).chain(paths(named));
+        let manifest = self.directory().join(MANIFEST).display().to_string();
         let mut found = Vec::new();
         let mut seen = Vec::new();
-        for file in files.filter_map(|file| below(self.directory(), file)) {
+        for named in std::iter::once(path).chain(paths(named)) {
+            let Some(file) = below(self.directory(), named) else {
+                let named = named.escape_debug();
+                found.push(Err(format!(
+                    "{manifest}: `{named}` is outside of the plugin"
+                )));
+                continue;
+            };
+            if seen.contains(&file) {
+                continue;
+            }
             let origin = file.display().to_string();
             match document(&file) {
-                _ if seen.contains(&file) => {}
-                Ok(None) => {}
-                Ok(Some(read)) => found.push(Ok((origin, read))),
+                Ok(read) => found.extend(read.map(|read| Ok((origin, read)))),
                 Err(why) => found.push(Err(format!("{origin}: {why}"))),
             }
             seen.push(file);
         }
         if named.is_object() {
-            let origin = self.directory().join(".claude-plugin/plugin.json");
-            found.push(Ok((origin.display().to_string(), named.clone())));
+            found.push(Ok((manifest, named.clone())));
         }
         let directory = self.directory().display().to_string();
         for (_, read) in found.iter_mut().flatten() {
@@ -123,10 +130,16 @@ fn paths(value: &Value) -> impl Iterator<Item = &str> {
 fn fill_in(value: &mut Value, directory: &str) {
     match value {
         Value::String(text) => *text = text.replace(ROOT, directory),
-        Value::Array(items) => items.iter_mut().for_each(|item| fill_in(item, directory)),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|field| fill_in(field, directory)),
+        Value::Array(items) => {
+            for item in items {
+                fill_in(item, directory);
+            }
+        }
+        Value::Object(fields) => {
+            for field in fields.values_mut() {
+                fill_in(field, directory);
+            }
+        }
         _ => {}
     }
 }

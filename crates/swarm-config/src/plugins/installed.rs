@@ -14,7 +14,7 @@ const CACHE: &str = "cache";
 pub(super) const MARKETPLACES: &str = "marketplaces";
 
 /// The path of a plugin's manifest.
-const MANIFEST: &str = ".claude-plugin/plugin.json";
+pub(super) const MANIFEST: &str = ".claude-plugin/plugin.json";
 
 /// Maximum size of a JSON file of a plugin in bytes.
 const LARGEST: u64 = 1024 * 1024;

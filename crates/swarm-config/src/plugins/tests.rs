@@ -199,8 +199,9 @@ fn problems_in_the_files_of_a_plugin_are_reported_and_links_out_of_it_not_follow
     let env = Environment::new([("A", "b")], Path::new("/"));
     let settings = machine.settings();
     let warnings = settings.warnings(&env);
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("hooks.json: `hooks` must be an object"));
+    assert!(warnings[1].contains("outside.json` is outside of the plugin"));
     let directories = settings.active_plugins(false)[0].directories("commands");
     let kit = machine.kit();
     assert_eq!(directories, [kit.join("commands"), kit.join("skills")]);
