@@ -373,6 +373,7 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         it2_program: env.find_program("it2"),
         own_socket_dir: socket_directory(env, root),
         server_env: env.shell(&[]).into_iter().collect(),
+        control_env: env.without_keys(),
         // The spawn adds team-specific values.
         ..TerminalFacts::default()
     }

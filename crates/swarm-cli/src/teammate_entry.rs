@@ -96,7 +96,7 @@ fn terminate() -> anyhow::Result<Termination> {
     let wait = async move {
         told.tell(tokio::select! {
             _ = signals.terminate.recv() => "its process was terminated",
-            _ = signals.hangup.recv() => "its pane was closed, or the tmux server exited",
+            _ = signals.hangup.recv() => "its pane was closed, or its terminal exited",
             _ = signals.interrupt.recv() => "its process was interrupted",
         });
     };

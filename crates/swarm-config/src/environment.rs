@@ -72,6 +72,13 @@ impl Environment {
         SECRET.contains(&name)
     }
 
+    /// Returns every variable but provider keys, for programs of the user.
+    pub fn without_keys(&self) -> Vec<(String, String)> {
+        let kept = self.vars.iter().filter(|(name, _)| !Self::is_secret(name));
+        kept.map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
     /// Returns the home directory.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)

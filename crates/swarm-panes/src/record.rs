@@ -13,7 +13,7 @@ use swarm_os::process::Process;
 use tokio::sync::watch;
 
 /// Number of lines of output without a requested number: about one screen.
-const SCREEN_LINES: usize = 50;
+pub(crate) const SCREEN_LINES: usize = 50;
 
 /// `<directory>/<spawn id>.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

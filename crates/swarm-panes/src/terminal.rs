@@ -31,10 +31,12 @@ pub struct TerminalFacts {
     /// Socket of a running server that the roster already names. A server of swarm's own replaces
     /// the one named after `server_number`; the user's server is never mistaken for swarm's.
     pub own_socket: Option<PathBuf>,
-    /// Environment of swarm's own server, of every pane on it and of programs that control other
-    /// terminals: at least `PATH` and `HOME`, no
+    /// Environment of swarm's own server and of every pane on it: at least `PATH` and `HOME`, no
     /// secrets.
     pub server_env: Vec<(String, String)>,
+    /// Environment of programs that control other terminals: all variables that describe the
+    /// terminal, no secrets.
+    pub control_env: Vec<(String, String)>,
 }
 
 impl TerminalFacts {

@@ -154,33 +154,56 @@ pub(crate) fn append_command(path: &Path) -> OsString {
 /// Removes terminal sequences: returns the text that a terminal would display, ignoring cursor
 /// movements.
 pub(crate) fn without_escapes(text: &str) -> String {
+    filtered(text, |_sequence| false)
+}
+
+/// Removes terminal sequences that are not colours (SGR).
+pub(crate) fn only_colours(text: &str) -> String {
+    filtered(text, |sequence| {
+        sequence.starts_with("\u{1b}[") && sequence.ends_with('m')
+    })
+}
+
+fn filtered(text: &str, keeps: impl Fn(&str) -> bool) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let after = match c {
+            '\u{1b}' => after_sequence(after),
+            _ => after,
+        };
+        let piece = &rest[..rest.len() - after.len()];
         match c {
-            '\u{1b}' => skip_sequence(&mut chars),
+            '\u{1b}' if keeps(piece) => plain.push_str(piece),
             '\n' | '\t' => plain.push(c),
             other if other.is_control() => {}
             other => plain.push(other),
         }
+        rest = after;
     }
     plain
 }
 
 /// Skips the rest of a sequence after its ESC (ECMA-48): CSI up to its final byte, strings up to
-/// BEL or ST, others by one character.
-fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+/// BEL or ST, those with intermediate bytes up to the next other one, others by one character.
+fn after_sequence(text: &str) -> &str {
+    let mut chars = text.chars();
     match chars.next() {
         Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+        Some(' '..='/') => while chars.next().is_some_and(|c| (' '..='/').contains(&c)) {},
         Some(']' | 'P' | 'X' | '^' | '_') => {
             while let Some(c) = chars.next() {
-                if c == '\u{7}' || c == '\u{1b}' && chars.next_if_eq(&'\\').is_some() {
-                    break;
+                match chars.as_str().strip_prefix('\\') {
+                    Some(after) if c == '\u{1b}' => return after,
+                    _ if c == '\u{7}' => break,
+                    _ => {}
                 }
             }
         }
         _ => {}
     }
+    chars.as_str()
 }
 
 /// Start of the line that tmux writes when a process has exited.
@@ -257,8 +280,10 @@ mod tests {
 
     #[test]
     fn terminal_sequences_are_removed_and_text_is_kept() {
-        let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\r\n\tc\u{1b}(d\u{1b}[";
+        let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\r\n\tc\u{1b}(Bd\u{1b}[";
         assert_eq!(without_escapes(text), "red ab\n\tcd");
+        let colours = only_colours(text);
+        assert_eq!(colours, "\u{1b}[1;31mred\u{1b}[0m ab\n\tcd");
     }
 
     #[test]

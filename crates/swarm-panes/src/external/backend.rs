@@ -7,16 +7,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_os::process::{self, KnownProcesses, Process, Target};
 use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
+use tokio::sync::Mutex;
 
 use super::driver::{NewPane, PaneDriver};
 use super::runner::Runner;
-use crate::record::{Record, Records};
+use crate::record::{Record, Records, SCREEN_LINES};
 use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log, text,
 };
 
 /// Time that a process has to exit after SIGTERM when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Held while a pane is opened, since its place depends on the newest one.
+static OPENING: Mutex<()> = Mutex::const_new(());
 
 /// Members in panes that a [`PaneDriver`] opens. A pane is opened when its program is started: a
 /// record and a script in a directory let any process find the program and its exit status, which
@@ -77,6 +81,18 @@ impl ExternalBackend {
         Pane::new(self.id_of(record), None)
     }
 
+    /// Whether the pane was closed: terminals close one when its shell exits, and some use its id again.
+    fn was_closed(record: &Record) -> bool {
+        let shell = record.shells.first();
+        shell.is_some_and(|shell| !shell.is_running())
+    }
+
+    /// Returns the id that the terminal gave to a pane, if that cannot be the id of a later one.
+    fn opened<'r>(&self, record: &'r Record) -> Option<&'r PaneId> {
+        let opened = record.opened.as_ref();
+        opened.filter(|_| self.driver.has_unique_ids() || !Self::was_closed(record))
+    }
+
     /// Returns the most recently started pane of a team whose shells still run.
     fn newest(&self, team: &TeamName) -> Result<Option<PaneId>, PaneError> {
         let records = self.records.all()?.into_iter();
@@ -102,6 +118,7 @@ impl ExternalBackend {
         command.log.as_deref().map(log::open).transpose()?;
         let runner = self.runner(record);
         runner.write(command)?;
+        let _opening = OPENING.lock().await;
         let newest = self.newest(&record.team)?;
         let opened = self
             .driver
@@ -110,16 +127,22 @@ impl ExternalBackend {
                 newest: newest.as_ref(),
                 command: ["/bin/sh".into(), runner.script.clone().into_os_string()],
             })
-            .await?;
-        record.opened = Some(opened.clone());
+            .await;
+        record.opened = opened.as_ref().ok().cloned();
         self.records.write(record)?;
-        let Some(progress) = runner.started().await? else {
-            return Err(PaneError::NotStarted(opened));
+        // A terminal may have run the command although it could not show it.
+        let progress = match &opened {
+            Ok(_) => runner.started().await?,
+            Err(_) => runner.progress()?,
         };
         let running = |pid: &u32| Process::running(*pid);
         record.shells = progress.shells.iter().filter_map(running).collect();
         record.process = progress.program.as_ref().and_then(running);
         self.records.write(record)?;
+        let opened = opened?;
+        if progress.program.is_none() {
+            return Err(PaneError::NotStarted(opened));
+        }
         tracing::debug!(member = %record.member, spawn = %record.spawn_id, pane = %opened, "program started");
         Ok(Started {
             pid: progress.program,
@@ -128,6 +151,7 @@ impl ExternalBackend {
 
     /// Terminates the program and its shells, closes the pane, and removes the files.
     async fn remove(&self, pane: &PaneId, record: &Record) -> Result<(), PaneError> {
+        let opened = self.opened(record);
         let processes: Vec<Process> = record
             .process
             .iter()
@@ -145,7 +169,7 @@ impl ExternalBackend {
                 pid: process.id(),
             });
         }
-        if let Some(opened) = &record.opened
+        if let Some(opened) = opened
             && let Err(error) = self.driver.close(opened).await
         {
             // Most terminals close a pane together with its last process.
@@ -201,16 +225,23 @@ impl PaneBackend for ExternalBackend {
         escapes: bool,
     ) -> Result<String, PaneError> {
         let record = self.existing(pane)?;
-        let Some(opened) = &record.opened else {
-            return Ok(String::new());
+        let gone = || PaneError::Gone(pane.id.clone());
+        let captured = match self.opened(&record) {
+            Some(opened) => self.driver.capture(opened, lines).await,
+            None if record.opened.is_some() => Err(gone()),
+            None => Ok(String::new()),
         };
-        let captured = self.driver.capture(opened, lines).await?;
+        let captured = captured.map_err(|error| match Self::was_closed(&record) {
+            true => gone(),
+            false => error,
+        })?;
         let captured = if escapes {
-            captured
+            text::only_colours(&captured)
         } else {
             text::without_escapes(&captured)
         };
-        Ok(text::last_lines(&captured, lines))
+        let lines = lines.unwrap_or(SCREEN_LINES);
+        Ok(text::last_lines(&captured, Some(lines)))
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
@@ -240,13 +271,9 @@ impl PaneBackend for ExternalBackend {
     }
 
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
-        match self.record(pane) {
-            Ok(Some(Record {
-                opened: Some(opened),
-                ..
-            })) => self.driver.focus_command(&opened),
-            _ => Vec::new(),
-        }
+        let record = self.record(pane).ok().flatten();
+        let opened = record.as_ref().and_then(|record| self.opened(record));
+        opened.map_or_else(Vec::new, |opened| self.driver.focus_command(opened))
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {

@@ -48,7 +48,7 @@ impl ITerm2 {
         Ok(It2 {
             program,
             lead: facts.iterm_session.as_deref().map(session_id),
-            env: facts.server_env.clone(),
+            env: facts.control_env.clone(),
         })
     }
 }
@@ -72,7 +72,7 @@ impl Command {
         }
         Ok(PaneProgram {
             program,
-            env: facts.server_env.clone(),
+            env: facts.control_env.clone(),
         })
     }
 }

@@ -82,15 +82,14 @@ impl Runner {
         Ok(Progress::parse(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// Waits until the program was started. Returns `None` if it was not.
+    /// Waits until the program was started, or for a limited time.
     ///
     /// # Errors
     /// As for [`Runner::progress`].
-    pub(super) async fn started(&self) -> Result<Option<Progress>, PaneError> {
+    pub(super) async fn started(&self) -> Result<Progress, PaneError> {
         let deadline = Instant::now() + START;
         self.reached(|progress| progress.program.is_some() || Instant::now() >= deadline)
             .await
-            .map(|progress| Some(progress).filter(|progress| progress.program.is_some()))
     }
 
     async fn reached(

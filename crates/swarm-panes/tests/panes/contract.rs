@@ -12,6 +12,7 @@ use swarm_protocol::{PaneId, SpawnId, TeamName};
 use crate::in_process::echo_host;
 use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};
 use crate::terminals;
+use crate::zellij::ZellijSession;
 
 /// A backend and a way to end a program in it.
 trait Fixture {
@@ -98,6 +99,16 @@ impl Drop for OnTerminal {
     }
 }
 
+struct InZellij(ExternalBackend, ZellijSession);
+impl Fixture for InZellij {
+    fn backend(&self) -> &dyn PaneBackend {
+        &self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
+        real_program(self.1.directory(), code)
+    }
+}
+
 struct InsideTmux(Box<dyn PaneBackend>, UserServer);
 impl Fixture for InsideTmux {
     fn backend(&self) -> &dyn PaneBackend {
@@ -138,6 +149,10 @@ fn in_iterm2() -> OnTerminal {
     let directory = Directory::new();
     OnTerminal(terminals::in_iterm2(&directory), directory)
 }
+async fn in_zellij() -> Option<InZellij> {
+    let session = ZellijSession::start(200, 50).await?;
+    Some(InZellij(session.backend(), session))
+}
 fn inside_tmux() -> InsideTmux {
     let server = UserServer::start(200, 50);
     InsideTmux(Box::new(server.backend(PanePlacement::Auto)), server)
@@ -169,6 +184,12 @@ macro_rules! contract {
             #[tokio::test]
             async fn in_iterm2() {
                 super::$case(&super::in_iterm2()).await;
+            }
+            #[tokio::test]
+            async fn r1_in_zellij() {
+                if let Some(session) = super::in_zellij().await {
+                    super::$case(&session).await;
+                }
             }
             #[tokio::test]
             async fn inside_tmux() {

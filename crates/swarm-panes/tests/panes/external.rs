@@ -3,13 +3,14 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use swarm_os::process::Process;
 use swarm_panes::{ExternalBackend, PaneBackend, PaneError, PaneProgram, PaneStatus};
 
 use crate::rig::{
     Directory, PATH, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until,
     within,
 };
-use crate::terminals::{calls, in_iterm2, with_program};
+use crate::terminals::{calls, close_windows, in_iterm2, with_program};
 
 #[tokio::test]
 async fn iterm2_gets_the_first_pane_right_of_the_lead_and_the_next_below_the_newest() {
@@ -118,6 +119,67 @@ async fn a_program_that_opens_no_pane_is_named_with_its_message_and_leaves_nothi
         "{said}"
     );
     assert_eq!(backend.all_panes().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_program_that_runs_in_no_pane_is_terminated() {
+    let directory = Directory::new();
+    let (cue, started) = (directory.fifo("cue"), directory.path("started"));
+    let script = format!(
+        "#!/bin/sh\n\"$2\" \"$3\" >/dev/null 2>&1 </dev/null &\nread -r pid <'{}'\n\
+         echo \"$pid\" >'{}'\necho 'no room' >&2\nexit 1\n",
+        cue.display(),
+        started.display()
+    );
+    let driver = PaneProgram {
+        program: directory.script("panes", &script),
+        env: vec![("PATH".to_owned(), PATH.to_owned())],
+    };
+    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let script = "echo $$ >\"$0\"; exec sleep 1000000";
+    let command = sh(script, &[cue.to_str().unwrap()]);
+    let refused = backend.launch(&spec("ada"), &command).await.unwrap_err();
+    assert!(refused.to_string().contains("no room"), "{refused}");
+    let pid = std::fs::read_to_string(&started).unwrap();
+    let pid = pid.trim().parse().unwrap();
+    until("it is gone", || Process::running(pid).is_none()).await;
+}
+
+#[tokio::test]
+async fn a_pane_that_the_user_closed_is_never_touched_again() {
+    let directory = Directory::new();
+    let backend = with_program(&directory);
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    assert_eq!(backend.attach_command(&pane).await[1..], ["focus", "1"]);
+    close_windows(&directory);
+    within("the end is seen", backend.exited(&pane))
+        .await
+        .unwrap();
+    let before = calls(&directory);
+    let gone = backend.capture(&pane, None, false).await.unwrap_err();
+    assert!(matches!(gone, PaneError::Gone(_)), "{gone}");
+    assert!(backend.attach_command(&pane).await.is_empty());
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(
+        calls(&directory),
+        before,
+        "its id may be that of another pane"
+    );
+}
+
+#[tokio::test]
+async fn panes_that_are_opened_at_the_same_time_know_of_each_other() {
+    let directory = Directory::new();
+    let backend = with_program(&directory);
+    let command = sh("exec sleep 1000000", &[]);
+    let specs = ["ada", "bob", "eve"].map(spec);
+    let opened = specs.iter().map(|spec| backend.launch(spec, &command));
+    for pane in futures::future::join_all(opened).await {
+        pane.unwrap();
+    }
+    let newest = std::fs::read_to_string(directory.path("newest")).unwrap();
+    assert_eq!(newest, "\n1\n2\n");
+    close_all(&backend, &team()).await;
 }
 
 #[tokio::test]

@@ -24,3 +24,4 @@ mod refit;
 mod restored;
 mod rig;
 mod terminals;
+mod zellij;

@@ -27,7 +27,7 @@ run() {
 /// The program of the setting `spawn.pane_program`.
 const PROGRAM: &str = r#"
 case $1 in
-open) shift; id=$(next); run "$id" "$@"; echo "$SWARM_PANE_MEMBER $SWARM_PANE_NEWEST" >>members; echo "$id" ;;
+open) shift; id=$(next); run "$id" "$@"; echo "$SWARM_PANE_NEWEST" >>newest; echo "$id" ;;
 close) test -e "$2.out" ;;
 capture) cat "$2.out" ;;
 *) echo "unknown verb $1" >&2; exit 1 ;;
