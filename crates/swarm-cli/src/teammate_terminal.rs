@@ -181,25 +181,22 @@ fn keys_one_by_one() -> io::Result<Termios> {
 }
 
 /// Opens the output file. tmux would also copy the input line, so its copy is stopped; if that
-/// fails, tmux continues to write the file.
+/// fails, tmux continues to write the file. Other terminals do not write it.
 async fn own_log(env: &Environment, log: &Path) -> Option<File> {
-    let program = env.find_program("tmux")?;
-    let (tmux_env, pane) = (env.get("TMUX")?, PaneId::new(env.get("TMUX_PANE")?));
     let file = swarm_os::open_for_appending(log)
         .inspect_err(|error| {
-            tracing::warn!(log = %log.display(), %error, "the output's file is left to tmux");
+            tracing::warn!(log = %log.display(), %error, "the output's file is not written here");
         })
         .ok()?;
-    match swarm_panes::take_over_log(program, tmux_env, &pane).await {
-        Ok(()) => {
-            keep_panics(&file);
-            Some(file)
-        }
-        Err(error) => {
-            tracing::warn!(%error, "the output's file is left to tmux");
-            None
-        }
+    if let (Some(tmux_env), Some(pane)) = (env.get("TMUX"), env.get("TMUX_PANE")) {
+        let (program, pane) = (env.find_program("tmux")?, PaneId::new(pane));
+        swarm_panes::take_over_log(program, tmux_env, &pane)
+            .await
+            .inspect_err(|error| tracing::warn!(%error, "the output's file is left to tmux"))
+            .ok()?;
     }
+    keep_panics(&file);
+    Some(file)
 }
 
 /// Also writes panics to the output file.

@@ -15,6 +15,7 @@ mod mail;
 mod network;
 mod no_room;
 mod own_server;
+mod pane_program;
 mod panes;
 mod recovery;
 mod replies;
