@@ -257,6 +257,27 @@ async fn a_connection_without_the_token_gets_no_answer() {
     assert!(answer.contains(r#""status":"delivered""#), "{answer}");
 }
 
+#[tokio::test]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that passes in silence would look like a proof"
+)]
+async fn a_connection_of_another_user_gets_no_answer() {
+    let session = session(PeerInbound::Accept);
+    // The user of the session is the owner of its socket.
+    if std::os::unix::fs::chown(&session.socket, Some(65534), None).is_err() {
+        eprintln!("NOT PROVEN HERE: only root can give a socket away, so no other user connected");
+        return;
+    }
+    let lines = [
+        r#"{"type":"auth","token":"secret"}"#,
+        r#"{"type":"message","msg_id":"m","from":"user","from_mode":"prompting","text":"hi"}"#,
+    ];
+    let answer = answer_to(&session.socket, &format!("{}\n", lines.join("\n"))).await;
+    assert_eq!(answer, "");
+    assert!(session.reader.read.lock().is_empty());
+}
+
 fn hub(scratch: &TempDir) -> Sessions {
     let store = MemoryStore::new(scratch.path().to_owned(), Arc::new(SystemClock));
     store.nodes().sessions()
