@@ -3,6 +3,7 @@
 
 mod agent_worktrees;
 mod agents;
+mod alerts;
 mod chat;
 mod checks;
 mod claude_settings;

@@ -13,6 +13,7 @@ mod history;
 mod interactive;
 mod interrupts;
 mod kept_choices;
+mod member_alerts;
 mod overview;
 mod pane_questions;
 mod panel_actions;

@@ -1,20 +1,21 @@
-//! The team line above the input line of a lead's terminal.
+//! The team line above the input line of a lead's terminal, and notifications about its members.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::select_all;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, Changes, MemberView, StoreError, TaskList, TeamView, Topic};
+use swarm_protocol::{MemberName, MemberState, TaskState, TeamConfig, TeamName};
+use swarm_store::{BlockOn as _, Changes, StoreError, TaskList, TeamView, Topic};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
 
+use super::member_alerts::MemberAlerts;
 use super::slash::TerminalCommands;
 use super::team_content::team_content;
 
-/// Maximum number of members listed by name; larger teams are summarized by state.
+/// Maximum number of members listed by name; of larger teams, each state is counted.
 const NAMED: usize = 6;
 
 /// Minimum time between updates: a working team changes its files many times per second.
@@ -37,6 +38,7 @@ impl Overview {
     /// Updates the line while the lead is running.
     pub(super) async fn follow(self) {
         let mut topics: Vec<Changes> = Vec::new();
+        let mut alerts = MemberAlerts::default();
         self.console.set_team(PanelContent::default());
         loop {
             tokio::select! {
@@ -50,7 +52,7 @@ impl Overview {
             let line = match &team {
                 Some(team) => {
                     topics = self.topics(team);
-                    self.line(team).unwrap_or_else(|error| {
+                    self.line(team, &mut alerts).unwrap_or_else(|error| {
                         tracing::warn!(%team, %error, "team not read");
                         None
                     })
@@ -75,11 +77,18 @@ impl Overview {
             .collect()
     }
 
-    fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
+    fn line(
+        &self,
+        team: &TeamName,
+        alerts: &mut MemberAlerts,
+    ) -> Result<Option<String>, StoreError> {
         let app = &self.commands.app;
         let team = app.store.team(team);
         let (view, tasks) = (team.view().block_on()?, team.tasks().block_on()?);
         let now = app.clock.now();
+        for why in alerts.news(&view.members) {
+            self.commands.status.call(&why);
+        }
         self.console.set_team(team_content(&view, &tasks, now));
         Ok(line(&view, &tasks))
     }
@@ -95,21 +104,10 @@ async fn changed(topics: &mut [Changes]) {
 /// Returns the line; `None` if there is nothing to show.
 fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
     let mates = view.members.iter();
-    let mates: Vec<_> = mates.filter(|view| !view.member.name.is_lead()).collect();
+    let mates = mates.filter(|view| !view.member.name.is_lead());
+    let mates: Vec<_> = mates.map(|view| (&view.member.name, view.state)).collect();
     let mut parts = Vec::new();
-    if !mates.is_empty() && mates.len() <= NAMED {
-        let each = mates.iter().map(|view| {
-            let state = view.state.name();
-            format!("{} {state}", view.member.name)
-        });
-        parts.push(each.collect::<Vec<_>>().join(", "));
-    } else if !mates.is_empty() {
-        let working = mates.iter().filter(|view| is_working(view)).count();
-        parts.push(format!(
-            "{working} of {} working",
-            counted(mates.len() as u64, "teammate")
-        ));
-    }
+    parts.extend((!mates.is_empty()).then(|| states(&mates)));
     let all = tasks.tasks.len();
     if all > 0 {
         let is_done = |state| state == TaskState::Completed;
@@ -120,6 +118,39 @@ fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn is_working(view: &MemberView) -> bool {
-    matches!(view.state, MemberState::Working | MemberState::Throttled)
+/// Lists the states of teammates.
+fn states(mates: &[(&MemberName, MemberState)]) -> String {
+    if mates.len() <= NAMED {
+        let each = mates.iter().map(|(name, state)| format!("{name} {state}"));
+        return each.collect::<Vec<_>>().join(", ");
+    }
+    let counts = MemberState::ALL.into_iter().filter_map(|state| {
+        let count = mates.iter().filter(|(_, of)| *of == state).count();
+        (count > 0).then(|| format!("{count} {state}"))
+    });
+    let counts: Vec<String> = counts.collect();
+    let all = counted(mates.len() as u64, "teammate");
+    format!("{all}: {}", counts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o4_states_are_named_in_small_teams_and_counted_in_large_ones() {
+        let names: Vec<MemberName> = (1..=7)
+            .map(|number| MemberName::parse(&format!("m{number}")).unwrap())
+            .collect();
+        let state = |at: usize| match at {
+            1 => MemberState::Failed,
+            2 => MemberState::WaitingPermission,
+            _ => MemberState::Working,
+        };
+        let mates = names.iter().enumerate();
+        let mates: Vec<_> = mates.map(|(at, name)| (name, state(at))).collect();
+        assert_eq!(states(&mates[..2]), "m1 working, m2 failed");
+        let counted = "7 teammates: 5 working, 1 waiting-permission, 1 failed";
+        assert_eq!(states(&mates), counted);
+    }
 }

@@ -19,7 +19,7 @@ use super::terminal::LeadTerminal;
 use crate::event_tap::tapped;
 
 /// Turns that take longer trigger a notification when they end.
-const LONG_TURN: Duration = Duration::from_secs(10);
+pub(super) const LONG_TURN: Duration = Duration::from_secs(10);
 
 /// Status of a session on the screen.
 #[derive(Debug)]
