@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rmcp::RoleServer;
@@ -9,25 +10,26 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
     ContentBlock, ErrorData, Implementation, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, Tool,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
 use swarm_permissions::McpToolSpec;
+use swarm_tools::{Attachment, ToolOutput};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::McpError;
+
+/// How often a client that asks for progress hears of a running call. Clients wait for 30 seconds or
+/// longer.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Runs the calls of an MCP client.
 #[async_trait]
 pub trait ToolService: Send + Sync + fmt::Debug {
     /// Runs a call; `id` is that of the client's request. Dropping the future cancels it.
-    ///
-    /// # Errors
-    /// Why it failed, for the client's model.
-    async fn call(&self, id: &str, tool: &str, input: Map<String, Value>)
-    -> Result<String, String>;
+    async fn call(&self, id: &str, tool: &str, input: Map<String, Value>) -> ToolOutput;
 
     /// The client has cancelled this call and ignores its result, even if the call has ended.
     fn cancelled(&self, _id: &str) {}
@@ -100,11 +102,15 @@ impl ServerHandler for Served {
         let id = context.id.to_string();
         let called = tokio::select! {
             called = self.0.service.call(&id, &request.name, input) => called,
-            () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
+            () = context.ct.cancelled() => ToolOutput::error("the call was cancelled"),
+            () = report_progress(&context) => ToolOutput::error("the client is gone"),
         };
-        let result = match called {
-            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
-            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+        let mut content = vec![ContentBlock::text(called.content)];
+        content.extend(called.attachments.into_iter().filter_map(picture));
+        let result = if called.is_error {
+            CallToolResult::error(content)
+        } else {
+            CallToolResult::success(content)
         };
         Ok(result.into())
     }
@@ -117,5 +123,86 @@ impl ServerHandler for Served {
         if let Some(id) = notification.request_id {
             self.0.service.cancelled(&id.to_string());
         }
+    }
+}
+
+/// Tells the client that the call is still running, until the client is gone. A call may wait for a
+/// person longer than the client waits for an answer without progress.
+async fn report_progress(context: &RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    for step in 1_u32.. {
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
+        let progress = ProgressNotificationParam::new(token.clone(), f64::from(step));
+        if context.peer.notify_progress(progress).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns an attachment that MCP has a form for.
+fn picture(attachment: Attachment) -> Option<ContentBlock> {
+    match attachment {
+        Attachment::Picture(picture) => {
+            Some(ContentBlock::image(picture.base64, picture.media_type))
+        }
+        Attachment::Pdf(_) | Attachment::ToolReference(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+    use super::*;
+
+    /// A service whose calls wait forever.
+    #[derive(Debug)]
+    struct Waits;
+
+    #[async_trait]
+    impl ToolService for Waits {
+        async fn call(&self, _id: &str, _tool: &str, _input: Map<String, Value>) -> ToolOutput {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_asks_for_progress_hears_that_a_call_still_runs() {
+        let (client, server) = tokio::io::duplex(1 << 16);
+        let served = ServedTools {
+            version: "1".to_owned(),
+            instructions: String::new(),
+            tools: Vec::new(),
+            service: Arc::new(Waits),
+        };
+        let (input, output) = tokio::io::split(server);
+        let serving = tokio::spawn(serve_tools(served, input, output));
+        let (input, mut output) = tokio::io::split(client);
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}});
+        let call = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": "t"}});
+        for message in [
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
+        ] {
+            let line = format!("{message}\n");
+            output.write_all(line.as_bytes()).await.unwrap();
+        }
+        let mut lines = BufReader::new(input).lines();
+        let mut steps = Vec::new();
+        while steps.len() < 2 {
+            let line = lines.next_line().await.unwrap().unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == "notifications/progress" {
+                assert_eq!(message["params"]["progressToken"], "t");
+                steps.push(message["params"]["progress"].as_f64().unwrap());
+            }
+        }
+        assert_eq!(steps, [1.0, 2.0]);
+        serving.abort();
     }
 }

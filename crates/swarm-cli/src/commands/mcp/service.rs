@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use swarm_mcp::ToolService;
 use swarm_protocol::{Clock, PermissionMode};
+use swarm_tools::ToolOutput;
 use tokio::process::Command;
 
 use super::call::Call;
@@ -105,13 +106,27 @@ impl CommandService {
 
 #[async_trait]
 impl ToolService for CommandService {
-    async fn call(
+    async fn call(&self, id: &str, tool: &str, input: Map<String, Value>) -> ToolOutput {
+        match self.answer(id, tool, &input).await {
+            Ok(text) => ToolOutput::ok(text, tool),
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+
+    fn cancelled(&self, id: &str) {
+        self.shown.withdraw(id);
+    }
+}
+
+impl CommandService {
+    /// Runs the command of a call. Returns what the client's model gets, or why it failed.
+    async fn answer(
         &self,
         id: &str,
         tool: &str,
-        input: Map<String, Value>,
+        input: &Map<String, Value>,
     ) -> Result<String, String> {
-        let call = Call::check(tool, &input, &self.role)?;
+        let call = Call::check(tool, input, &self.role)?;
         match self.acknowledge().await {
             Err(why) if call.reads_mail() => return Err(why),
             Err(why) => tracing::warn!(why, "messages not acknowledged"),
@@ -126,10 +141,6 @@ impl ToolService for CommandService {
             *self.team.lock() = Some(created.to_owned());
         }
         Ok(printed.text())
-    }
-
-    fn cancelled(&self, id: &str) {
-        self.shown.withdraw(id);
     }
 }
 
@@ -162,7 +173,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let service = service(&directory, "echo notice >&2; echo data");
         let said = service.call("1", "status", Map::new()).await;
-        assert_eq!(said.unwrap(), "data\nnotice");
+        assert_eq!(said.content, "data\nnotice");
     }
 
     #[tokio::test]
@@ -174,7 +185,7 @@ mod tests {
             service.call("1", "inbox", Map::new()),
             service.call("2", "wait_for_mail", Map::new()),
         );
-        let (one, two) = (one.unwrap(), two.unwrap());
+        let (one, two) = (one.content, two.content);
         assert_ne!(one.contains("hello"), two.contains("hello"), "{one}\n{two}");
     }
 }
