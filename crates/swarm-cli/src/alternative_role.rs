@@ -1,10 +1,10 @@
-//! Alternative roles of either program: the sandbox of a command, the team's tools, or git. Checked first, because
+//! Alternative roles of either program: the sandbox of a command, an MCP server of an agent program, or git. Checked first, because
 //! the sandbox applies to the only thread.
 
 use std::process::ExitCode;
 
 use swarm_protocol::SANDBOX_HELPER;
-use swarm_runtimes::{TEAM_TOOLS_RELAY, TEAM_TOOLS_VARIABLE, relay_team_tools};
+use swarm_runtimes::{MCP_RELAY, MCP_RELAY_VARIABLE, relay_mcp_server};
 use swarm_tools::sandbox::run_helper;
 
 use crate::environment::raw_variable;
@@ -16,9 +16,7 @@ const NOT_RUN: u8 = 126;
 
 /// Runs the alternative role if this process was started for one.
 pub(crate) fn run_alternative_role() -> Option<ExitCode> {
-    act_as_git()
-        .or_else(act_as_sandbox)
-        .or_else(act_as_team_tools)
+    act_as_git().or_else(act_as_sandbox).or_else(act_as_relay)
 }
 
 fn act_as_sandbox() -> Option<ExitCode> {
@@ -31,15 +29,16 @@ fn act_as_sandbox() -> Option<ExitCode> {
     })
 }
 
-fn act_as_team_tools() -> Option<ExitCode> {
-    (std::env::args_os().nth(1)? == TEAM_TOOLS_RELAY).then(|| {
-        let address = raw_variable(TEAM_TOOLS_VARIABLE).unwrap_or_default();
-        match relay_team_tools(&address.to_string_lossy()) {
+fn act_as_relay() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == MCP_RELAY).then(|| {
+        let address = raw_variable(MCP_RELAY_VARIABLE).unwrap_or_default();
+        let server = words.next().unwrap_or_default();
+        let server = server.to_string_lossy();
+        match relay_mcp_server(&address.to_string_lossy(), &server) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                say(&format!(
-                    "swarm: the team's tools cannot be reached: {error}"
-                ));
+                say(&format!("swarm: the MCP server cannot be reached: {error}"));
                 ExitCode::FAILURE
             }
         }

@@ -6,23 +6,25 @@
 
 mod accounts;
 mod acp;
+mod approvals;
 mod claude;
 mod cut_turn;
+mod handed_server;
 mod no_model;
 mod program;
+mod relay;
 mod reply;
 mod sandbox;
 mod settings_copy;
 mod spec;
 mod state;
-mod team_tools;
 
 pub use accounts::ProgramAccounts;
 pub use acp::AcpRuntime;
 pub use claude::ClaudeRuntime;
 pub use no_model::NoModel;
 pub(crate) use program::asking_mode;
+pub use relay::{MCP_RELAY, MCP_RELAY_VARIABLE, relay_mcp_server};
 pub use settings_copy::SettingsCopy;
 pub use spec::ProgramSpec;
 pub use state::StateDirectory;
-pub use team_tools::{TEAM_TOOLS_RELAY, TEAM_TOOLS_VARIABLE, relay_team_tools};

@@ -9,18 +9,20 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use swarm_agent::AgentError;
+use swarm_agent::{AgentError, AgentParts};
 use swarm_os::process::{Target, kill_now};
 use swarm_protocol::PermissionMode;
-use swarm_tools::{AgentShell, ToolContext};
+use swarm_tools::AgentShell;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::ProgramSpec;
+use crate::handed_server::{HandedServer, RelayedCall};
+use crate::relay::{MCP_RELAY_VARIABLE, Relay};
 use crate::sandbox::Launch;
-use crate::team_tools::{TEAM_TOOLS_VARIABLE, TeamTools};
 
 /// Environment variable that identifies all processes of one agent program.
 const ID_VARIABLE: &str = "SWARM_RUNTIME_ID";
@@ -54,11 +56,22 @@ pub(crate) struct Program {
     stdin: ChildStdin,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: LastLines,
-    team_tools: TeamTools,
+    relay: Relay,
+    /// Calls of tools of the member's MCP servers.
+    calls: UnboundedReceiver<RelayedCall>,
     /// Follows its errors.
     advice: &'static str,
     /// Its namespaces. Dropped last.
     _shell: Arc<AgentShell>,
+}
+
+/// What a program sends.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// A message on its standard output.
+    Message(Value),
+    /// A call of a tool of the member's MCP servers.
+    Call(RelayedCall),
 }
 
 /// The last lines of standard error, and the task that reads them.
@@ -72,14 +85,17 @@ impl Program {
     /// Starts the program in the agent's directory, with its environment and that of `spec`.
     pub(crate) fn start(
         spec: &ProgramSpec,
-        context: &ToolContext,
+        agent: &AgentParts,
         launch: Launch,
     ) -> Result<Self, AgentError> {
         let Some((program, args)) = spec.argv.split_first() else {
             return Err(spec.failed(&"the command is empty"));
         };
-        let team_tools = TeamTools::serve(&spec.swarm, context);
-        let team_tools = team_tools.map_err(|error| spec.failed(&error))?;
+        let context = &agent.tool_context;
+        let (sender, calls) = unbounded_channel();
+        let handed = HandedServer::all(&agent.tools, &sender);
+        let relay = Relay::serve(&spec.swarm, context, handed);
+        let relay = relay.map_err(|error| spec.failed(&error))?;
         let id = Uuid::new_v4().to_string();
         let mut child = launch
             .restrictions
@@ -88,7 +104,7 @@ impl Program {
             .current_dir(&context.cwd)
             .envs(&spec.env)
             .envs(launch.env)
-            .env(TEAM_TOOLS_VARIABLE, team_tools.address())
+            .env(MCP_RELAY_VARIABLE, relay.address())
             .env(ID_VARIABLE, &id)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -110,15 +126,16 @@ impl Program {
             stdin,
             stdout: BufReader::new(stdout).lines(),
             stderr: keep_last_lines(stderr),
-            team_tools,
+            relay,
+            calls,
             advice: launch.advice,
             _shell: launch.shell,
         })
     }
 
-    /// Returns the address of the team's tools, for servers with an environment of their own.
-    pub(crate) fn team_tools_address(&self) -> &str {
-        self.team_tools.address()
+    /// Returns the address of its MCP servers, for servers with an environment of their own.
+    pub(crate) fn relay_address(&self) -> &str {
+        self.relay.address()
     }
 
     /// Returns whether the program has exited.
@@ -137,17 +154,21 @@ impl Program {
         }
     }
 
-    /// Reads the next message. Lines that are not JSON objects are ignored: some programs print
-    /// notices there. Can be cancelled without losing a message.
-    pub(crate) async fn read(&mut self) -> Result<Value, AgentError> {
+    /// Waits for the next message or call. Lines that are not JSON objects are ignored: some programs
+    /// print notices there. Can be cancelled without losing anything.
+    pub(crate) async fn receive(&mut self) -> Result<Incoming, AgentError> {
         loop {
-            let line = match self.stdout.next_line().await {
+            let line = tokio::select! {
+                line = self.stdout.next_line() => line,
+                Some(call) = self.calls.recv() => return Ok(Incoming::Call(call)),
+            };
+            let line = match line {
                 Ok(Some(line)) => line,
                 Ok(None) => return Err(self.failure("it exited in the middle of its work").await),
                 Err(error) => return Err(self.failure(&error.to_string()).await),
             };
             if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
-                return Ok(message);
+                return Ok(Incoming::Message(message));
             }
             tracing::debug!(line, "ignoring a line of an agent program");
         }

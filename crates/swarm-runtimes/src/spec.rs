@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use swarm_agent::{AgentError, Turn, TurnStop};
 use swarm_protocol::Usage;
+use swarm_tools::Tool;
 
-use crate::team_tools::TEAM_TOOLS_RELAY;
+use crate::handed_server::{TEAM_SERVER, server_names};
+use crate::relay::MCP_RELAY;
 use crate::{ProgramAccounts, StateDirectory};
 
 /// An agent program and what it is started with.
@@ -31,6 +34,14 @@ pub struct ProgramSpec {
     pub introduction: String,
 }
 
+/// An MCP server that a program starts.
+#[derive(Debug)]
+pub(crate) struct ServerCommand {
+    pub(crate) name: String,
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+}
+
 impl fmt::Debug for ProgramSpec {
     /// Omits the environment, which may hold keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,9 +53,23 @@ impl fmt::Debug for ProgramSpec {
 }
 
 impl ProgramSpec {
-    /// Returns the command line of the MCP server with the team's tools.
-    pub(crate) fn team_tools(&self) -> (String, [&'static str; 1]) {
-        (self.swarm.display().to_string(), [TEAM_TOOLS_RELAY])
+    /// Returns the MCP servers of a member with these tools, as the program is told: that of the
+    /// team's tools, then its own.
+    pub(crate) fn servers(&self, tools: &[Arc<dyn Tool>]) -> Vec<ServerCommand> {
+        let command = |name: &str, more: Option<&str>| ServerCommand {
+            name: name.to_owned(),
+            command: self.swarm.display().to_string(),
+            args: [MCP_RELAY]
+                .into_iter()
+                .chain(more)
+                .map(str::to_owned)
+                .collect(),
+        };
+        let own = server_names(tools);
+        let own = own.iter().map(|name| command(name, Some(name)));
+        std::iter::once(command(TEAM_SERVER, None))
+            .chain(own)
+            .collect()
     }
 
     /// Waits while a budget is used up.

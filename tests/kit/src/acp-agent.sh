@@ -28,6 +28,7 @@ while next; do
       update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"an old answer"}}'
       say '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
     *'"method":"session/new"'*)
+      swarm=$(printf '%s' "$line" | sed 's/.*"command":"\([^"]*\)".*/\1/')
       printf '%s\n' "$line" >"${ACP_SESSION:-/dev/null}"
       say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":'"$ACP_MODES"'}}}' ;;
     *'"method":"session/set_mode"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{}}' ;;
@@ -56,6 +57,16 @@ while next; do
       calls terminal/wait_for_exit '{"sessionId":"s1","terminalId":"terminal-1"}'
       calls terminal/output '{"sessionId":"s1","terminalId":"terminal-1"}'
       case $line in *'from the terminal'*) chunk 'the command ran' ;; *) chunk 'no output' ;; esac
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'ask the server'*)
+      if may '{"toolCallId":"t3","title":"echo","kind":"other","rawInput":{"text":"hello"},"_meta":{"toolName":"mcp__kit__echo"}}'; then
+        mcp kit echo '{"text":"hello"}'
+        case $answer in *'echo: hello'*) chunk 'it said hello' ;; *) chunk 'no answer' ;; esac
+      else chunk 'may not'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'call the server'*)
+      mcp kit echo '{"text":"again"}'
+      case $answer in *'echo: again'*) chunk 'it said again' ;; *) chunk 'no answer' ;; esac
       ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'wait for ever'*)
       next

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use swarm_runtimes::{AcpRuntime, ProgramSpec};
 
 /// The fake agent, a shell script with answers by rote.
-pub const ACP_AGENT: &str = include_str!("acp-agent.sh");
+pub const ACP_AGENT: &str = concat!(include_str!("mcp-client.sh"), include_str!("acp-agent.sh"));
 
 /// Returns a runtime whose agent is a separate process with [`ACP_AGENT`].
 pub fn fake_acp_agent() -> AcpRuntime {

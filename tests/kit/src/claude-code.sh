@@ -10,6 +10,7 @@ note "arguments: $*"
 while [ $# -gt 0 ]; do
   case $1 in
     --session-id | --resume) session=$2 ;;
+    --mcp-config) swarm=${2#*\"command\":\"} swarm=${swarm%%\"*} ;;
     --settings) helper=${2#*\"apiKeyHelper\":\"} helper=${helper%%\"*} ;;
   esac
   shift
@@ -32,6 +33,12 @@ while IFS= read -r line; do
           says 'cleaned up' ;;
         *) says 'left as it is' ;;
       esac
+      ends success false done ;;
+    *'"type":"user"'*'ask the server'*)
+      say '{"type":"control_request","request_id":"q2","request":{"subtype":"can_use_tool","tool_name":"mcp__kit__echo","tool_use_id":"t2","input":{"text":"hello"}}}'
+      IFS= read -r line; note "$line"
+      mcp kit echo '{"text":"hello"}'
+      case $answer in *'echo: hello'*) says 'it said hello' ;; *) says 'no answer' ;; esac
       ends success false done ;;
     *'"type":"user"'*'wait for ever'*)
       IFS= read -r line; note "$line"

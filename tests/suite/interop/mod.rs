@@ -7,3 +7,4 @@ mod external;
 mod mcp;
 mod programs;
 mod sandboxed;
+mod servers;

@@ -6,10 +6,16 @@ use std::path::PathBuf;
 use swarm_tests::stage::World;
 
 /// The fake agent that speaks the Agent Client Protocol.
-pub(super) const ACP_AGENT: &str = include_str!("../../kit/src/acp-agent.sh");
+pub(super) const ACP_AGENT: &str = concat!(
+    include_str!("../../kit/src/mcp-client.sh"),
+    include_str!("../../kit/src/acp-agent.sh")
+);
 
 /// A fake of Claude Code with `stream-json`.
-pub(super) const CLAUDE_CODE: &str = include_str!("../../kit/src/claude-code.sh");
+pub(super) const CLAUDE_CODE: &str = concat!(
+    include_str!("../../kit/src/mcp-client.sh"),
+    include_str!("../../kit/src/claude-code.sh")
+);
 
 /// Writes an executable script into the project directory.
 pub(super) fn install(world: &World, name: &str, script: &str) -> PathBuf {

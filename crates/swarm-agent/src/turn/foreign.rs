@@ -38,31 +38,36 @@ impl Turn<'_> {
     /// # Errors
     /// The reason why the call must not run, for the model.
     pub async fn permit(&self, call: &ForeignCall) -> Result<Value, String> {
-        Ok(self.decide_foreign(call).await?.input)
+        let decided = self.decide_foreign(call, &self.signals.cancel);
+        Ok(decided.await?.input)
     }
 
-    /// Runs a call with swarm's own tool, if it is permitted. `cancel` stops the call.
+    /// Runs a call with swarm's own tool, if it is permitted. `cancel` withdraws a question about it
+    /// and stops the call.
     pub async fn run_tool(&self, call: &ForeignCall, cancel: CancellationToken) -> ToolOutput {
-        let permitted = self.decide_foreign(call).await;
+        let permitted = self.decide_foreign(call, &cancel).await;
         self.session.run_foreign(&call.id, permitted, cancel).await
     }
 
     /// Runs a call that a person approved before, if no rule or mode forbids it.
-    pub async fn run_approved(&self, call: &ForeignCall) -> ToolOutput {
+    /// `cancel` stops the call.
+    pub async fn run_approved(&self, call: &ForeignCall, cancel: CancellationToken) -> ToolOutput {
         let session = &*self.session;
         let approved = session.foreign(call);
         let approved = approved.and_then(|ready| match session.decide(ready) {
             Verdict::Run(ready) | Verdict::Ask { ready, .. } => Ok(ready),
             Verdict::Refuse(refusal) => Err(refusal.text()),
         });
-        let cancel = self.signals.cancel.child_token();
         session.run_foreign(&call.id, approved, cancel).await
     }
 
-    async fn decide_foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
+    async fn decide_foreign(
+        &self,
+        call: &ForeignCall,
+        cancel: &CancellationToken,
+    ) -> Result<PreparedCall, String> {
         let (session, id) = (&*self.session, &call.id);
         let ready = session.foreign(call)?;
-        let cancel = &self.signals.cancel;
         let hooked = HookEvent::PreToolUse;
         let verdict = if session.parts.hooks.any(hooked, Some(ready.tool.name())) {
             session.check_by_hooks(id, ready, cancel).await.0
@@ -80,7 +85,9 @@ impl Session {
     fn foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
         let tool = match self.parts.tool(&call.tool) {
             Some(tool) => Arc::clone(tool),
-            None if call.kind == ToolKind::Other => Arc::new(AnnouncedTool(call.clone())),
+            None if matches!(call.kind, ToolKind::Other | ToolKind::Team) => {
+                Arc::new(AnnouncedTool(call.clone()))
+            }
             None => {
                 let (name, tool) = (&self.parts.name, &call.tool);
                 return Err(format!(

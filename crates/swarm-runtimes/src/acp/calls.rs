@@ -15,8 +15,8 @@ use crate::program::quoted;
 pub(super) struct Announced {
     /// The equivalent calls, all of which must be permitted.
     pub(super) calls: Vec<ForeignCall>,
-    /// Paths and new contents of the files that it will write as a whole.
-    pub(super) writes: Vec<(String, String)>,
+    /// Calls that swarm will make for the agent: a tool and its input.
+    pub(super) runs: Vec<(String, Value)>,
 }
 
 /// Returns the name under which the pane shows a call.
@@ -48,11 +48,13 @@ pub(super) fn announced(call: &Value, context: &ToolContext) -> Announced {
         let is_new = |path: &&String| diffs.iter().all(|diff| diff.path != **path);
         let others = paths.iter().filter(is_new);
         let others = others.map(|path| on_path(call, "Edit", path, ToolKind::Edit));
-        let writes = diffs
-            .iter()
-            .map(|diff| (diff.path.clone(), diff.new.clone()));
+        // It may write the files as a whole.
+        let runs = diffs.iter().map(|diff| {
+            let input = json!({"file_path": diff.path, "content": diff.new});
+            ("Write".to_owned(), input)
+        });
         return Announced {
-            writes: writes.collect(),
+            runs: runs.collect(),
             calls: diffs
                 .iter()
                 .map(|diff| diff.call(call))
@@ -92,7 +94,7 @@ pub(super) fn announced(call: &Value, context: &ToolContext) -> Announced {
         } else {
             calls
         },
-        writes: Vec::new(),
+        runs: Vec::new(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The connection to one agent: requests, responses and sessions.
 
 use serde_json::{Value, json};
-use swarm_agent::AgentError;
-use swarm_tools::ToolContext;
+use swarm_agent::{AgentError, AgentParts};
 
 use crate::ProgramSpec;
-use crate::program::Program;
+use crate::handed_server::RelayedCall;
+use crate::program::{Incoming, Program};
 use crate::sandbox::Launch;
 
 /// The protocol version of this client.
@@ -32,6 +32,8 @@ pub(super) enum Message {
     },
     /// A notification.
     Notification { method: String, params: Value },
+    /// A call of a tool of the member's MCP servers, which is not a message of the protocol.
+    Call(RelayedCall),
 }
 
 impl Message {
@@ -92,11 +94,11 @@ impl Connection {
     /// Starts the program and agrees on the protocol version.
     pub(super) async fn open(
         spec: &ProgramSpec,
-        context: &ToolContext,
+        agent: &AgentParts,
         launch: Launch,
     ) -> Result<Self, AgentError> {
         let mut connection = Self {
-            program: Program::start(spec, context, launch)?,
+            program: Program::start(spec, agent, launch)?,
             name: spec.name.clone(),
             next_id: 0,
             loads_sessions: false,
@@ -109,14 +111,14 @@ impl Connection {
             },
             "clientInfo": {"name": "swarm", "title": "swarm", "version": env!("CARGO_PKG_VERSION")},
         });
-        let agent = connection.call("initialize", &hello).await?;
-        let spoken = &agent["protocolVersion"];
+        let told = connection.call("initialize", &hello).await?;
+        let spoken = &told["protocolVersion"];
         if spoken.as_u64() != Some(VERSION) {
             return Err(connection.failure(&format!(
                 "it speaks version {spoken} of the Agent Client Protocol, not {VERSION}"
             )));
         }
-        let loads = &agent["agentCapabilities"]["loadSession"];
+        let loads = &told["agentCapabilities"]["loadSession"];
         connection.loads_sessions = loads.as_bool().unwrap_or(false);
         Ok(connection)
     }
@@ -126,9 +128,9 @@ impl Connection {
         self.program.has_exited()
     }
 
-    /// Returns the address of the team's tools.
-    pub(super) fn team_tools_address(&self) -> &str {
-        self.program.team_tools_address()
+    /// Returns the address of its MCP servers.
+    pub(super) fn relay_address(&self) -> &str {
+        self.program.relay_address()
     }
 
     /// Starts a session.
@@ -182,7 +184,7 @@ impl Connection {
                     return outcome.map_err(|error| self.refusal(method, &error));
                 }
                 Message::Request { id, method, .. } => self.refuse(&id, &method).await?,
-                Message::Response { .. } | Message::Notification { .. } => {}
+                Message::Response { .. } | Message::Notification { .. } | Message::Call(_) => {}
             }
         }
     }
@@ -233,7 +235,11 @@ impl Connection {
     /// Reads the next message. Can be cancelled without losing one.
     pub(super) async fn receive(&mut self) -> Result<Message, AgentError> {
         loop {
-            if let Some(message) = Message::of(self.program.read().await?) {
+            let message = match self.program.receive().await? {
+                Incoming::Message(message) => Message::of(message),
+                Incoming::Call(call) => Some(Message::Call(call)),
+            };
+            if let Some(message) = message {
                 return Ok(message);
             }
         }

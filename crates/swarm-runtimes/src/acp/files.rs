@@ -1,12 +1,11 @@
 //! `fs/read_text_file` and `fs/write_text_file`: with the checks and confinement of swarm's own
 //! file tools.
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::{ForeignCall, Turn};
 use swarm_protocol::ToolKind;
 
-use super::decisions::Decisions;
+use crate::approvals::Approvals;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 20 << 20;
@@ -45,23 +44,17 @@ pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, Strin
 pub(super) async fn write(
     turn: &Turn<'_>,
     params: &Value,
-    decisions: &Mutex<Decisions>,
+    approvals: &Approvals,
 ) -> Result<Value, String> {
     let path = path(params)?;
     let content = params["content"].as_str().unwrap_or_default();
     let input = json!({"file_path": path, "content": content});
     let call = call("Write", &input, ToolKind::Edit);
-    let is_approved = {
-        let approved = &mut decisions.lock().approved_writes;
-        let mut approvals = approved.iter();
-        let found = approvals.position(|(at, new)| at == path && new == content);
-        found.map(|at| approved.remove(at)).is_some()
-    };
-    let output = if is_approved {
-        turn.run_approved(&call).await
+    let cancel = turn.signals().cancel.child_token();
+    let output = if approvals.take(&call.tool, &call.input) {
+        turn.run_approved(&call, cancel).await
     } else {
-        turn.run_tool(&call, turn.signals().cancel.child_token())
-            .await
+        turn.run_tool(&call, cancel).await
     };
     if output.is_error {
         return Err(output.content);

@@ -3,8 +3,8 @@
 
 mod calls;
 mod connection;
-mod decisions;
 mod files;
+mod mcp_calls;
 mod permission;
 mod prompt;
 mod requests;

@@ -1,15 +1,27 @@
 //! `session/request_permission`: decided like a call of swarm's own agent.
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::Turn;
 
 use super::calls::{Announced, announced};
-use super::decisions::Decisions;
+use super::mcp_calls::mcp_call;
+use crate::approvals::Approvals;
 
-/// Decides about a call and returns the result of the request.
-pub(super) async fn decide(turn: &Turn<'_>, params: &Value, decisions: &Mutex<Decisions>) -> Value {
-    let Announced { calls, writes } = announced(&params["toolCall"], &turn.parts().tool_context);
+/// A decision about a call.
+pub(super) struct Decided {
+    /// The result of the request.
+    pub(super) result: Value,
+    /// Why the call must not run, for the next prompt: the protocol's response has no text.
+    pub(super) note: Option<String>,
+}
+
+/// Decides about a call.
+pub(super) async fn decide(turn: &Turn<'_>, params: &Value, approvals: &Approvals) -> Decided {
+    let (call, parts) = (&params["toolCall"], turn.parts());
+    let is_handed = |name: &str| parts.tools.iter().any(|tool| tool.name() == name);
+    let announced =
+        mcp_call(call, is_handed).unwrap_or_else(|| announced(call, &parts.tool_context));
+    let Announced { calls, runs } = announced;
     let mut refusal = None;
     for call in &calls {
         match turn.permit(call).await {
@@ -28,31 +40,33 @@ pub(super) async fn decide(turn: &Turn<'_>, params: &Value, decisions: &Mutex<De
         }
     }
     if turn.signals().cancel.is_cancelled() {
-        return json!({"outcome": {"outcome": "cancelled"}});
+        return Decided {
+            result: json!({"outcome": {"outcome": "cancelled"}}),
+            note: None,
+        };
     }
     let kinds = match &refusal {
         None => ["allow_once", "allow_always"],
         Some(_) => ["reject_once", "reject_always"],
     };
-    let mut decisions = decisions.lock();
-    match refusal {
-        None => decisions.approved_writes.extend(writes),
-        Some(why) => {
-            let title = params["toolCall"]["title"].as_str().unwrap_or("a call");
-            decisions
-                .notes
-                .push(format!("[About your call `{title}`: {why}]"));
+    if refusal.is_none() {
+        for (tool, input) in runs {
+            approvals.add(&tool, input);
         }
     }
+    let title = params["toolCall"]["title"].as_str().unwrap_or("a call");
     let options = params["options"].as_array();
     let options = options.map_or(&[][..], Vec::as_slice);
     let option = kinds
         .iter()
         .find_map(|kind| options.iter().find(|option| option["kind"] == *kind));
-    match option {
-        Some(option) => {
-            json!({"outcome": {"outcome": "selected", "optionId": option["optionId"]}})
-        }
-        None => json!({"outcome": {"outcome": "cancelled"}}),
+    Decided {
+        result: match option {
+            Some(option) => {
+                json!({"outcome": {"outcome": "selected", "optionId": option["optionId"]}})
+            }
+            None => json!({"outcome": {"outcome": "cancelled"}}),
+        },
+        note: refusal.map(|why| format!("[About your call `{title}`: {why}]")),
     }
 }

@@ -114,6 +114,7 @@ impl Prompt<'_> {
                         updates::apply(&params["update"], self.turn, &mut self.reply);
                     }
                     Message::Response { .. } | Message::Notification { .. } => {}
+                    Message::Call(call) => self.requests.run(call),
                     Message::Request { id, method, params } => {
                         if !self.requests.begin(&id, &method, params) {
                             connection.refuse(&id, &method).await?;

@@ -12,10 +12,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::Turn;
 
-use super::decisions::Decisions;
 use super::files;
 use super::permission;
 use super::terminals::Terminals;
+use crate::approvals::Approvals;
+use crate::handed_server::RelayedCall;
 
 /// The id of a request, and its result or why it failed.
 type Served = (Value, Result<Value, String>);
@@ -23,7 +24,9 @@ type Served = (Value, Result<Value, String>);
 /// The requests in progress.
 pub(super) struct Requests<'a> {
     turn: &'a Turn<'a>,
-    decisions: Arc<Mutex<Decisions>>,
+    approvals: Arc<Approvals>,
+    /// What a person said in decisions, for the next prompt.
+    notes: Arc<Mutex<Vec<String>>>,
     terminals: Arc<Terminals>,
     running: FuturesUnordered<BoxFuture<'a, Option<Served>>>,
 }
@@ -35,7 +38,8 @@ impl<'a> Requests<'a> {
         running.push(Box::pin(std::future::pending()) as BoxFuture<'a, _>);
         Self {
             turn,
-            decisions: Arc::default(),
+            approvals: Arc::default(),
+            notes: Arc::default(),
             terminals: Arc::default(),
             running,
         }
@@ -44,14 +48,17 @@ impl<'a> Requests<'a> {
     /// Begins to serve a request. Returns `false` for an unknown method.
     pub(super) fn begin(&mut self, id: &Value, method: &str, params: Value) -> bool {
         let (turn, id) = (self.turn, id.clone());
-        let decisions = Arc::clone(&self.decisions);
+        let approvals = Arc::clone(&self.approvals);
+        let notes = Arc::clone(&self.notes);
         let served: BoxFuture<'a, Result<Value, String>> = match method {
-            "session/request_permission" => {
-                Box::pin(async move { Ok(permission::decide(turn, &params, &decisions).await) })
-            }
+            "session/request_permission" => Box::pin(async move {
+                let decided = permission::decide(turn, &params, &approvals).await;
+                notes.lock().extend(decided.note);
+                Ok(decided.result)
+            }),
             "fs/read_text_file" => Box::pin(async move { files::read(turn, &params).await }),
             "fs/write_text_file" => {
-                Box::pin(async move { files::write(turn, &params, &decisions).await })
+                Box::pin(async move { files::write(turn, &params, &approvals).await })
             }
             "terminal/create" => {
                 let (terminal, command) = self.terminals.create(turn, &params);
@@ -71,9 +78,18 @@ impl<'a> Requests<'a> {
         true
     }
 
+    /// Begins to run a call of a tool of the member's MCP servers.
+    pub(super) fn run(&mut self, call: RelayedCall) {
+        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
+        self.running.push(Box::pin(async move {
+            call.run(turn, &approvals).await;
+            None
+        }));
+    }
+
     /// Returns what a person said in decisions.
     pub(super) fn into_notes(self) -> Vec<String> {
-        std::mem::take(&mut self.decisions.lock().notes)
+        std::mem::take(&mut self.notes.lock())
     }
 }
 

@@ -13,8 +13,10 @@ use super::prompt::{PromptEnd, run_prompt};
 use crate::ProgramSpec;
 use crate::asking_mode;
 use crate::cut_turn::CutTurn;
+use crate::handed_server::report_hidden;
+use crate::relay::MCP_RELAY_VARIABLE;
 use crate::sandbox::Launch;
-use crate::team_tools::TEAM_TOOLS_VARIABLE;
+use crate::spec::ServerCommand;
 
 /// Timeout of the first response of a program. Programs on Node.js take seconds to start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -57,7 +59,7 @@ impl AcpRuntime {
     /// Starts the program and agrees on the protocol.
     async fn launch(&self, agent: &AgentParts) -> Result<Agent, AgentError> {
         let launch = Launch::prepare(&self.spec, &agent.tool_context, None).await?;
-        let started = Connection::open(&self.spec, &agent.tool_context, launch);
+        let started = Connection::open(&self.spec, agent, launch);
         let connection = tokio::time::timeout(START_TIMEOUT, started).await;
         let connection = connection.map_err(|_elapsed| {
             AgentError::Runtime(format!(
@@ -114,11 +116,11 @@ impl AcpRuntime {
         turn: &Turn<'_>,
         state: &mut CutTurn,
     ) -> Result<(), AgentError> {
-        let context = &turn.parts().tool_context;
-        let place = json!({
-            "cwd": context.cwd,
-            "mcpServers": [team_server(&self.spec, agent.connection.team_tools_address())],
-        });
+        let parts = turn.parts();
+        let address = agent.connection.relay_address();
+        let servers = self.spec.servers(&parts.tools);
+        let servers: Vec<_> = servers.iter().map(|one| named(one, address)).collect();
+        let place = json!({"cwd": parts.tool_context.cwd, "mcpServers": servers});
         if let Some(earlier) = state.session().map(str::to_owned) {
             match agent.connection.load_session(&earlier, &place).await {
                 Ok(mut session) => {
@@ -147,11 +149,15 @@ impl AcpRuntime {
     }
 }
 
-/// Returns the MCP server of the team's tools, as sessions name it.
-fn team_server(spec: &ProgramSpec, address: &str) -> Value {
-    let (command, args) = spec.team_tools();
-    let env = [json!({"name": TEAM_TOOLS_VARIABLE, "value": address})];
-    json!({"name": "swarm", "command": command, "args": args, "env": env})
+/// Returns an MCP server as sessions name it.
+fn named(server: &ServerCommand, address: &str) -> Value {
+    let ServerCommand {
+        name,
+        command,
+        args,
+    } = server;
+    let env = [json!({"name": MCP_RELAY_VARIABLE, "value": address})];
+    json!({"name": name, "command": command, "args": args, "env": env})
 }
 
 #[async_trait]
@@ -159,6 +165,7 @@ impl AgentRuntime for AcpRuntime {
     async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
         let started = self.launch(agent).await?;
         *self.agent.lock().await = Some(started);
+        report_hidden(&self.spec.name, agent);
         if let Some(line) = self.spec.unpriced().await {
             agent.events.emit(AgentEvent::Notice { line });
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -13,9 +14,11 @@ use swarm_tools::one_line;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::approvals::Approvals;
 use crate::asking_mode;
 use crate::cut_turn::CutTurn;
-use crate::program::Program;
+use crate::handed_server::split_name;
+use crate::program::{Incoming, Program};
 use crate::reply::Reply;
 
 /// The id of a permission request, and its answer.
@@ -29,20 +32,23 @@ pub(super) struct Exchange<'a> {
     model: Option<String>,
     /// Usage of its messages, by their ids.
     used: HashMap<String, Usage>,
-    questions: FuturesUnordered<BoxFuture<'a, Answered>>,
+    /// Its questions, and its calls of the member's MCP servers.
+    requests: FuturesUnordered<BoxFuture<'a, Option<Answered>>>,
+    approvals: Arc<Approvals>,
 }
 
 impl<'a> Exchange<'a> {
     pub(super) fn new(turn: &'a Turn<'a>) -> Self {
-        let questions = FuturesUnordered::new();
-        // Keeps the stream from ending while there is no question.
-        questions.push(Box::pin(pending()) as BoxFuture<'a, _>);
+        let requests = FuturesUnordered::new();
+        // Keeps the stream from ending while there is no request.
+        requests.push(Box::pin(pending()) as BoxFuture<'a, _>);
         Self {
             turn,
             reply: Reply::default(),
             model: None,
             used: HashMap::new(),
-            questions,
+            requests,
+            approvals: Arc::default(),
         }
     }
 
@@ -86,12 +92,25 @@ impl<'a> Exchange<'a> {
         let mut give_up: Option<Instant> = None;
         loop {
             tokio::select! {
-                message = claude.read() => {
-                    if let Some(result) = self.take(claude, message?, state).await? {
-                        return self.end(&result, give_up.is_some());
+                incoming = claude.receive() => match incoming? {
+                    Incoming::Message(message) => {
+                        if let Some(result) = self.take(claude, message, state).await? {
+                            return self.end(&result, give_up.is_some());
+                        }
+                    }
+                    Incoming::Call(call) => {
+                        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
+                        self.requests.push(Box::pin(async move {
+                            call.run(turn, &approvals).await;
+                            None
+                        }));
+                    }
+                },
+                Some(served) = self.requests.next() => {
+                    if let Some((id, answer)) = served {
+                        respond(claude, &id, &answer).await?;
                     }
                 }
-                Some((id, answer)) = self.questions.next() => respond(claude, &id, &answer).await?,
                 () = async {
                     tokio::select! {
                         () = signals.cancel.cancelled() => {}
@@ -214,13 +233,18 @@ impl<'a> Exchange<'a> {
         }
         let text = |field: &str| request[field].as_str().unwrap_or_default();
         let call = call_of(text("tool_use_id"), text("tool_name"), &request["input"]);
-        let turn = self.turn;
-        self.questions.push(Box::pin(async move {
+        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
+        self.requests.push(Box::pin(async move {
             let answer = match turn.permit(&call).await {
-                Ok(input) => json!({"behavior": "allow", "updatedInput": input}),
+                Ok(input) => {
+                    if split_name(&call.tool).is_some() {
+                        approvals.add(&call.tool, input.clone());
+                    }
+                    json!({"behavior": "allow", "updatedInput": input})
+                }
                 Err(why) => json!({"behavior": "deny", "message": why}),
             };
-            (id, answer)
+            Some((id, answer))
         }));
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Map, json};
 use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
 use swarm_os::SecretPipe;
 use swarm_protocol::AgentEvent;
@@ -16,9 +16,10 @@ use uuid::Uuid;
 
 use crate::ProgramSpec;
 use crate::cut_turn::CutTurn;
+use crate::handed_server::report_hidden;
 use crate::program::{Program, quoted};
+use crate::relay::MCP_RELAY_VARIABLE;
 use crate::sandbox::Launch;
-use crate::team_tools::TEAM_TOOLS_VARIABLE;
 
 use super::exchange::Exchange;
 
@@ -88,11 +89,14 @@ impl ClaudeRuntime {
             "--append-system-prompt".to_owned(),
             spec.introduction.clone(),
         ]);
-        let (command, args) = spec.team_tools();
         // Other users can read arguments, but not the environment.
-        let env = json!({TEAM_TOOLS_VARIABLE: format!("${{{TEAM_TOOLS_VARIABLE}}}")});
-        let server = json!({"command": command, "args": args, "env": env});
-        let servers = json!({"mcpServers": {"swarm": server}});
+        let env = json!({MCP_RELAY_VARIABLE: format!("${{{MCP_RELAY_VARIABLE}}}")});
+        let servers = spec.servers(&turn.parts().tools).into_iter().map(|server| {
+            let command = json!({"command": server.command, "args": server.args, "env": env});
+            (server.name, command)
+        });
+        let servers: Map<_, _> = servers.collect();
+        let servers = json!({"mcpServers": servers});
         spec.argv
             .extend(["--mcp-config".to_owned(), servers.to_string()]);
         let path = turn.state_file().with_file_name("key");
@@ -100,7 +104,7 @@ impl ClaudeRuntime {
         let context = &turn.parts().tool_context;
         let launch = Launch::prepare(&spec, context, key.is_some().then_some(path)).await?;
         Ok(Running {
-            program: Program::start(&spec, context, launch)?,
+            program: Program::start(&spec, turn.parts(), launch)?,
             key,
         })
     }
@@ -134,6 +138,7 @@ impl AgentRuntime for ClaudeRuntime {
         if let Some(line) = untried {
             agent.events.emit(AgentEvent::Notice { line });
         }
+        report_hidden(&self.spec.name, agent);
         Ok(())
     }
 

@@ -146,13 +146,6 @@ pub(super) fn program(
             "the agent program {program} chooses its own model: omit model `{model}`"
         )));
     }
-    let servers = definition(spawn_context, options)?.map(|definition| &definition.mcp_servers);
-    if servers.is_some_and(|servers| !servers.is_empty()) {
-        return Err(refused(format!(
-            "its definition has `mcpServers`, which the agent program {program} does not get from swarm: configure \
-             them in the program, and use a definition without them"
-        )));
-    }
     (spawn_context.resolve_runtime)(&program, &options.cwd)
         .map(Some)
         .map_err(refused)

@@ -213,7 +213,6 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure
         ("--model", args.model.is_some()),
         ("--effort", args.requests.effort.is_some()),
         ("--thinking", args.requests.thinking.is_some()),
-        ("--mcp-config", !args.mcp_config.is_empty()),
         ("--plan", args.plan),
     ];
     let takes_model = !matches!(runtime, AgentProgram::Acp(_));
@@ -224,8 +223,7 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure
     match unused {
         Some((flag, _)) if !runtime.is_swarm() => {
             let message = format!("`{flag}` has no effect with runtime {runtime}");
-            let hint =
-                "omit it; models, MCP servers and plans are configured in the program itself";
+            let hint = "omit it; models and plans are configured in the program itself";
             Err(Failure::usage(message).with_hint(hint))
         }
         _ => Ok(()),

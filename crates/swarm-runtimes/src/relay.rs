@@ -1,7 +1,8 @@
-//! The team's tools for an agent program. The program may be in a sandbox, where it cannot open the
-//! team's files, so its MCP server only passes bytes on: the server itself, `swarm mcp`, is a child of
-//! the member's process, outside of the sandbox. Unix sockets are closed there, and agent programs
-//! start their servers more than once, so the connection is TCP on the loopback address.
+//! MCP servers for an agent program: the team's tools, and the servers of the member. The program may
+//! be in a sandbox, where it cannot open the team's files, so the server that it starts only passes
+//! bytes on to the member's process, outside of the sandbox: to a child with `swarm mcp`, or to the
+//! member's own connection to a server. Unix sockets are closed there, and agent programs start their
+//! servers more than once, so the connection is TCP on the loopback address.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -20,12 +21,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
-/// First argument that makes swarm pass on standard input and output to the server.
-pub const TEAM_TOOLS_RELAY: &str = "__team-tools";
+use crate::handed_server::HandedServer;
 
-/// Variable with `PORT:TOKEN` of the server. Whoever reads it may act as this member, which the
+/// First argument that makes swarm pass on standard input and output to a server: the one that the
+/// second argument names, without one the team's tools.
+pub const MCP_RELAY: &str = "__mcp-relay";
+
+/// Variable with `PORT:TOKEN` of the servers. Whoever reads it may act as this member, which the
 /// program and its commands may anyway.
-pub const TEAM_TOOLS_VARIABLE: &str = "SWARM_TEAM_TOOLS";
+pub const MCP_RELAY_VARIABLE: &str = "SWARM_MCP_RELAY";
+
+/// Longest name of a server that is read.
+const MAX_NAME: usize = 64;
 
 /// How long a client may take to send its token.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -38,36 +45,44 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The listener for an agent program's MCP servers. Dropping it terminates them.
 #[derive(Debug)]
-pub(crate) struct TeamTools {
-    /// Value of [`TEAM_TOOLS_VARIABLE`].
+pub(crate) struct Relay {
+    /// Value of [`MCP_RELAY_VARIABLE`].
     address: String,
     task: JoinHandle<()>,
 }
 
-/// What a server is started with.
+/// What clients are connected to.
 #[derive(Debug)]
-struct Server {
+struct Servers {
     swarm: PathBuf,
     cwd: PathBuf,
     env: Arc<BTreeMap<String, String>>,
     token: String,
+    /// The servers of the member.
+    handed: Vec<HandedServer>,
 }
 
-impl TeamTools {
-    /// Listens for the servers of the member whose commands have this context.
-    pub(crate) fn serve(swarm: &Path, context: &ToolContext) -> io::Result<Self> {
+impl Relay {
+    /// Listens for clients of the team's tools of the member whose commands have this context, and
+    /// of its servers.
+    pub(crate) fn serve(
+        swarm: &Path,
+        context: &ToolContext,
+        handed: Vec<HandedServer>,
+    ) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
-        let server = Server {
+        let servers = Servers {
             swarm: swarm.to_owned(),
             cwd: context.cwd.clone(),
             env: Arc::clone(&context.env),
             token: Uuid::new_v4().simple().to_string(),
+            handed,
         };
         Ok(Self {
-            address: format!("{port}:{}", server.token),
-            task: tokio::spawn(accept(TcpListener::from_std(listener)?, server)),
+            address: format!("{port}:{}", servers.token),
+            task: tokio::spawn(accept(TcpListener::from_std(listener)?, servers)),
         })
     }
 
@@ -76,14 +91,14 @@ impl TeamTools {
     }
 }
 
-impl Drop for TeamTools {
+impl Drop for Relay {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn accept(listener: TcpListener, server: Server) {
-    let server = Arc::new(server);
+async fn accept(listener: TcpListener, servers: Servers) {
+    let servers = Arc::new(servers);
     let places = Arc::new(Semaphore::new(MAX_WITHOUT_TOKEN));
     let mut clients = JoinSet::new();
     // The semaphore is never closed.
@@ -91,30 +106,55 @@ async fn accept(listener: TcpListener, server: Server) {
         let client = match listener.accept().await {
             Ok((client, _)) => client,
             Err(error) => {
-                tracing::warn!(%error, "a connection for the team's tools was not accepted");
+                tracing::warn!(%error, "a connection for an MCP server was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         while clients.try_join_next().is_some() {}
-        let server = Arc::clone(&server);
+        let servers = Arc::clone(&servers);
         clients.spawn(async move {
-            if let Err(error) = server.serve(client, place).await {
-                tracing::warn!(%error, "a connection for the team's tools failed");
+            if let Err(error) = servers.serve(client, place).await {
+                tracing::warn!(%error, "a connection for an MCP server failed");
             }
         });
     }
 }
 
-impl Server {
-    /// Runs a server for a client that knows the token. Until then the client takes up `place`.
+impl Servers {
+    /// Connects a client that knows the token to the server that it names. Until then the client
+    /// takes up `place`.
     async fn serve(&self, mut client: TcpStream, place: OwnedSemaphorePermit) -> io::Result<()> {
-        let mut line = vec![0; self.token.len() + 1];
-        tokio::time::timeout(TOKEN_TIMEOUT, client.read_exact(&mut line)).await??;
-        if line.strip_suffix(b"\n") != Some(self.token.as_bytes()) {
+        let greeting = self.greeting(&mut client);
+        let name = tokio::time::timeout(TOKEN_TIMEOUT, greeting).await??;
+        drop(place);
+        if name.is_empty() {
+            return self.serve_team(client).await;
+        }
+        let found = self.handed.iter().find(|server| server.name == name);
+        let server = found.ok_or(io::ErrorKind::NotFound)?;
+        server.serve(client).await.map_err(io::Error::other)
+    }
+
+    /// Reads the token and the name of a server, a line each.
+    async fn greeting(&self, client: &mut TcpStream) -> io::Result<String> {
+        let mut token = vec![0; self.token.len() + 1];
+        client.read_exact(&mut token).await?;
+        if token.strip_suffix(b"\n") != Some(self.token.as_bytes()) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        drop(place);
+        let mut name = Vec::new();
+        loop {
+            match client.read_u8().await? {
+                b'\n' => return String::from_utf8(name).map_err(io::Error::other),
+                _ if name.len() == MAX_NAME => return Err(io::ErrorKind::InvalidInput.into()),
+                byte => name.push(byte),
+            }
+        }
+    }
+
+    /// Runs a server of the team's tools for a client.
+    async fn serve_team(&self, client: TcpStream) -> io::Result<()> {
         let client = client.into_std()?;
         client.set_nonblocking(false)?;
         let input = OwnedFd::from(client.try_clone()?);
@@ -136,16 +176,16 @@ impl Server {
     }
 }
 
-/// Passes on standard input and output to the server of the team's tools at `address`, the value of
-/// [`TEAM_TOOLS_VARIABLE`], until it ends.
+/// Passes on standard input and output to a server at `address`, the value of [`MCP_RELAY_VARIABLE`],
+/// until it ends. The name is empty for the team's tools.
 ///
 /// # Errors
 /// Fails if there is no server at this address.
-pub fn relay_team_tools(address: &str) -> io::Result<()> {
+pub fn relay_mcp_server(address: &str, name: &str) -> io::Result<()> {
     let (port, token) = address.split_once(':').ok_or(io::ErrorKind::InvalidInput)?;
     let port: u16 = port.parse().map_err(io::Error::other)?;
     let mut server = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    writeln!(server, "{token}")?;
+    write!(server, "{token}\n{name}\n")?;
     let mut requests = server.try_clone()?;
     // Ends with this process: a read of standard input cannot be cancelled.
     std::thread::spawn(move || {
@@ -166,7 +206,7 @@ mod tests {
     use super::*;
 
     /// Serves a program that repeats what it reads, as the member in `directory`.
-    fn serve(directory: &Path) -> TeamTools {
+    fn serve(directory: &Path) -> Relay {
         let program = directory.join("swarm");
         let script = "#!/bin/sh\necho \"$1 $WHO\"; exec cat\n";
         swarm_os::replace_alone(&program, script.as_bytes()).unwrap();
@@ -176,14 +216,14 @@ mod tests {
         let who = ("WHO".to_owned(), "bob".to_owned());
         let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
         context.env = Arc::new([who, path].into());
-        TeamTools::serve(&program, &context).unwrap()
+        Relay::serve(&program, &context, Vec::new()).unwrap()
     }
 
-    fn connect(tools: &TeamTools, token: Option<&str>) -> std::net::TcpStream {
+    fn connect(tools: &Relay, token: Option<&str>) -> std::net::TcpStream {
         let (port, known) = tools.address().split_once(':').unwrap();
         let port: u16 = port.parse().unwrap();
         let mut client = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        writeln!(client, "{}", token.unwrap_or(known)).unwrap();
+        write!(client, "{}\n\n", token.unwrap_or(known)).unwrap();
         client
     }
 
