@@ -19,6 +19,7 @@ TRIES.update({
     "claude-joined": (PACKAGES[0], tries.joined),
     "claude-leads": (PACKAGES[0], tries.leads),
     "claude-mcp": (PACKAGES[0], tries.mcp_claude),
+    "claude-mcp-member": (PACKAGES[0], tries.mcp_member),
     "codex-mcp": (PACKAGES[6], tries.mcp_codex),
     "gemini-mcp": (PACKAGES[2], tries.mcp_gemini),
     "mixed": (PACKAGES[0], tries.mixed),

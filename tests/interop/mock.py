@@ -1,7 +1,8 @@
 """A model server for agent programs: it speaks the Messages API, the Responses API, chat completions and the Gemini API,
 and does what the prompt says.
 
-A prompt contains steps such as `[[shell: touch a.txt]] [[send bob: hello]] [[say: done]]`. Each response is the next
+A prompt contains steps such as `[[shell: touch a.txt]] [[send bob: hello]] [[note add: {}]] [[say: done]]`: a command, a
+message, a call of the MCP server `notes`, a text. Each response is the next
 step: the number of calls after the prompt counts the steps that are done. Without steps left, the response is a text.
 """
 
@@ -83,7 +84,7 @@ class Conversation:
     def next_step(self):
         """Returns the next step of the last prompt with steps, as (verb, argument, text). `<<` and
         `>>` are the brackets of steps inside of a step."""
-        asked = self._shutdown()
+        asked = self._consent()
         if asked:
             return asked
         last = max((at for at, (kind, text) in enumerate(self.items) if kind == "user" and STEP.search(text)), default=None)
@@ -98,12 +99,16 @@ class Conversation:
             return ("say", "", "noted")
         return steps[done]
 
-    def _shutdown(self):
-        """Returns the consent to a request to shut down that has no answer yet."""
+    def _consent(self):
+        """Returns the consent to a request to shut down, or to a plan, that has no answer yet."""
         for at in range(len(self.items) - 1, -1, -1):
             kind, text = self.items[at]
             if kind == "call":
                 return None
+            plan = re.search(r"plan_approval-\d+@(\w+)@[\w-]+", text) if kind == "user" else None
+            if plan and "plan_approval_request" in text:
+                answer = {"type": "plan_approval_response", "request_id": plan.group(), "approve": True}
+                return ("tool", "SendMessage", json.dumps({"to": plan.group(1), "message": answer}))
             request = re.search(r"shutdown-\d+@\w+", text) if kind == "user" else None
             if request and "SendMessage" in text or request and "shutdown_request" in text:
                 answer = {"type": "shutdown_response", "request_id": request.group(), "approve": True}
@@ -113,15 +118,16 @@ class Conversation:
     def results(self):
         return [text for kind, text in self.items if kind == "result"]
 
-    def _swarm_tool(self, name):
+    def _tool_of(self, server, name):
+        """Returns a tool of an MCP server under the name that the program gives it."""
         for tool in self.tools:
             if isinstance(tool, tuple):
-                if "swarm" in tool[0] and tool[1] == name:
+                if server in tool[0] and tool[1] == name:
                     return tool
-            elif "swarm" in tool and re.search(rf"(^|_){name}$", tool):
+            elif server in tool and re.search(rf"(^|_){name}$", tool):
                 return tool
         # Claude Code accepts calls of tools that it has not listed yet.
-        return f"mcp__swarm__{name}"
+        return f"mcp__{server}__{name}"
 
     def call_of(self, step):
         """Returns the tool and the input of a step; `None` for a text."""
@@ -139,9 +145,11 @@ class Conversation:
         if verb == "send":
             if "SendMessage" in self.tools and not any("swarm" in str(tool) for tool in self.tools):
                 return "SendMessage", {"to": argument, "message": text, "summary": text[:40]}
-            return self._swarm_tool("send"), {"to": argument, "text": text}
+            return self._tool_of("swarm", "send"), {"to": argument, "text": text}
         arguments = json.loads(text or "{}")
-        return (argument if verb == "tool" else self._swarm_tool(argument)), arguments
+        if verb == "tool":
+            return argument, arguments
+        return self._tool_of("notes" if verb == "note" else "swarm", argument), arguments
 
 
 def usage():

@@ -7,10 +7,13 @@ import signal
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 from programs import claude
 from rig import Failed
 
+# A server with the tool `add`.
+NOTES = Path(__file__).parent / "notes.py"
 # Length of the storm, in seconds.
 STORM = 60
 FLAGS = ["--permission-mode", "default", "--model", "sonnet"]
@@ -37,11 +40,14 @@ def nothing_left(rig):
 
 
 def member(rig, program):
-    """A member that swarm runs: one turn with a command that is asked about and a message to a peer."""
+    """A member that swarm runs: one turn with a command and a call of an MCP server that are asked about once, and a message to a
+    peer."""
     env = program.configure(rig)
+    notes = rig.directory / "notes.txt"
+    rig.write("config/.mcp.json", {"mcpServers": {"notes": {"command": "python3", "args": [str(NOTES), str(notes)]}}})
     rig.swarm("team", "create", "demo")
     rig.swarm("team", "add", "peer", "--external")
-    spawn(rig, "bob", program.runtime, env, "[[shell: touch by-bob.txt]] [[send peer: hello peer]] [[say: ALL DONE]]")
+    spawn(rig, "bob", program.runtime, env, "[[shell: touch by-bob.txt]] [[note add: {\"text\": \"remember\"}]] [[send peer: hello peer]] [[say: ALL DONE]]")
     asked = []
 
     def answered():
@@ -52,6 +58,10 @@ def member(rig, program):
     check("ALL DONE" in reports[-1], f"it reported {reports}")
     check(any("touch by-bob.txt" in json.dumps(one["input"]) for one in asked), f"no question about the command: {asked}")
     check((rig.project / "by-bob.txt").exists(), "the command did not run")
+    calls = [(one["tool"], one["input"]) for one in asked if one["tool"].startswith(("mcp__", "acp__"))]
+    check(calls == [("mcp__notes__add", {"text": "remember"})], f"questions about calls of MCP servers: {calls}")
+    check(notes.exists() and notes.read_text() == "remember\n", "the server was not called once")
+    check("NOTED remember" in json.dumps([one["body"] for one in rig.mock.requests if "body" in one]), "no result of the server")
     life = json.loads((rig.directory / "config/teams/demo/swarm/members/bob/life").read_text())
     check(life["confined"], "it does not run in the sandbox")
     sent = [(entry["from"], entry["text"]) for entry in rig.inbox("demo", "peer")]
@@ -86,7 +96,7 @@ def joined(rig):
 
 def leads(rig):
     """A team that Claude Code leads, with a member of swarm: mail in both directions, a task, a question in Claude Code's
-    dialog, death, shutdown."""
+    dialog, a plan, death, shutdown."""
     env = {**claude(rig), **TEAMS}
     rig.in_terminal(["claude", *FLAGS], env)
     teams = rig.directory / "config/teams"
@@ -109,6 +119,13 @@ def leads(rig):
     rig.wait("dialog of the question", lambda: "Do you want to" in rig.screen(), 30)
     # A new dialog ignores keys for a moment.
     rig.wait("answer to the question", lambda: rig.tmux("send-keys", "Enter") and (rig.project / "by-zed.txt").exists(), 30)
+    # The model of the lead answers a plan.
+    plan = json.dumps({"plan": "1. touch planned.txt"})
+    in_team("spawn", "pia", "--plan", "--backend", "headless", "--model", "sonnet",
+            "--prompt", f"[[tool ExitPlanMode: {plan}]] [[shell: touch planned.txt]] [[say: PIA DONE]]", env=model(rig))
+    rig.wait("dialog of the planned command", lambda: "planned.txt" in rig.screen() and "Do you want to" in rig.screen(), 30)
+    rig.wait("answer to the question", lambda: rig.tmux("send-keys", "Enter") and (rig.project / "planned.txt").exists(), 30)
+    in_team("shutdown", "pia")
     pid = next(one["pid"] for one in rig.read("--team", team, "ps") if one.get("member") == "zed")
     os.kill(pid, signal.SIGKILL)
     in_team("status")
@@ -138,6 +155,26 @@ def mcp_claude(rig):
     config = rig.write("mcp.json", {"mcpServers": {"swarm": server}})
     done = rig.run(["claude", "-p", LEAD, "--mcp-config", str(config), "--allowedTools", "mcp__swarm", *FLAGS], env=env)
     lead_did(rig, done)
+
+
+def mcp_member(rig):
+    """Claude Code with `swarm mcp` as a member."""
+    env = claude(rig)
+    rig.swarm("team", "create", "demo")
+    rig.swarm("team", "add", "carl", "--external")
+    rig.swarm("task", "create", "tidy up")
+    rig.swarm("send", "carl", "hello carl")
+    server = {"command": rig.swarm_path, "args": ["mcp", "--team", "demo", "--as", "carl"]}
+    config = rig.write("mcp.json", {"mcpServers": {"swarm": server}})
+    steps = ('[[call wait_for_mail: {"seconds": 5}]] [[call send: {"to": "team-lead", "text": "hello lead"}]] [[call task_claim: {"id": 1}]] '
+             '[[call task_update: {"id": 1, "status": "completed", "result": "done"}]] [[say: ALL DONE]]')
+    done = rig.run(["claude", "-p", steps, "--mcp-config", str(config), "--allowedTools", "mcp__swarm", *FLAGS], env=env)
+    check("ALL DONE" in done.stdout, f"it printed {done.stdout[-300:]}{done.stderr[-300:]}")
+    sent = [(entry["from"], entry["text"]) for entry in rig.inbox("demo", "team-lead")]
+    check(("carl", "hello lead") in sent, f"the lead got {sent}")
+    task = rig.read("task", "list")[0]
+    check((task["status"], task["owner"]) == ("completed", "carl"), f"the task is {task}")
+    check("hello carl" in json.dumps([one["body"] for one in rig.mock.requests if "body" in one]), "the mail did not reach the model")
 
 
 def mcp_gemini(rig):
@@ -187,15 +224,25 @@ def model(rig):
 
 
 def editor(rig):
-    """A client of the Agent Client Protocol with `swarm acp` as its agent: questions, a cancelled turn, an earlier session."""
+    """A client of the Agent Client Protocol with `swarm acp` as its agent: questions, an MCP server of the client, its mode, a
+    cancelled turn, an earlier session."""
     env = model(rig)
-    client = ["acpx", "--agent", f"{rig.swarm_path} acp --model sonnet", "--cwd", str(rig.project), "--ttl", "1"]
+    notes = rig.directory / "notes.txt"
+    server = {"type": "stdio", "name": "notes", "command": "python3", "args": [str(NOTES), str(notes)], "env": []}
+    servers = rig.write("acpx.json", {"mcpServers": [server]})
+    client = ["acpx", "--mcp-config", str(servers), "--agent", f"{rig.swarm_path} acp --model sonnet", "--cwd", str(rig.project), "--ttl", "5"]
     prompt = lambda text, *flags: rig.run([*client, *flags, "prompt", text], env=env).stdout
     rig.run([*client, "sessions", "new"], env=env)
     allowed = prompt("[[shell: touch allowed.txt]] [[say: ALLOWED]]", "--approve-all")
     check("ALLOWED" in allowed and (rig.project / "allowed.txt").exists(), f"it printed {allowed[-300:]}")
     refused = prompt("[[shell: touch refused.txt]] [[say: REFUSED]]", "--deny-all")
     check("REFUSED" in refused and not (rig.project / "refused.txt").exists(), f"it printed {refused[-300:]}")
+    noted = prompt('[[note add: {"text": "remember"}]] [[say: NOTED IT]]', "--approve-all")
+    check("NOTED IT" in noted and notes.read_text() == "remember\n", f"it printed {noted[-300:]}")
+    rig.run([*client, "set-mode", "plan"], env=env)
+    prompt("[[shell: touch planned.txt]] [[say: PLANNED]]", "--approve-all")
+    check(not (rig.project / "planned.txt").exists(), "a command ran in plan mode")
+    rig.run([*client, "set-mode", "default"], env=env)
     rig.mock.delay = 60.0
     asked = len(rig.mock.requests)
     slow = rig.start([*client, "prompt", "[[say: too late]]"], env=env)
@@ -203,7 +250,7 @@ def editor(rig):
     rig.run([*client, "cancel"], env=env)
     rig.mock.delay = 0.0
     check(slow.wait(20) == 0, "the cancelled prompt failed")
-    # The client ends its agent after a second without a prompt; the next one loads the session.
+    # The client ends its agent after some seconds without a prompt; the next one loads the session.
     nothing_left(rig)
     check("LOADED" in prompt("[[say: LOADED]]"), "no answer in the earlier session")
     seen = json.dumps(rig.mock.requests[-1]["body"])
@@ -244,48 +291,55 @@ def peers(rig):
 
 
 def mixed(rig):
-    """A team of swarm, Claude Code and an ACP agent: tasks with dependencies, mail, questions, one death, shutdown."""
+    """A run with members of swarm, Claude Code and an ACP agent: tasks with dependencies, mail, questions, one death, the end."""
     from programs import codex
 
     env = {"carl": claude(rig), "cody": codex(rig)}
-    rig.swarm("team", "create", "demo")
-    rig.in_terminal([rig.swarm_path, "lead", "--team", "demo", "--backend", "headless", "--model", "sonnet"], model(rig))
-    rig.wait("lead", lambda: rig.read("status")["members"][0]["state"] == "idle", 30)
+    report = rig.directory / "report.json"
+    with open(report, "wb") as stdout:
+        to_all = " ".join(message(name, f"from the lead to {name}") for name in ["carl", "cody", "sam"])
+        # The run cannot end while a question is open.
+        prompt = f"[[shell: touch by-lead.txt]] {to_all} [[say: LEAD DONE]]"
+        command = [rig.swarm_path, "run", prompt, "--team", "demo", "--backend", "headless", "--model", "sonnet", "--output", "json"]
+        run = rig.start(command, env=model(rig), stdout=stdout)
+
+    def answer(name):
+        """Approves the question of a member."""
+        asked = lambda: [one for one in rig.read("requests") if one["state"]["is"] == "open" and one["from"] == name]
+        found = rig.wait(f"question of {name}", lambda: run.poll() is None and asked())
+        rig.swarm("approve", found[0]["id"])
+
+    def until_report(name, text):
+        said = lambda: any(f"{name} {text}" in report for report in rig.reports("demo", name))
+        rig.wait(f"report of {name}", said)
+
+    rig.wait("team of the run", lambda: (rig.directory / "config/teams/demo/swarm/requests").is_dir(), 30)
+    rig.wait("question of the lead", lambda: any(one["from"] == "team-lead" for one in rig.read("requests")), 30)
     for number in [1, 2, 3]:
         blocked = ["--blocked-by", str(number - 1)] if number > 1 else []
         rig.swarm("task", "create", f"task {number}", *blocked)
     work = lambda name, to, task: (f"[[shell: touch by-{name}.txt]] [[send {to}: from {name} to {to}]] [[send team-lead: from {name} to the lead]] "
                                    f'[[call task_claim: {{"id": {task}}}]] '
                                    f'[[call task_update: {{"id": {task}, "status": "completed", "result": "done"}}]] [[say: {name} DONE]]')
-
-    def answering(condition):
-        """Approves what is asked until a condition holds."""
-        return lambda: rig.approve_all() is None or condition()
-
-    def until_report(name, text="DONE"):
-        said = lambda: any(f"{name} {text}" in report for report in rig.reports("demo", name))
-        rig.wait(f"report of {name}", answering(said))
-
     # The receivers exist before the first message.
     spawn(rig, "carl", "claude", env["carl"], "[[say: ready]]")
     spawn(rig, "cody", "acp:codex-acp", env["cody"], "[[say: ready]]")
     rig.swarm("spawn", "sam", "--backend", "headless", "--model", "sonnet", "--prompt", "[[say: ready]]", env=model(rig))
-    rig.swarm("send", "team-lead", " ".join(message(name, f"from the lead to {name}") for name in ["carl", "cody", "sam"]) + " [[say: noted]]")
     rig.swarm("send", "carl", work("carl", "cody", 1))
-    until_report("carl")
     rig.swarm("send", "cody", work("cody", "sam", 2))
-    until_report("cody")
     update = json.dumps({"taskId": "3", "status": "completed", "result": "done"})
     claim = json.dumps({"taskId": "3", "status": "in_progress", "owner": "sam"})
     rig.swarm("send", "sam", f"[[shell: touch by-sam.txt]] {message('carl', 'from sam to carl')} {message('team-lead', 'from sam to the lead')} "
                              f"[[tool TaskUpdate: {claim}]] [[tool TaskUpdate: {update}]] [[say: sam DONE]]")
-    until_report("sam")
-    for name in ["carl", "cody", "sam"]:
-        check((rig.project / f"by-{name}.txt").exists(), f"the command of {name} did not run")
+    answer("team-lead")
+    for name in ["carl", "cody"]:
+        answer(name)
+        until_report(name, "DONE")
     # One is killed with a task in progress, which another one then completes.
     rig.swarm("task", "create", "task 4")
-    rig.swarm("send", "cody", '[[call task_claim: {"id": 4}]] [[say: cody claimed]]')
-    rig.wait("claim", answering(lambda: rig.read("task", "list")[3]["status"] == "in_progress"))
+    rig.swarm("send", "cody", '[[call task_claim: {"id": 4}]] [[shell: touch lost.txt]] [[say: never]]')
+    rig.wait("claim", lambda: rig.read("task", "list")[3]["status"] == "in_progress")
+    rig.wait("question of cody", lambda: any(one["from"] == "cody" and one["state"]["is"] == "open" for one in rig.read("requests")))
     os.kill(next(one["pid"] for one in rig.read("ps") if one.get("member") == "cody"), signal.SIGKILL)
     rig.wait("death of cody", lambda: any(one["name"] == "cody" and one["state"] == "dead" for one in rig.read("status")["members"]), 15)
     said = lambda text: sum(text in json.dumps(one["body"]) for one in rig.mock.requests if "body" in one)
@@ -293,6 +347,10 @@ def mixed(rig):
     rig.swarm("send", "carl", '[[call task_claim: {"id": 4}]] '
                               '[[call task_update: {"id": 4, "status": "completed", "result": "done"}]] [[say: carl took over]]')
     until_report("carl", "took over")
+    answer("sam")
+    check(run.wait(60) == 0, f"the run ended with {run.returncode}")
+    for name in ["lead", "carl", "cody", "sam"]:
+        check((rig.project / f"by-{name}.txt").exists(), f"the command of {name} did not run")
     tasks = rig.read("task", "list")
     check([task["status"] for task in tasks] == ["completed"] * 4, f"tasks: {tasks}")
     seen = json.dumps([one["body"] for one in rig.mock.requests if "body" in one])
@@ -300,9 +358,7 @@ def mixed(rig):
     ways += [f"from {name} to the lead" for name in ["carl", "cody", "sam"]] + [f"from the lead to {name}" for name in ["carl", "cody", "sam"]]
     for text in ways:
         check(seen.count(text) > 1, f"`{text}` did not reach its receiver's model")
-    for name in ["carl", "sam"]:
-        rig.swarm("shutdown", name)
-    rig.swarm("shutdown", "team-lead")
+    check(json.loads(report.read_text())["result"], "the run has no result")
     nothing_left(rig)
 
 
