@@ -142,6 +142,10 @@ class Conversation:
                 return name, {"cmd": text}
             more = {"is_background": False} if name == "run_shell_command" else {}
             return name, {"command": text, "description": "a step of the test", **more}
+        if verb == "plan":
+            # Claude Code names the file of the plan in its instructions.
+            path = re.search(r"/[^\s\"'`\\]+/plans/[^\s\"'`\\]+\.md", json.dumps(self.body))
+            return "Write", {"file_path": path.group() if path else "plan.md", "content": text}
         if verb == "send":
             if "SendMessage" in self.tools and not any("swarm" in str(tool) for tool in self.tools):
                 return "SendMessage", {"to": argument, "message": text, "summary": text[:40]}

@@ -71,7 +71,7 @@ def member(rig, program):
 
 
 def joined(rig):
-    """Claude Code in a terminal that joined the team by itself: mail, a question, shutdown."""
+    """Claude Code in a terminal that joined the team by itself: mail, a question, a plan, shutdown."""
     env = {**claude(rig), **TEAMS}
     rig.swarm("team", "create", "demo")
     rig.swarm("team", "add", "carl", "--external")
@@ -90,6 +90,18 @@ def joined(rig):
             break
         check("could not be delivered" in json.dumps(rig.mock.requests[-1]["body"]), "the command ran without a question")
     check((rig.project / "by-carl.txt").exists(), "the command did not run")
+    rig.swarm("team", "add", "pam", "--external")
+    identity = ["--agent-id", "pam@demo", "--agent-name", "pam", "--team-name", "demo", "--plan-mode-required", "--model", "sonnet"]
+    rig.in_terminal(["claude", *identity], env, session="pam")
+    rig.swarm("send", "pam", "[[tool ListAgents: {}]] [[plan: touch planned.txt]] [[tool ExitPlanMode: {}]] [[say: waiting]]")
+    # Its turn still runs when the plan is approved.
+    rig.mock.delay = 3.0
+    plan = lambda: [one for one in rig.read("requests") if one["state"]["is"] == "open" and one["from"] == "pam"]
+    rig.swarm("approve", rig.wait("plan", plan, 30)[0]["id"])
+    rig.mock.delay = 0.0
+    seen = lambda text: any(text in json.dumps(one["body"].get("messages", [])) for one in rig.mock.requests if "body" in one)
+    rig.wait("approved plan", lambda: seen("Plan Approved"), 30)
+    rig.swarm("shutdown", "pam", "--timeout", "30")
     rig.swarm("shutdown", "carl", "--timeout", "30")
     check(all(one["name"] != "carl" for one in rig.read("status")["members"]), "carl is still a member")
 
