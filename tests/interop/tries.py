@@ -282,6 +282,8 @@ def peers(rig):
     listed = lambda: {bool(one.get("program")): one for one in rig.read("peers")}
     both = rig.wait("two sessions", lambda: listed() if len(listed()) == 2 else None, 30)
     session = both[True]
+    # While it starts, it holds messages.
+    rig.wait("prompt of Claude Code", lambda: "❯" in rig.screen("claude"), 30)
     check(session["program"].startswith("Claude Code "), f"sessions: {both}")
 
     def in_envelope(text):
@@ -374,6 +376,19 @@ def mixed(rig):
     nothing_left(rig)
 
 
+def failed_sends(rig):
+    """Returns the messages of which Claude Code has told its model that they were not sent."""
+    sent, failed = {}, set()
+    for one in rig.mock.requests:
+        for entry in one.get("body", {}).get("messages", []):
+            for block in entry["content"] if isinstance(entry["content"], list) else []:
+                if block["type"] == "tool_use" and block["name"] == "SendMessage":
+                    sent[block["id"]] = block["input"]["message"]
+                elif block["type"] == "tool_result" and "nothing was sent" in json.dumps(block):
+                    failed.add(sent.get(block["tool_use_id"]))
+    return failed
+
+
 def storm(rig):
     """Two Claude Code processes and two programs of swarm write to one inbox for a minute, while another reads it."""
     env, sent, until = {**claude(rig), **TEAMS}, [], time.monotonic() + STORM
@@ -425,6 +440,12 @@ def storm(rig):
         thread.join()
     check(not problems, f"{len(problems)} errors, first: {problems[:1]}")
     read()
+    # A message of which Claude Code says that it was not sent must not have arrived.
+    failed = failed_sends(rig)
+    wrong = [text for text in failed if found[text]]
+    check(not wrong, f"Claude Code reports that these were not sent: {wrong[:3]}")
+    sent = [text for text in sent if text not in failed]
     lost, doubled = [text for text in sent if not found[text]], [text for text, count in found.items() if count > 1]
     check(not lost and not doubled, f"of {len(sent)} messages {len(lost)} lost, {len(doubled)} doubled: {(lost + doubled)[:3]}")
-    return f"{len(sent)} messages, {sum(text.startswith(('carl', 'dora')) for text in sent)} of them by Claude Code"
+    by_claude_code = sum(text.startswith(("carl", "dora")) for text in sent)
+    return f"{len(sent)} messages, {by_claude_code} of them by Claude Code, which reports {len(failed)} more as not sent"
