@@ -165,6 +165,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_directory_with_several_changes_is_flushed_once() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let changed = |directory: &Path| PendingSync::entered_in(directory).unwrap();
+        let twice = changed(one.path()).and(changed(one.path()));
+        assert_eq!(twice.waits.len(), 1);
+        assert_eq!(twice.and(changed(other.path())).waits.len(), 2);
+    }
+
+    #[test]
     fn each_item_is_flushed_once_and_a_failure_is_returned() {
         let files: Vec<File> = (0..50).map(|_| tempfile::tempfile().unwrap()).collect();
         let times = AtomicUsize::new(0);

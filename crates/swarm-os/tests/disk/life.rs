@@ -113,6 +113,19 @@ fn a_successor_waits_for_its_predecessor_and_keeps_the_file() {
     );
 }
 
+#[test]
+fn a_successor_does_not_take_a_file_that_was_removed_while_it_waited() {
+    let (_directory, fixture, mut child) = with_running_child();
+    thread::scope(|scope| {
+        let successor = scope.spawn(|| LifeHolder::take(&fixture.data, b"me"));
+        until_blocked_on(&fixture.data, 1);
+        fs::remove_file(&fixture.data).unwrap();
+        child.kill();
+        let gone = successor.join().unwrap();
+        assert!(matches!(gone, Err(OsError::Gone(_))), "{gone:?}");
+    });
+}
+
 /// Two exclusive probes would detect each other, and a holder that tries only once could collide
 /// with a probe.
 #[test]
@@ -162,4 +175,26 @@ fn a_new_life_file_appears_locked() {
             assert_eq!(watcher.join().unwrap(), Liveness::Alive);
         });
     }
+}
+
+/// Its holder removes the file before it releases the lock, so nobody may find it unlocked.
+#[test]
+fn a_removed_life_file_is_foreign_and_never_dead() {
+    let (_directory, fixture) = without_life_file();
+    let stop = StopFlag::default();
+    thread::scope(|scope| {
+        let _end = stop.stop_on_drop();
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.is_set() {
+                    assert_ne!(probe(&fixture.data).unwrap(), Liveness::Dead);
+                }
+            });
+        }
+        for _ in 0..1000 {
+            let life = LifeHolder::take(&fixture.data, b"me").unwrap();
+            fs::remove_file(&fixture.data).unwrap();
+            drop(life);
+        }
+    });
 }
