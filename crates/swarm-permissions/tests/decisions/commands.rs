@@ -74,8 +74,10 @@ fn a_denied_command_is_denied_in_every_position() {
     for command in ["rmdir x", "echo rm", "git pull", "ls rm"] {
         bash(BypassPermissions, &set, command, ALLOW);
     }
+    let asked = rules(&json!({"ask": ["Bash(rm:*)"]}));
     for command in ["$CMD x", "bash <(echo)", "echo 'rm x' | sh", "ls 'a"] {
         bash(BypassPermissions, &set, command, ASK);
+        bash(BypassPermissions, &asked, command, ASK);
     }
 }
 

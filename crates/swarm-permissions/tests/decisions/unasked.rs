@@ -291,6 +291,10 @@ fn reading_commands_do_not_reveal_denied_files() {
     ] {
         bash(Default, &set, "allow", command);
     }
+    // A rule about a link applies to its own name too.
+    let link = rules(&["Read(to-doc)"], &[], &[]);
+    bash(Default, &link, "deny", "cat to-doc");
+    bash(Default, &link, "allow", "cat docs/a");
     // In bypassPermissions the rules still apply to files named by words.
     for command in ["cat to-env", "git show HEAD:.env", "cp docs/to-secrets/a b"] {
         bash(BypassPermissions, &set, "deny", command);
