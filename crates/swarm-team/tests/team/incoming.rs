@@ -77,6 +77,7 @@ fn a_frame_of_another_program_counts_where_sender_and_type_fit() {
         foreign("bob", idle("bob", &json!({}))),
     ];
     let sorted = sort_mail(entries);
+    assert!(!sorted.iter().any(Incoming::is_prose), "{sorted:?}");
     assert!(sorted[0].shutdown_request().is_some());
     assert!(matches!(
         sorted[1].frame,
