@@ -23,11 +23,10 @@ pub(super) fn recorded(
     };
     let is_bound = match &record.request {
         RequestKind::Permission {
-            tool,
             tool_use_id,
             digest,
             ..
-        } => is_bound(tool, tool_use_id, digest, request),
+        } => is_bound(tool_use_id, digest, request),
         RequestKind::Plan { plan, .. } => {
             if plan == plan_of(request) {
                 return Some(planned(answer, request));
@@ -119,8 +118,7 @@ fn mailed_permission(
     };
     let approved = response.approved_request.as_ref();
     let names_it = |approved: &ApprovedRequest| {
-        let (tool, id) = (&approved.tool_name, &approved.tool_use_id);
-        is_bound(tool, id, &approved.input_digest, request)
+        is_bound(&approved.tool_use_id, &approved.input_digest, request)
     };
     if !approved.is_none_or(names_it) {
         return PermissionOutcome::deny(FOR_ANOTHER_CALL);
@@ -157,8 +155,83 @@ fn is_host(host: &str, request: &PermissionRequest) -> bool {
     request.tool == NETWORK_ACCESS && host == host_of(request)
 }
 
-fn is_bound(tool: &str, tool_use_id: &str, digest: &str, request: &PermissionRequest) -> bool {
-    tool == request.tool
-        && tool_use_id == request.tool_use_id
-        && digest == input_digest(&request.tool, &request.input)
+/// The digest covers the tool and its input.
+fn is_bound(tool_use_id: &str, digest: &str, request: &PermissionRequest) -> bool {
+    tool_use_id == request.tool_use_id && digest == input_digest(&request.tool, &request.input)
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::{MemberName, PLAN_TOOL, PermissionMode, RequestId, UnixMs};
+
+    use super::*;
+
+    fn call(tool: &str, input: Value) -> PermissionRequest {
+        PermissionRequest {
+            tool: tool.to_owned(),
+            tool_use_id: "toolu_1".to_owned(),
+            input,
+            description: String::new(),
+            why: String::new(),
+            suggestions: Vec::new(),
+            next_mode: None,
+        }
+    }
+
+    #[test]
+    fn a_recorded_approval_of_another_call_is_a_denial() {
+        let make = json!({"command": "make"});
+        let bash = |tool_use_id: &str, input: &Value| RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: tool_use_id.to_owned(),
+            input: input.clone(),
+            digest: input_digest("Bash", input),
+            suggestions: Vec::new(),
+        };
+        let plan = |plan: &str| RequestKind::Plan {
+            plan: plan.to_owned(),
+            plan_file_path: "/plan.md".to_owned(),
+            mode: PermissionMode::Default,
+        };
+        let network = |host: &str| RequestKind::Sandbox {
+            host: host.to_owned(),
+        };
+        let nothing = json!({});
+        for (request, same, other) in [
+            (
+                call("Bash", make.clone()),
+                bash("toolu_1", &make),
+                bash("toolu_2", &make),
+            ),
+            (
+                call("Bash", nothing.clone()),
+                bash("toolu_1", &nothing),
+                network(""),
+            ),
+            (
+                call(PLAN_TOOL, json!({"plan": "# Fix it"})),
+                plan("# Fix it"),
+                plan("# Break it"),
+            ),
+            (
+                call(NETWORK_ACCESS, json!({"host": "a.example"})),
+                network("a.example"),
+                network("b.example"),
+            ),
+        ] {
+            let is_allowed = |kind: &RequestKind| {
+                let from = MemberName::teammate("bob").unwrap();
+                let id = RequestId::new("perm-1-abcdefg");
+                let mut record = RequestRecord::open(id, from, kind.clone(), UnixMs(1));
+                record.state = RequestState::Answered {
+                    answer: Answer::once(),
+                    at: UnixMs(2),
+                };
+                let outcome = recorded(&record, &request).unwrap();
+                matches!(outcome, PermissionOutcome::Allow { .. })
+            };
+            assert!(is_allowed(&same), "{same:?}");
+            assert!(!is_allowed(&other), "{other:?}");
+        }
+    }
 }

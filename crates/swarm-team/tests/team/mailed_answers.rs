@@ -24,16 +24,19 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     led_by_another_program(&world);
+    let denied =
+        PermissionOutcome::deny("The approval was for another call, so this one was not made.");
+    let other = |change: fn(&mut PermissionRequest)| {
+        let mut other = call();
+        change(&mut other);
+        (Some(bound_to(&other)), denied.clone())
+    };
     let answers = [
         (None, allowed(&[])),
         (Some(bound_to(&call())), allowed(&[])),
-        (
-            Some(bound_to(&PermissionRequest {
-                input: json!({}),
-                ..call()
-            })),
-            PermissionOutcome::deny("The approval was for another call, so this one was not made."),
-        ),
+        other(|call| call.input = json!({})),
+        other(|call| call.tool = "Write".to_owned()),
+        other(|call| call.tool_use_id = "toolu_2".to_owned()),
     ];
     for (approved_request, wanted) in answers {
         let open = open(&bob, &world, LONG);
@@ -220,4 +223,25 @@ async fn a_host_is_asked_for_as_claude_code_does_and_answered_in_the_queue_or_by
         assert_eq!(is_allowed, wanted, "{host} {allow}");
         assert_eq!(queue(&world), 0);
     }
+}
+
+#[tokio::test]
+async fn an_answer_about_a_host_approves_no_other_call() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").context;
+    led_by_another_program(&world);
+    let open = open(&bob, &world, LONG);
+    let frame = ControlFrame::SandboxPermissionResponse(SandboxPermissionResponse {
+        request_id: open.record.id.clone(),
+        host: String::new(),
+        allow: true,
+        timestamp: open.record.asked_at.iso(),
+    });
+    let draft = Draft::control("team-lead", &frame);
+    world.files().send(&name("bob"), draft).block_on().unwrap();
+    let answer = wait(&bob, &world, &open, LONG).await.unwrap();
+    assert!(
+        matches!(answer, PermissionOutcome::Deny { .. }),
+        "{answer:?}"
+    );
 }

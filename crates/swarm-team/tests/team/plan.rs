@@ -164,7 +164,7 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
 }
 
 #[tokio::test]
-async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
+async fn another_programs_lead_answers_a_plan_by_mail_with_words_and_a_mode() {
     let world = World::new();
     let lead = process::as_lead(now());
     world
@@ -173,24 +173,37 @@ async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
         .block_on()
         .unwrap();
     let bob = world.seat_of_new("bob").context;
-    let open = put_forward(&bob, &world, "# Fix it");
-    let frame = ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
-        request_id: open.record.id.clone(),
-        approved: true,
-        feedback: None,
-        timestamp: IsoTime::new("t"),
-        permission_mode: Some("default".to_owned()),
-    });
-    let draft = Draft::control("team-lead", &frame);
-    world.files().send(&name("bob"), draft).block_on().unwrap();
-    let granted = PermissionOutcome::Allow {
-        updated_input: None,
+    let granted = |updated_input| PermissionOutcome::Allow {
+        updated_input,
         grants: vec![Suggestion::SetMode {
             mode: PermissionMode::Default,
             destination: Destination::Session,
         }],
     };
-    assert_eq!(heard(&bob, &world, &open).await, granted);
+    let with_words = json!({"plan": "# Fix it", "feedback": "only once"});
+    for (approved, feedback, wanted) in [
+        (true, None, granted(None)),
+        (true, Some(" "), granted(None)),
+        (true, Some("only once"), granted(Some(with_words))),
+        (
+            false,
+            Some(" "),
+            PermissionOutcome::deny("The plan needs revision."),
+        ),
+        (false, Some("too big"), PermissionOutcome::deny("too big")),
+    ] {
+        let open = put_forward(&bob, &world, "# Fix it");
+        let frame = ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
+            request_id: open.record.id.clone(),
+            approved,
+            feedback: feedback.map(str::to_owned),
+            timestamp: IsoTime::new("t"),
+            permission_mode: Some("default".to_owned()),
+        });
+        let draft = Draft::control("team-lead", &frame);
+        world.files().send(&name("bob"), draft).block_on().unwrap();
+        assert_eq!(heard(&bob, &world, &open).await, wanted);
+    }
 }
 
 #[tokio::test]
