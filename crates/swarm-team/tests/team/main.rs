@@ -22,6 +22,7 @@ mod plan;
 mod questions;
 mod reconcile;
 mod request_rig;
+mod rights;
 mod send;
 mod send_message;
 mod shutdown;
