@@ -226,6 +226,22 @@ async fn a_host_is_asked_for_as_claude_code_does_and_answered_in_the_queue_or_by
 }
 
 #[tokio::test]
+async fn a_mailed_answer_to_the_lead_is_left_to_the_handler_of_its_mail() {
+    let world = World::new();
+    let lead = world.lead().context;
+    let open = open(&lead, &world, LONG);
+    let frame = ControlFrame::PermissionResponse(success(&open.record.id, None));
+    let draft = Draft::control("team-lead", &frame);
+    world
+        .files()
+        .send(&name("team-lead"), draft)
+        .block_on()
+        .unwrap();
+    assert_eq!(look(&lead, &world, &open).await, None);
+    assert_eq!((world.unread("team-lead").len(), ignored(&world)), (1, 0));
+}
+
+#[tokio::test]
 async fn an_answer_about_a_host_approves_no_other_call() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
