@@ -106,6 +106,12 @@ async fn the_rules_of_a_frame_count_if_a_command_has_signed_each_of_them() {
         "one is not revoked"
     );
 
+    let events = files.events().await.unwrap().entries.into_iter();
+    let mut events = events.map(|entry| entry.event);
+    let added = events.find(|event| matches!(event, Event::TeamRuleAdded { .. }));
+    files.journal(added.unwrap()).await.unwrap();
+    assert!(!adds("allow", &[&make]).await, "a copy of the event");
+
     for rule in [&rm, &make] {
         let rule = rule.to_string();
         let unsigned = Event::TeamRuleAdded { rule, by: by() };

@@ -102,4 +102,12 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
     assert!(!shutdown.is_open(&request_id("r-1")));
     shutdown.close(&request_id("r-2"));
     assert!(shutdown.is_refused(&request_id("r-2")) && !shutdown.is_refused(&request_id("r-1")));
+
+    // Also if the refusal of the earlier one could not be sent.
+    shutdown.enter(request("r-3"));
+    let refused = shutdown.close(&request_id("r-3")).unwrap();
+    shutdown.enter(request("r-4"));
+    shutdown.reopen(refused);
+    assert_eq!(shutdown.open(), Some(request("r-4")));
+    assert!(!shutdown.is_refused(&request_id("r-3")));
 }
