@@ -36,10 +36,8 @@ impl CommandPattern {
             .only_trailing_star()
             .and_then(|head| head.strip_suffix(' '))
         {
-            Some(prefix) if !prefix.trim().is_empty() => {
-                Ok(Self::Prefix(prefix.trim_end().to_owned()))
-            }
-            _ => Ok(Self::Wildcard(pattern)),
+            Some(prefix) => Ok(Self::Prefix(prefix.trim_end().to_owned())),
+            None => Ok(Self::Wildcard(pattern)),
         }
     }
 
@@ -84,6 +82,7 @@ mod tests {
             ("git log:*", "git log", true),
             ("git log:*", "git log -p", true),
             ("git log:*", "git logs", false),
+            ("git log :*", "git log -p", true),
             ("npm run *", "npm run build", true),
             ("npm run *", "npm run", true),
             ("npm run *", "npm runx", false),

@@ -84,6 +84,8 @@ mod tests {
             (r"a\*", "a*", true),
             (r"a\*", "ab", false),
             (r"a\\", r"a\", true),
+            (r"a\(b\)", "a(b)", true),
+            (r"a\b", r"a\b", true),
             ("*", "", true),
             ("", "", true),
             ("", "x", false),

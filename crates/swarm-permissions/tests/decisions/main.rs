@@ -127,11 +127,14 @@ fn c4_no_rule_or_mode_answers_a_question_to_a_person() {
             );
         }
     }
-    let denied = rules(&json!({"deny": ["AskUserQuestion", "EnterPlanMode", "Skill(deploy)"]}));
+    let denied = rules(
+        &json!({"deny": ["AskUserQuestion", "EnterPlanMode", "Skill(deploy)", "Skill(/publish)"]}),
+    );
     for (tool, input, expected) in [
         ("AskUserQuestion", json!({}), DENY),
         ("EnterPlanMode", json!({}), DENY),
         ("Skill", json!({"skill": "deploy"}), DENY),
+        ("Skill", json!({"skill": "publish"}), DENY),
         ("Skill", json!({"skill": "review"}), ALLOW),
     ] {
         let decision = ask(BypassPermissions, &denied, tool, &input);
@@ -142,7 +145,7 @@ fn c4_no_rule_or_mode_answers_a_question_to_a_person() {
 #[test]
 fn a_fetch_is_allowed_by_its_host() {
     let some = rules(
-        &json!({"allow": ["WebFetch(domain:docs.rs)"], "deny": ["WebFetch(domain:*.evil.example)"]}),
+        &json!({"allow": ["WebFetch(domain:Docs.rs)"], "deny": ["WebFetch(domain:*.evil.example)"]}),
     );
     for (mode, url, expected) in [
         (Default, "https://docs.rs/serde", ALLOW),
@@ -235,7 +238,7 @@ fn plan_mode_denies_calls_with_an_allow_rule() {
 fn other_tools_are_matched_by_parameter_domain_and_server() {
     let set = rules(&json!({
         "allow": ["WebFetch(domain:*.example.com)", "mcp__github", "Agent(explorer)"],
-        "deny": ["mcp__github__delete_repo", "Agent(root*)", "Tool(level:9)"]
+        "deny": ["mcp__github__delete_repo", "Agent(root*)", "Tool(level:9)", "Tool(domain:a)"]
     }));
     let url = |rest: &str| json!({"url": format!("https://{rest}")});
     for (tool, input, expected) in [
@@ -250,6 +253,7 @@ fn other_tools_are_matched_by_parameter_domain_and_server() {
         ("Agent", json!({"subagent_type": "explorer"}), ALLOW),
         ("Task", json!({"subagent_type": "rooter"}), DENY),
         ("Tool", json!({"level": 9}), DENY),
+        ("Tool", json!({"domain": "a"}), DENY),
     ] {
         let decision = ask(Default, &set, tool, &input);
         assert_eq!(word(&decision), expected, "{tool} {input}: {decision:?}");

@@ -324,6 +324,7 @@ fn a_file_with_several_names_requires_approval_if_rules_restrict_reading() {
 fn changing_files_that_other_programs_run_later_requires_approval() {
     let none = RuleSet::default();
     let broad = rules(&[], &[], &["Edit", "Write(**)", "Edit(~/**)"]);
+    let similar = rules(&[], &[], &["Edit(.husky*/**)"]);
     let named = rules(&[], &[], &["Edit(.husky/**)", "Edit(~/.bashrc)"]);
     let (own, home, config) = (
         ".husky/pre-commit",
@@ -337,6 +338,7 @@ fn changing_files_that_other_programs_run_later_requires_approval() {
         (&broad, AcceptEdits, own, "ask"),
         (&broad, DontAsk, own, "deny"),
         (&broad, Plan, own, "deny"),
+        (&similar, Default, own, "ask"),
         (&named, Default, own, "allow"),
         (&named, AcceptEdits, own, "allow"),
         (&none, BypassPermissions, own, "allow"),
