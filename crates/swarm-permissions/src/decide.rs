@@ -99,12 +99,11 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
     if reads {
         return allow("it only reads");
     }
-    let inside = question.kind == ToolKind::Edit && files::inside(question, rules);
     match mode {
         PermissionMode::BypassPermissions => {
             allow("mode bypassPermissions allows calls that no rule forbids")
         }
-        PermissionMode::AcceptEdits if inside => {
+        PermissionMode::AcceptEdits if files::inside(question, rules) => {
             allow("mode acceptEdits allows edits in the working directory")
         }
         PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {

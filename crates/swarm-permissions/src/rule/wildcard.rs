@@ -81,6 +81,7 @@ mod tests {
             ("a*a", "a", false),
             ("a*b*c", "a-b-b-c", true),
             ("a*b*c", "a-c-b", false),
+            ("a*b*b", "ab", false),
             (r"a\*", "a*", true),
             (r"a\*", "ab", false),
             (r"a\\", r"a\", true),

@@ -125,6 +125,9 @@ fn a_tool_limited_to_some_calls_makes_no_others_in_any_mode() {
         why,
         "definition narrow limits `Bash` to `Bash(git log:*)`, `Bash(make)`"
     );
+    let compound = call_rules(&["Bash(make > out)"], &[]);
+    bash(BypassPermissions, &compound, "make > out", ALLOW);
+    bash(BypassPermissions, &compound, "make > out2", DENY);
     // The whole tool is also listed.
     let whole = call_rules(&["Bash", "Bash(git:*)"], &[]);
     bash(BypassPermissions, &whole, "rm x", ALLOW);

@@ -210,8 +210,10 @@ fn git_reads_without_approval_only_in_the_original_repository() {
         why.contains("`git diff`") && why.contains("because the test says so"),
         "{why}"
     );
-    let why = asks("git push");
-    assert!(!why.contains("the test says so"), "it never reads: {why}");
+    for command in ["git push", "git push; git log"] {
+        let why = asks(command);
+        assert!(!why.contains("the test says so"), "it never reads: {why}");
+    }
     // An allow rule for the command still applies, in modes with allow rules.
     let granted = rules(&[], &[], &["Bash(git status:*)"]);
     let decision = decided(&planted, Default, &granted, "Bash", "git status");
@@ -400,6 +402,8 @@ fn rules_for_all_and_for_compound_commands_restrict() {
     }
     let none = rules(&["Bash"], &[], &["Bash"]);
     all(BypassPermissions, &none, "Bash", "deny", &["ls", "make"]);
+    let everything = rules(&["*"], &[], &["Bash"]);
+    bash(BypassPermissions, &everything, "deny", "ls");
     let compound = rules(&["Bash(make && ./run)"], &[], &["Bash"]);
     for command in ["make && ./run", " make && ./run "] {
         bash(BypassPermissions, &compound, "deny", command);
