@@ -1,23 +1,18 @@
 //! A team on a hub, worked on by two machines: worlds with a home and a config directory each.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 
-use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::stage::{MODEL, World};
 
-use crate::nodes::Machines;
-use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
+use crate::machines::{Machines, bob, hello_args};
+use crate::scene::{column, world};
 
 #[test]
 fn two_machines_work_on_a_team_on_a_hub() {
-    let (first, second) = (world(), world());
-    let Some(port) = free_port_of_a_server(&first) else {
-        return not_proven("nats-server is not installed");
-    };
+    let first = world();
     let credentials = first.root().join("swarm/hub/credentials");
-    let credentials = credentials.to_str().unwrap();
     let api = FakeApi::start({
         let read = Reply::tool("t1", "Read", json!({"file_path": credentials}));
         move |ask: &Ask| match ask.result_of("t1") {
@@ -25,17 +20,16 @@ fn two_machines_work_on_a_team_on_a_hub() {
             Some(_) => Reply::text("done"),
         }
     });
-    let second = second.with_api(&api);
-
-    let hub = first.start(&["hub", "start", "--port", &port.to_string()]);
-    first.wait_until("the hub listens", || {
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
-    let url = format!("nats://127.0.0.1:{port}");
-    assert!(hub.stdout().starts_with(&url), "{}", hub.stdout());
+    let Some(machines) = Machines::with(first, world().with_api(&api)) else {
+        return;
+    };
+    let (first, second, url) = (&machines.first, &machines.second, &machines.url);
+    let said = machines.hub.stdout();
+    assert!(said.starts_with(url), "{said}");
+    let port = url.rsplit(':').next().unwrap();
     let other_port = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let other_port = other_port.local_addr().unwrap().port().to_string();
-    for again in [&port.to_string(), &other_port] {
+    for again in [port, &other_port] {
         let again = first.swarm(&["hub", "start", "--port", again, "--json"]);
         let again = again.error(4);
         let message = again["message"].as_str().unwrap();
@@ -44,21 +38,17 @@ fn two_machines_work_on_a_team_on_a_hub() {
             "{message}"
         );
     }
-    let taken = second.swarm(&["hub", "start", "--port", &port.to_string(), "--json"]);
+    let taken = second.swarm(&["hub", "start", "--port", port, "--json"]);
     let taken = taken.error(7);
     assert_eq!(
         taken["message"],
         format!("port {port} of 127.0.0.1 is in use")
     );
-    let on_hub = ["--hub", &url, "--credentials", credentials];
-    let create = [&["team", "create", "demo"], &on_hub[..]].concat();
-    first.swarm(&create).ok();
-    let join = [&["team", "join", "demo"], &on_hub[..]].concat();
-    second.swarm(&join).ok();
+    machines.on_hub(second, &["team", "join", "demo"]);
 
     first.swarm(&["task", "create", "from the first"]).ok();
     second.swarm(&["task", "create", "from the second"]).ok();
-    for machine in [&first, &second] {
+    for machine in [first, second] {
         let tasks = machine.swarm(&["task", "list", "--json"]).json();
         assert_eq!(
             column(&tasks, "subject"),
@@ -66,13 +56,12 @@ fn two_machines_work_on_a_team_on_a_hub() {
         );
     }
 
-    let more = ["--mode", "bypassPermissions", "--prompt", "hello"];
-    second.swarm(&spawn_args("bob", "headless", &more)).ok();
+    second.swarm(&hello_args("bob", &[])).ok();
     let told = api.wait_for("the result", "bob", |ask| ask.result_of("t1").is_some());
     let (text, is_error) = told.ask.result_of("t1").unwrap();
     assert!(is_error && text.contains("is protected"), "{text}");
-    first.wait_until("bob is idle", || state_of_bob(&first) == "idle");
-    let mail = [&first, &second].map(|machine| {
+    first.wait_until("bob is idle", || bob(first)["state"] == "idle");
+    let mail = [first, second].map(|machine| {
         let mail = machine.swarm(&["inbox", "team-lead", "--json"]).json();
         column(&mail, "from")
     });
@@ -85,18 +74,15 @@ fn two_machines_work_on_a_team_on_a_hub() {
 
     let killed = second.swarm(&["kill", "bob", "--json"]).json();
     assert_eq!(killed["outcome"], "killed", "{killed}");
-    assert_eq!(state_of_bob(&first), "absent");
+    assert!(bob(first).is_null());
     let deleted = first.swarm(&["team", "delete", "demo", "--force"]);
     deleted.ok();
     deleted.stderr_has("for all machines");
     second.swarm(&["team", "delete", "demo", "--force"]).ok();
-    for machine in [&first, &second] {
+    for machine in [first, second] {
         assert!(!machine.root().join("teams/demo").exists());
     }
-    wait_for_no_process(&second);
-    hub.signal(Signal::INT);
-    hub.wait();
-    wait_for_no_process(&first);
+    machines.end();
 }
 
 /// The lead of a team that exists, with the widest mode.
@@ -134,15 +120,7 @@ fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {
     let (first, second) = (&machines.first, &machines.second);
     let receiver = first.start(&[&["resume", "demo", "wait for news"], &LEAD[..]].concat());
     api.wait_for("the receiver", "team-lead", |ask| ask.number == 1);
-    let hub = [
-        "--hub",
-        &machines.url,
-        "--credentials",
-        &machines.credentials,
-    ];
-    second
-        .swarm(&[&["team", "create", "other"], &hub[..]].concat())
-        .ok();
+    machines.on_hub(second, &["team", "create", "other"]);
     let peers = || second.swarm(&["peers", "--json"]).json();
     second.wait_until("the receiver is listed", || peers()[0]["host"].is_string());
     let to = peers()[0]["address"].as_str().unwrap().to_owned();
@@ -224,24 +202,4 @@ fn question(machine: &World, text: &str) -> String {
         let id = || requests[0]["id"].as_str().map(str::to_owned);
         description.contains(text).then(id).flatten()
     })
-}
-
-/// The state of bob, as a machine sees it.
-fn state_of_bob(machine: &World) -> String {
-    let status = machine.swarm(&["status", "--json"]).json();
-    let members = status["members"].as_array().unwrap();
-    let bob = members.iter().find(|member| member["name"] == "bob");
-    let state = bob.map_or("absent", |bob| bob["state"].as_str().unwrap());
-    state.to_owned()
-}
-
-/// A port for a server; `None` if none is installed.
-pub(crate) fn free_port_of_a_server(world: &World) -> Option<u16> {
-    let look = "PATH=\"$PATH:/usr/sbin:/usr/local/sbin\" command -v nats-server";
-    let found = world.command("sh").args(["-c", look]).output().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    found
-        .status
-        .success()
-        .then(|| free.local_addr().unwrap().port())
 }

@@ -5,9 +5,8 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{MODEL, Running, World};
 
-use crate::hub_worktrees::Machines;
+use crate::machines::{Machines, hello_args};
 use crate::pains::worktrees::{commit, git};
-use crate::scene::{not_proven, spawn_args};
 
 /// Lets bob complete task 1. Returns what the tool answered.
 fn completes(first: &World, api: &FakeApi, attempt: &str) -> (String, bool) {
@@ -36,18 +35,11 @@ fn a_task_of_a_member_on_another_machine_is_completed_once_its_work_is_merged() 
             None => Reply::text("I see."),
         }
     });
-    let Some(machines) = Machines::with_team(&api) else {
-        return not_proven("nats-server is not installed");
+    let Some(machines) = Machines::with_clones(&api) else {
+        return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    let more = [
-        "--worktree",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hi",
-    ];
-    second.swarm(&spawn_args("bob", "headless", &more)).ok();
+    second.swarm(&hello_args("bob", &["--worktree"])).ok();
     let check = ["task", "create", "sing", "--check", "test ! -e noise.txt"];
     first.swarm(&check).ok();
     second.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
@@ -97,7 +89,7 @@ fn a_task_of_a_member_on_another_machine_is_completed_once_its_work_is_merged() 
     // All tasks are completed.
     lead.wait().ok();
     second.swarm(&["worktree", "prune"]).ok();
-    machines.end();
+    machines.end_with_team();
 }
 
 /// Bob completes task 1 when he is told to finish, and the lead is in a turn until the gate opens.
@@ -118,14 +110,7 @@ fn finishing(gate: &Gate) -> FakeApi {
 /// Spawns bob on the second machine, with one of two tasks, and starts the lead. Returns it.
 fn begin(machines: &Machines, api: &FakeApi) -> Running {
     let (first, second) = (&machines.first, &machines.second);
-    let more = [
-        "--worktree",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hi",
-    ];
-    second.swarm(&spawn_args("bob", "headless", &more)).ok();
+    second.swarm(&hello_args("bob", &["--worktree"])).ok();
     for task in ["sing", "dance"] {
         first.swarm(&["task", "create", task]).ok();
     }
@@ -140,8 +125,8 @@ fn begin(machines: &Machines, api: &FakeApi) -> Running {
 fn with_manual_merges_a_task_is_completed_and_its_work_published() {
     let gate = Gate::closed();
     let api = finishing(&gate);
-    let Some(machines) = Machines::with_team(&api) else {
-        return not_proven("nats-server is not installed");
+    let Some(machines) = Machines::with_clones(&api) else {
+        return;
     };
     let (first, second) = (&machines.first, &machines.second);
     let config = first.root().join("swarm.toml");
@@ -159,15 +144,44 @@ fn with_manual_merges_a_task_is_completed_and_its_work_published() {
     lead.signal(Signal::INT);
     lead.wait().assert_code(130);
     gate.open();
-    machines.end();
+    machines.end_with_team();
 }
 
-/// The merge of bob's work waits for a clean checkout; meanwhile bob does not complete the task any more.
+#[test]
+fn a_lead_outside_of_the_repository_learns_how_the_work_is_merged() {
+    let gate = Gate::closed();
+    let api = finishing(&gate);
+    let Some(machines) = Machines::with_clones(&api) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    std::fs::remove_dir_all(first.project().join(".git")).unwrap();
+    let lead = begin(&machines, &api);
+    let tree = second.project().join(".claude/worktrees/bob");
+    commit(second, &tree, "new.txt", "new\n");
+    first.swarm(&["send", "bob", "finish"]).ok();
+    let told = api.wait_for("the result", "bob", |ask| ask.result_of("done").is_some());
+    let (text, is_error) = told.ask.result_of("done").unwrap();
+    assert!(!is_error, "{text}");
+    let advice =
+        "is not in a clone of the repository. Merge it with `swarm worktree merge bob` in a clone";
+    first.wait_until("the lead is told", || {
+        let mail = first.swarm(&["inbox", "team-lead", "--json"]);
+        mail.stdout.contains(advice)
+    });
+    lead.signal(Signal::INT);
+    lead.wait().assert_code(130);
+    gate.open();
+    machines.end_with_team();
+}
+
+/// The merge of bob's work waits for a clean checkout; meanwhile bob does not complete the task any
+/// more.
 fn is_not_merged_after(lost: impl Fn(&Machines)) {
     let gate = Gate::closed();
     let api = finishing(&gate);
-    let Some(machines) = Machines::with_team(&api) else {
-        return not_proven("nats-server is not installed");
+    let Some(machines) = Machines::with_clones(&api) else {
+        return;
     };
     let (first, second) = (&machines.first, &machines.second);
     let lead = begin(&machines, &api);
@@ -190,7 +204,7 @@ fn is_not_merged_after(lost: impl Fn(&Machines)) {
     let tasks = first.swarm(&["task", "list", "--json"]).json();
     assert_ne!(tasks[0]["status"], "completed", "{tasks}");
     gate.open();
-    machines.end();
+    machines.end_with_team();
 }
 
 #[test]

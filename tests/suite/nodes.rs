@@ -1,97 +1,15 @@
 //! Members on another machine: nodes of a hub carry out what a person orders elsewhere.
 
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
-use serde_json::Value;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, World};
 
-use crate::hub::free_port_of_a_server;
+use crate::machines::{Machines, hello_args};
 use crate::pains::worktrees::commit;
-use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
-
-/// Two machines and a hub, with the team `demo` of the first one.
-pub(crate) struct Machines {
-    pub(crate) first: World,
-    pub(crate) second: World,
-    pub(crate) hub: Running,
-    pub(crate) url: String,
-    pub(crate) credentials: String,
-}
-
-impl Machines {
-    pub(crate) fn start(second: World) -> Option<Self> {
-        Self::with(world(), second)
-    }
-
-    pub(crate) fn with(first: World, second: World) -> Option<Self> {
-        let Some(port) = free_port_of_a_server(&first) else {
-            not_proven("nats-server is not installed");
-            return None;
-        };
-        let hub = first.start(&["hub", "start", "--port", &port.to_string()]);
-        first.wait_until("the hub listens", || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-        let credentials = first.root().join("swarm/hub/credentials");
-        let machines = Self {
-            url: format!("nats://127.0.0.1:{port}"),
-            credentials: credentials.to_str().unwrap().to_owned(),
-            first,
-            second,
-            hub,
-        };
-        let on_hub = [
-            "--hub",
-            &machines.url,
-            "--credentials",
-            &machines.credentials,
-        ];
-        let create = [&["team", "create", "demo"], &on_hub[..]].concat();
-        machines.first.swarm(&create).ok();
-        Some(machines)
-    }
-
-    /// Starts the node `box` on the second machine.
-    pub(crate) fn node(&self, more: &[&str]) -> Running {
-        let join = [
-            "node",
-            "join",
-            &self.url,
-            "--credentials",
-            &self.credentials,
-        ];
-        let node = self
-            .second
-            .start(&[&join[..], &["--name", "box"], more].concat());
-        self.first
-            .wait_until("the node has joined", || self.state_of_node() == "ready");
-        node
-    }
-
-    pub(crate) fn nodes(&self) -> Value {
-        self.first.swarm(&["node", "list", "--json"]).json()
-    }
-
-    pub(crate) fn state_of_node(&self) -> String {
-        column(&self.nodes(), "state").concat()
-    }
-
-    pub(crate) fn members(&self) -> Vec<String> {
-        let status = self.first.swarm(&["status", "--json"]).json();
-        column(&status["members"], "name")
-    }
-
-    pub(crate) fn end(self) {
-        wait_for_no_process(&self.second);
-        self.hub.signal(Signal::INT);
-        self.hub.wait();
-        wait_for_no_process(&self.first);
-    }
-}
+use crate::scene::{column, spawn_args, wait_for_no_process, world};
 
 /// The message of a command that fails with this code.
 pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
@@ -154,41 +72,15 @@ fn a_node_runs_members_that_another_machine_orders() {
     let node = machines.node(&["--slots", "1", "--label", "gpu", "--ssh", "box.example"]);
     let nodes = machines.nodes();
     assert_eq!(nodes[0]["slots"], 1, "{nodes}");
-    let same = [
-        "node",
-        "join",
-        &machines.url,
-        "--credentials",
-        &machines.credentials,
-        "--name",
-        "box",
-    ];
-    let same = refusal(first, &same, 4);
+    let same = refusal(first, &machines.node_args("box", &[]), 4);
     assert!(
         same.starts_with("node `box` has joined already: process "),
         "{same}"
     );
-    let beside = [
-        "node",
-        "join",
-        &machines.url,
-        "--credentials",
-        &machines.credentials,
-        "--name",
-        "other",
-    ];
-    let beside = refusal(second, &beside, 4);
+    let beside = refusal(second, &machines.node_args("other", &[]), 4);
     assert!(beside.contains(" already runs in "), "{beside}");
 
-    let more = [
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hello",
-        "--on",
-        "gpu",
-    ];
-    let spawned = first.swarm(&spawn_args("bob", "headless", &more));
+    let spawned = first.swarm(&hello_args("bob", &["--on", "gpu"]));
     let line = spawned.ok().stdout.lines().next().unwrap().to_owned();
     assert!(
         line.starts_with("bob@demo is ready (headless, ") && line.ends_with(") on box"),
@@ -231,6 +123,43 @@ fn a_node_runs_members_that_another_machine_orders() {
     machines.end();
 }
 
+/// Lets the node run a member in the repository of the first machine. Returns its worktree.
+fn worktree_on_box(first: &World, name: &str) -> PathBuf {
+    let spawned = first.swarm(&hello_args(name, &["--on", "box", "--json"]));
+    let spawned = spawned.json();
+    PathBuf::from(spawned["worktree"]["path"].as_str().unwrap())
+}
+
+#[test]
+fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&["--slots", "3"]);
+    let [bob, carl, dan] = ["bob", "carl", "dan"].map(|name| worktree_on_box(first, name));
+    std::fs::write(carl.join("draft.txt"), "not yet\n").unwrap();
+    first.swarm(&["shutdown", "bob", "carl"]).ok();
+    let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
+    told("the worktree of bob had no changes and was removed, with worktree-bob");
+    assert!(!bob.exists());
+    told("the worktree of carl is kept: ");
+    assert!(carl.join("draft.txt").exists() && dan.exists());
+
+    // The next node handles what happened while there was none.
+    node.signal(Signal::KILL);
+    node.wait();
+    first.swarm(&["shutdown", "dan"]).ok();
+    let node = machines.node(&[]);
+    first.wait_until("dan's worktree is removed", || !dan.exists());
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok().stdout_lacks("the worktree of carl");
+    machines.end();
+}
+
 #[test]
 fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let api = says_done();
@@ -243,18 +172,8 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let node = machines.node(&["--slots", "2"]);
     let own = second.root().join("swarm/node/repositories");
     let spawn = |name| {
-        let more = [
-            "--mode",
-            "bypassPermissions",
-            "--prompt",
-            "hello",
-            "--on",
-            "box",
-            "--json",
-        ];
-        let spawned = first.swarm(&spawn_args(name, "headless", &more)).json();
-        let tree = PathBuf::from(spawned["worktree"]["path"].as_str().unwrap());
-        assert!(tree.starts_with(&own), "{spawned}");
+        let tree = worktree_on_box(first, name);
+        assert!(tree.starts_with(&own), "{}", tree.display());
         tree
     };
     let tree = spawn("bob");

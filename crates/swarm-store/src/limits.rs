@@ -1,5 +1,7 @@
 //! Limits of a team and its inboxes.
 
+use std::time::Duration;
+
 /// Limits that apply to each team of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLimits {
@@ -19,6 +21,9 @@ pub struct StoreLimits {
     pub keep_bytes: usize,
     /// Maximum size of a large value in bytes, which processes hold in memory.
     pub max_blob_bytes: u64,
+    /// How long a large value on a hub is kept that no published branch names, by the server's clock. Such
+    /// values are used within hours.
+    pub keep_unnamed_blobs: Duration,
 }
 
 impl Default for StoreLimits {
@@ -30,6 +35,7 @@ impl Default for StoreLimits {
             keep_acked: 50,
             keep_bytes: 256 * 1024,
             max_blob_bytes: 256_000_000,
+            keep_unnamed_blobs: Duration::from_hours(24),
         }
     }
 }

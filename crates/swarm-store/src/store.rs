@@ -79,19 +79,20 @@ pub trait Team:
     /// Returns its name.
     fn name(&self) -> &TeamName;
 
-    /// Returns where the team is stored, for people: its directory, or the URL of its hub followed by
-    /// its name.
+    /// Returns where the team is stored, for people: its directory, or the URL of its hub followed
+    /// by its name.
     fn location(&self) -> String;
 
     /// Returns what tells the processes of this team from those of a copy of it.
     fn identity(&self) -> Identity;
 
-    /// Returns whether anything is stored under the team's name, even if it is not usable as a team.
+    /// Returns whether anything is stored under the team's name, even if it is not usable as a
+    /// team.
     async fn is_stored(&self) -> Result<bool>;
 
-    /// Watches a topic, which need not exist. **Watch before the first read**, otherwise a change in
-    /// between is only noticed late. A kind that watches files uses `watcher`, the only one of the
-    /// process.
+    /// Watches a topic, which need not exist. **Watch before the first read**, otherwise a change
+    /// in between is only noticed late. A kind that watches files uses `watcher`, the only one of
+    /// the process.
     fn watch(&self, watcher: &DirectoryWatcher, topic: &Topic) -> Changes;
 
     /// Returns a handle that waits at most `at_most` for each lock.
@@ -173,8 +174,8 @@ pub trait Roster: Send + Sync {
     /// [`StoreError::Damaged`] if the file is not a valid roster; it is left unchanged.
     async fn config(&self) -> Result<TeamConfig>;
 
-    /// Returns the roster as far as this handle has heard of its changes, if that saves a request to a
-    /// server; otherwise reads it.
+    /// Returns the roster as far as this handle has heard of its changes, if that saves a request
+    /// to a server; otherwise reads it.
     ///
     /// # Errors
     /// Like [`Self::config`].
@@ -345,13 +346,13 @@ pub trait Mailbox: Send + Sync {
     async fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 }
 
-/// The task list. A change that assigns or unblocks tasks also notifies their owners, or the lead of
-/// unblocked tasks without an owner: once, even if the process is killed in between.
+/// The task list. A change that assigns or unblocks tasks also notifies their owners, or the lead
+/// of unblocked tasks without an owner: once, even if the process is killed in between.
 #[async_trait]
 pub trait TaskBoard: Send + Sync {
     /// Creates tasks in the given order, atomically even if the process is killed. Their numbers
-    /// are consecutive, so a blocker may also be a task of the same call. Their owners are notified by
-    /// [`Self::announce_tasks`], because hooks may still refuse them.
+    /// are consecutive, so a blocker may also be a task of the same call. Their owners are notified
+    /// by [`Self::announce_tasks`], because hooks may still refuse them.
     ///
     /// # Errors
     /// [`StoreError::TaskNotFound`] for an unknown blocker, [`StoreError::Cycle`].
@@ -408,17 +409,17 @@ pub trait TaskBoard: Send + Sync {
     /// [`StoreError::TaskNotFound`].
     async fn announce_tasks(&self, ids: &[TaskId], by: &Actor) -> Result<()>;
 
-    /// Returns the members whose inboxes were not usable when they were to be notified of changes, and
-    /// those whom the process that made a change has not notified. Later changes try again.
+    /// Returns the members whose inboxes were not usable when they were to be notified of changes,
+    /// and those whom the process that made a change has not notified. Later changes try again.
     async fn undelivered(&self) -> Vec<Undelivered>;
 }
 
 /// The open requests to a person.
 #[async_trait]
 pub trait RequestQueue: Send + Sync {
-    /// Adds a request to the queue, assigns its number, and returns it. The lead gets the `notice` of
-    /// it once. A repetition completes an interrupted call. If the notice cannot be sent, the request
-    /// is withdrawn.
+    /// Adds a request to the queue, assigns its number, and returns it. The lead gets the `notice`
+    /// of it once. A repetition completes an interrupted call. If the notice cannot be sent, the
+    /// request is withdrawn.
     ///
     /// # Errors
     /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`] for another request with this ID.
@@ -556,12 +557,12 @@ pub trait Presence: Send + Sync {
     /// Like [`Self::paused`], for a known roster entry.
     async fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>>;
 
-    /// Returns the directory on this machine for the files of a member's process, such as its output.
-    /// It exists from the reservation of the member until the team is deleted.
+    /// Returns the directory on this machine for the files of a member's process, such as its
+    /// output. It exists from the reservation of the member until the team is deleted.
     fn local_directory(&self, name: &MemberName) -> PathBuf;
 
-    /// Returns the names of all members with files on this machine, in the roster or not. No server is
-    /// asked.
+    /// Returns the names of all members with files on this machine, in the roster or not. No server
+    /// is asked.
     async fn names_on_disk(&self) -> Result<Vec<MemberName>>;
 }
 
@@ -571,31 +572,31 @@ pub trait Leases: Send + Sync {
     /// Returns whether the member's current spawn is alive, according to its lease.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
 
-    /// Returns the state of a member's lease, regardless of its holder and of whether the roster can be
-    /// read.
+    /// Returns the state of a member's lease, regardless of its holder and of whether the roster
+    /// can be read.
     async fn lease(&self, name: &MemberName) -> Result<Liveness>;
 
-    /// Returns what resolves when a member's lease is released, and immediately if nobody holds it. A
-    /// successor may take the lease first; look at [`Self::lease`] afterwards.
+    /// Returns what resolves when a member's lease is released, and immediately if nobody holds it.
+    /// A successor may take the lease first; look at [`Self::lease`] afterwards.
     ///
     /// # Errors
     /// If the record of the lease is gone or cannot be read.
     fn lease_end(&self, name: &MemberName) -> LeaseEnd;
 
-    /// Ends the lease of a spawn whose process is dead, for a kind that would notice that later. Does
-    /// nothing if another spawn holds it.
+    /// Ends the lease of a spawn whose process is dead, for a kind that would notice that later.
+    /// Does nothing if another spawn holds it.
     async fn end_lease(&self, name: &MemberName, spawn: &SpawnId) -> Result<()>;
 
-    /// Returns the record of the last holder of a member's lease, if readable. It does not show whether the
-    /// process is alive.
+    /// Returns the record of the last holder of a member's lease, if readable. It does not show
+    /// whether the process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
     /// Returns the record of the last holder of a member's lease on this machine, if readable. No
     /// server is asked.
     async fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord>;
 
-    /// Takes a member's lease for this process, as described by `record`. The member counts as alive
-    /// until the lease is dropped or the process is dead.
+    /// Takes a member's lease for this process, as described by `record`. The member counts as
+    /// alive until the lease is dropped or the process is dead.
     ///
     /// # Errors
     /// [`StoreError::LeaseHeld`] if another process holds it.
@@ -605,7 +606,8 @@ pub trait Leases: Send + Sync {
 /// Large values and branches, which members on several machines exchange.
 #[async_trait]
 pub trait Exchange: Send + Sync {
-    /// Stores a large value. If this fails, nothing is stored.
+    /// Stores a large value. If this fails, nothing is stored. On a hub, it is deleted a day later
+    /// unless a published branch names it ([`crate::StoreLimits::keep_unnamed_blobs`]).
     ///
     /// # Errors
     /// [`StoreError::BlobTooLarge`].
@@ -617,8 +619,8 @@ pub trait Exchange: Send + Sync {
     /// Deletes a large value. Does nothing if it was deleted.
     async fn delete_blob(&self, blob: &BlobRef) -> Result<()>;
 
-    /// Publishes the branch of a member in place of the one that it published before, whose bundle is
-    /// deleted if it is not the new one's.
+    /// Publishes the branch of a member in place of the one that it published before, whose bundle
+    /// is deleted if it is not the new one's.
     async fn publish_branch(&self, branch: &PublishedBranch) -> Result<()>;
 
     /// Returns the published branches, by member.

@@ -1,7 +1,7 @@
 //! Leadership of a team: creates the team when it is first needed and holds the lead's life lock.
 
 use parking_lot::Mutex;
-use swarm_protocol::{Event, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
+use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{BlockOn as _, Lease, NewTeam, StoreError};
 use swarm_team::TeamCreator;
 
@@ -216,10 +216,9 @@ impl Leadership {
         let process = &self.spawn_context.process;
         let shell = &self.spawn_context.definition.config.shell;
         let record = LifeRecord {
-            spawn_id,
             confined: shell.cut_terminals(),
             off_loopback: shell.cut_loopback(),
-            ..process.holder()
+            ..process.life_record(LifeKind::Process, spawn_id)
         };
         let store = &self.spawn_context.store;
         store

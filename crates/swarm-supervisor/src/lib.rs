@@ -22,8 +22,8 @@ pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
-    NewOrder, NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_at,
-    node_of, order, order_in_repository,
+    NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_at, node_of,
+    order, order_in_repository,
 };
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
@@ -42,7 +42,7 @@ pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnCont
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
-    end_without_roster, finish, kill, kill_team, member_death, namesake, runs_elsewhere, shutdown,
-    started_elsewhere,
+    end_without_roster, finish, finish_worktree, kill, kill_team, member_death, namesake,
+    runs_elsewhere, shutdown, started_elsewhere,
 };
 pub use target_wait::wait_for_target;

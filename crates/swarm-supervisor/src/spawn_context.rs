@@ -1,6 +1,5 @@
 //! Context for starting members, and the values they inherit.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +7,15 @@ use std::time::Duration;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_permissions::{AgentDefinition, ChosenModel, ModelCandidates, choose_model};
-use swarm_protocol::{AgentProgram, Clock, LeadProcess, LifeKind, LifeRecord, SpawnId};
+use swarm_protocol::{
+    AgentProgram, Clock, LeadProcess, LifeKind, LifeRecord, SpawnId, partial_debug,
+};
 use swarm_store::TeamStore;
 use swarm_team::{
     MemberDefinition, MemberLimits, MemberPermissions, MemberRuntime, MemberWorkspace,
     PaneSettings, RuntimeOrder,
 };
-use swarm_worktree::Worktrees;
+use swarm_worktree::{ProcessMark, Worktrees};
 
 /// The acting process, distinguished from later ones with the same pid by its start time.
 #[derive(Debug, Clone)]
@@ -41,17 +42,25 @@ impl ProcessIdentity {
         }
     }
 
-    /// Returns the holder of a lease that is not a member's.
-    pub fn holder(&self) -> LifeRecord {
+    /// Returns the life record of a spawn in this process.
+    pub fn life_record(&self, kind: LifeKind, spawn_id: SpawnId) -> LifeRecord {
         LifeRecord {
             host: self.host.clone(),
             pid_space: self.pid_space.clone(),
-            ..LifeRecord::new(
-                LifeKind::Process,
-                self.pid,
-                self.start.clone(),
-                SpawnId::random(),
-            )
+            ..LifeRecord::new(kind, self.pid, self.start.clone(), spawn_id)
+        }
+    }
+
+    /// Returns the holder of a lease that is not a member's.
+    pub fn holder(&self) -> LifeRecord {
+        self.life_record(LifeKind::Process, SpawnId::random())
+    }
+
+    /// Returns the form used in the records of worktrees.
+    pub fn mark(&self) -> ProcessMark {
+        ProcessMark {
+            pid: self.pid,
+            start: self.start.clone(),
         }
     }
 }
@@ -165,12 +174,4 @@ impl SpawnContext {
     }
 }
 
-impl fmt::Debug for SpawnContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpawnContext")
-            .field("root", &self.root)
-            .field("program", &self.program)
-            .field("backend", &self.backend)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(SpawnContext: root, program, backend);

@@ -67,6 +67,6 @@ pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};
 pub use slug::{Slug, SlugError};
 pub use summary::GitSummary;
 pub use target_transfer::ExportedTarget;
-pub use transfer::{Exported, ReceivedRepository};
+pub use transfer::{Exported, ReceivedRepository, received_worktrees};
 pub use usage::{Occupant, Occupants};
 pub use worktrees::Worktrees;

@@ -54,8 +54,8 @@ impl OutgoingWork {
 }
 
 impl Worktrees {
-    /// Returns the work in the worktree that contains a directory; `None` if there is no worktree of
-    /// swarm, or a hook created it.
+    /// Returns the work in the worktree that contains a directory; `None` if there is no worktree
+    /// of swarm, or a hook created it.
     ///
     /// # Errors
     /// [`WorktreeError`] if git fails.
@@ -97,8 +97,15 @@ impl Worktrees {
         team: &TeamName,
         branch: &PublishedBranch,
     ) -> Result<Wanted, WorktreeError> {
-        let repository = Repository::find(self.git(), self.registry(), directory)?;
         let work = RemoteWork { team, branch };
+        let repository = Repository::find(self.git(), self.registry(), directory);
+        let repository = repository.map_err(|error| match error {
+            WorktreeError::NoRepository(directory) => {
+                let directory = directory.display();
+                work.not_fetched(&format!("{directory} is not in a clone of the repository"))
+            }
+            error => error,
+        })?;
         let slug = work.refuse_unusable(&repository)?;
         let record = work.record(&repository, slug.clone());
         // The member works in this repository.

@@ -1,5 +1,5 @@
-//! Repositories on their way to another machine: the commit that is checked out here becomes a checkout
-//! there.
+//! Repositories on their way to another machine: the commit that is checked out here becomes a
+//! checkout there.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use swarm_protocol::Repository as SentRepository;
 use crate::bundle::{BundleError, is_commit};
 use crate::git::{Call, text};
 use crate::heads::is_object_id;
-use crate::record::short;
+use crate::record::{records_of, short};
 use crate::repository::{LOCK_WAIT, Repository, unsuitable};
 use crate::view::Checkout;
-use crate::{Base, GitError, Uncommitted, WorktreeError, Worktrees};
+use crate::{Base, GitError, Record, Uncommitted, WorktreeError, Worktrees};
 
 /// Protocols by which a repository is fetched from its remote. Others can run programs.
 const PROTOCOLS: [&str; 8] = [
@@ -45,8 +45,8 @@ pub struct ReceivedRepository {
 
 impl Worktrees {
     /// Returns the commit that is checked out in a directory for a machine that has the `known`
-    /// commits; `None` outside of repositories. If the bundle exceeds `limit` bytes and the commit is on
-    /// the remote `origin`, the receiver is to fetch it there.
+    /// commits; `None` outside of repositories. If the bundle exceeds `limit` bytes and the commit
+    /// is on the remote `origin`, the receiver is to fetch it there.
     ///
     /// # Errors
     /// [`WorktreeError::Uncommitted`], unless the settings leave such changes out;
@@ -90,8 +90,8 @@ impl Worktrees {
         Ok(Some(Exported { repository, bundle }))
     }
 
-    /// Creates or updates the repository of a received commit, below the directory `own`, with objects
-    /// of `bundle`, of the checkout `here` or of its remote, and checks out the commit.
+    /// Creates or updates the repository of a received commit, below the directory `own`, with
+    /// objects of `bundle`, of the checkout `here` or of its remote, and checks out the commit.
     ///
     /// # Errors
     /// [`WorktreeError::NotReceived`].
@@ -154,21 +154,17 @@ impl Worktrees {
         })
     }
 
-    /// Returns commits that this machine has, for [`Worktrees::export`] on another one: what is checked
-    /// out in a directory, and what was received below the directory `own`.
+    /// Returns commits that this machine has, for [`Worktrees::export`] on another one: what is
+    /// checked out in a directory, and what was received below the directory `own`.
     pub fn known_commits(&self, own: &Path, here: &Path) -> Vec<String> {
-        let received = swarm_os::names_in(own).ok().flatten().unwrap_or_default();
         let mut known = Vec::new();
-        for name in received {
-            let directory = own.join(name);
+        for checkout in checkouts_below(own) {
             let words = [
                 "for-each-ref",
                 "--format=%(objectname)",
                 "refs/swarm/received/",
             ];
-            if directory.join(".git").is_dir()
-                && let Ok(listed) = self.git().at(&directory).line(&words)
-            {
+            if let Ok(listed) = self.git().at(&checkout).line(&words) {
                 known.extend(listed.lines().map(str::to_owned));
             }
         }
@@ -199,7 +195,7 @@ impl Worktrees {
         if repository.top == checkout {
             return Ok(repository);
         }
-        Err(unsuitable(checkout, "it is not a repository of its own"))
+        Err(unsuitable(checkout, "it is part of another repository"))
     }
 
     fn add_objects(
@@ -247,7 +243,8 @@ impl Worktrees {
         ))
     }
 
-    /// Fetches what is checked out in `here`, if it is the same repository: a bundle may build on it.
+    /// Fetches what is checked out in `here`, if it is the same repository: a bundle may build on
+    /// it.
     fn add_head_of(
         &self,
         repository: &Repository,
@@ -276,7 +273,8 @@ impl Worktrees {
 }
 
 impl Repository {
-    /// Creates a bundle of a commit for a machine that has the `known` commits; `None` if it has it.
+    /// Creates a bundle of a commit for a machine that has the `known` commits; `None` if it has
+    /// it.
     fn bundle_beyond(
         &self,
         commit: &str,
@@ -316,6 +314,26 @@ impl Repository {
         let has_password = url.starts_with("http") && url.contains('@');
         Ok((code == Some(0) && !has_password).then_some(url))
     }
+}
+
+/// Returns the records of the worktrees of the repositories that were received below the directory
+/// `own`. Unreadable ones are skipped.
+pub fn received_worktrees(own: &Path) -> Vec<Record> {
+    let checkouts = checkouts_below(own).into_iter();
+    let listed = checkouts.filter_map(|checkout| {
+        let records = records_of(&checkout.join(".git"));
+        Record::all_in(&records).ok()
+    });
+    listed.flat_map(|(records, _damaged)| records).collect()
+}
+
+/// Returns the checkouts of received repositories below the directory `own`.
+fn checkouts_below(own: &Path) -> Vec<PathBuf> {
+    let names = swarm_os::names_in(own).ok().flatten().unwrap_or_default();
+    let directories = names.into_iter().map(|name| own.join(name));
+    directories
+        .filter(|directory| directory.join(".git").is_dir())
+        .collect()
 }
 
 /// Returns the oldest root commit of the history of a commit, which identifies its repository.

@@ -1,13 +1,12 @@
 //! Finds agents and processes that use a worktree.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_os::process::{Process, arguments, pids, program_name, working_directory};
 use swarm_os::read_optional;
-use swarm_protocol::{AgentId, Hello, SpawnId};
+use swarm_protocol::{AgentId, Hello, SpawnId, partial_debug};
 
 use crate::{Owner, ProcessMark, Record};
 
@@ -27,8 +26,8 @@ pub trait Occupants: Send + Sync {
     /// Returns all that run on this machine.
     fn here(&self) -> Vec<Occupant>;
 
-    /// Returns whether this spawn of a member is running, here or elsewhere; with `None`, any spawn of
-    /// it.
+    /// Returns whether this spawn of a member is running, here or elsewhere; with `None`, any spawn
+    /// of it.
     ///
     /// # Errors
     /// Why it cannot be determined.
@@ -63,11 +62,7 @@ impl KnownOccupants {
     }
 }
 
-impl fmt::Debug for KnownOccupants {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KnownOccupants")
-    }
-}
+partial_debug!(KnownOccupants);
 
 /// Returns a description of the user of a worktree: its holder, a member or lead whose recorded
 /// directory is in it, or any process whose working directory is in it. Returns `Err` if it cannot

@@ -52,7 +52,7 @@ impl Bells {
     }
 
     /// Wakes those who watch exactly this key or prefix; without a revision or position, something may
-    /// have been missed. Returns `false` if nobody does.
+    /// have been missed. Returns `false` if it is not watched.
     pub(crate) fn ring_watched(&self, watched: &Key, at: Option<u64>) -> bool {
         let mut bells = self.0.lock();
         let Some(bell) = bells.get(watched.as_str()) else {

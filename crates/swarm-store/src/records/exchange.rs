@@ -1,6 +1,6 @@
 //! Large values and published branches of a team in records.
 
-use swarm_protocol::{BlobRef, PublishedBranch};
+use swarm_protocol::{BlobRef, PublishedBranch, UnixMs};
 use uuid::Uuid;
 
 use super::key::Key;
@@ -13,7 +13,8 @@ use crate::{Result, StoreError};
 const PART: usize = 256 << 10;
 
 impl RecordsTeam {
-    /// Stores the parts, each with the whole deadline: on a slow link, all take longer.
+    /// Stores the parts, each with the whole deadline: on a slow link, all take longer. The value is
+    /// recorded first, so that it is found if this process is killed.
     pub(super) fn put_blob(&self, content: &[u8]) -> Result<BlobRef> {
         self.require()?;
         refuse_too_large(content, &self.limits)?;
@@ -21,6 +22,14 @@ impl RecordsTeam {
             id: Uuid::new_v4(),
             bytes: content.len() as u64,
         };
+        let now = self.server_time()?;
+        if let Err(error) = self.delete_unnamed_blobs(now) {
+            tracing::warn!(%error, "unused large values are left");
+        }
+        self.change(&values::blobs(), |blobs, _events| {
+            blobs.push((blob, now));
+            Ok(())
+        })?;
         let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
         let mut parts = content.chunks(largest.clamp(1, PART)).enumerate();
         let stored = parts.try_for_each(|(number, part)| {
@@ -38,7 +47,7 @@ impl RecordsTeam {
 
     fn put_part(&self, key: &Key, part: &[u8]) -> Result<()> {
         let mut is_repetition = false;
-        // Nobody else writes this key: after a conflict, an earlier attempt may have written it.
+        // No other process writes this key: after a conflict, an earlier attempt may have written it.
         while self.write(key, 0, part, is_repetition)?.is_none() {
             if self.read_part(key)?.is_some() {
                 break;
@@ -71,7 +80,29 @@ impl RecordsTeam {
     pub(super) fn delete_blob(&self, blob: &BlobRef) -> Result<()> {
         self.may_write(false)?;
         let parts = Key::new(format!("blob.{}", blob.id));
-        self.answered(true, |at_most| self.space.remove(&parts, at_most))
+        self.answered(true, |at_most| self.space.remove(&parts, at_most))?;
+        self.change(&values::blobs(), |blobs, outbox| {
+            let before = blobs.len();
+            blobs.retain(|(known, _)| known != blob);
+            outbox.changes_nothing = blobs.len() == before;
+            Ok(())
+        })
+    }
+
+    /// Deletes old values that no branch names: those who would have used them were killed.
+    fn delete_unnamed_blobs(&self, now: UnixMs) -> Result<()> {
+        let keep = self.limits.keep_unnamed_blobs.as_millis();
+        let mut old = self.read(&values::blobs())?;
+        old.retain(|(_, since)| u128::from(now.since(*since)) >= keep);
+        if old.is_empty() {
+            return Ok(());
+        }
+        let branches = self.read(&values::branches())?;
+        let is_named =
+            |blob: &BlobRef| branches.values().any(|branch| branch.bundle == Some(*blob));
+        old.iter()
+            .filter(|(blob, _)| !is_named(blob))
+            .try_for_each(|(blob, _)| self.delete_blob(blob))
     }
 
     pub(super) fn publish_branch(&self, branch: &PublishedBranch) -> Result<()> {

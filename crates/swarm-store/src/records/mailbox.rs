@@ -95,8 +95,8 @@ impl RecordsTeam {
     }
 
     /// Sends a message of a change once, even if the inbox is full. `at` is the revision of the record
-    /// that was changed, and the number of the message: whoever changes the record again has sent
-    /// these messages before, in their order.
+    /// that was changed, and the number of the message: the next change of the record sends these
+    /// messages first, in their order.
     pub(super) fn deliver_letter(
         &self,
         record: &Key,

@@ -10,26 +10,18 @@ use super::space::{Taken, WriteId};
 use super::team::RecordsTeam;
 use crate::{Changes, Lease, LeaseEnd, Result, StoreError};
 
+type NodesValue = BTreeMap<NodeName, NodeValue>;
+
 fn nodes() -> Record<NodesValue> {
     Record::new("nodes")
 }
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct NodesValue(BTreeMap<NodeName, NodeValue>);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NodeValue {
     report: NodeReport,
-    is_draining: bool,
-    /// Orders that it has not seen.
-    orders: Vec<(TeamName, OrderId)>,
-}
-
-impl Value for NodesValue {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
+    #[serde(flatten)]
+    announced: Announced,
 }
 
 /// A node of a hub.
@@ -45,25 +37,17 @@ pub struct NodeView {
     pub process: Option<LifeRecord>,
 }
 
-/// What a node was told.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What was announced to a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Announced {
-    /// Orders with their teams.
+    /// Orders that it has not seen, with their teams.
     pub orders: Vec<(TeamName, OrderId)>,
-    /// Whether it is to take no more orders.
+    /// Whether it should take no more orders.
     pub is_draining: bool,
 }
 
-impl Announced {
-    fn of(node: Option<NodeValue>) -> Self {
-        node.map_or_else(Self::default, |node| Self {
-            orders: node.orders,
-            is_draining: node.is_draining,
-        })
-    }
-}
-
-/// The nodes of a hub, in a key space of their own.
+/// The nodes of a hub, in a separate key space.
 #[derive(Debug, Clone)]
 pub struct Nodes {
     pub(super) records: RecordsTeam,
@@ -114,7 +98,7 @@ impl Nodes {
         let name = name.clone();
         self.change(move |all| {
             let node = all.get_mut(&name);
-            node.map(|node| node.is_draining = true).is_some()
+            node.map(|node| node.announced.is_draining = true).is_some()
         })
         .await
     }
@@ -125,8 +109,9 @@ impl Nodes {
         self.change(move |all| {
             let node = all.get_mut(&name);
             node.map(|node| {
-                if !node.orders.contains(&news) {
-                    node.orders.push(news.clone());
+                let orders = &mut node.announced.orders;
+                if !orders.contains(&news) {
+                    orders.push(news.clone());
                 }
             })
             .is_some()
@@ -134,22 +119,26 @@ impl Nodes {
         .await
     }
 
-    /// Returns what a node was told since the last call.
+    /// Returns what was announced to a node since the last call.
     pub async fn take_announced(&self, name: &NodeName) -> Result<Announced> {
         let name = name.clone();
         self.records
             .run_blocking(move |records| {
-                let known = records.read(&nodes())?.0.remove(&name);
-                if known.as_ref().is_none_or(|node| node.orders.is_empty()) {
-                    return Ok(Announced::of(known));
+                let known = records.read(&nodes())?.remove(&name);
+                let announced = known.map(|node| node.announced).unwrap_or_default();
+                if announced.orders.is_empty() {
+                    return Ok(announced);
                 }
                 records.change(&nodes(), |all, _| {
-                    let node = all.0.get_mut(&name);
-                    let before = node.as_deref().cloned();
-                    if let Some(node) = node {
-                        node.orders.clear();
-                    }
-                    Ok(Announced::of(before))
+                    let taken = all.get_mut(&name).map(|node| {
+                        let orders = std::mem::take(&mut node.announced.orders);
+                        let is_draining = node.announced.is_draining;
+                        Announced {
+                            orders,
+                            is_draining,
+                        }
+                    });
+                    Ok(taken.unwrap_or_default())
                 })
             })
             .await
@@ -172,10 +161,10 @@ impl Nodes {
 
     async fn change<R: Send + 'static>(
         &self,
-        mut edit: impl FnMut(&mut BTreeMap<NodeName, NodeValue>) -> R + Send + 'static,
+        mut edit: impl FnMut(&mut NodesValue) -> R + Send + 'static,
     ) -> Result<R> {
         self.records
-            .run_blocking(move |records| records.change(&nodes(), |all, _| Ok(edit(&mut all.0))))
+            .run_blocking(move |records| records.change(&nodes(), |all, _| Ok(edit(all))))
             .await
     }
 }
@@ -208,10 +197,9 @@ fn join(
     records.change(&nodes(), |all, _| {
         let node = NodeValue {
             report: report.clone(),
-            is_draining: false,
-            orders: Vec::new(),
+            announced: Announced::default(),
         };
-        all.0.insert(name.clone(), node);
+        all.insert(name.clone(), node);
         Ok(())
     })?;
     Ok(lease)
@@ -264,18 +252,18 @@ fn is_dead_here(holder: &LifeRecord, process: &LifeRecord) -> bool {
 }
 
 fn views(records: &RecordsTeam) -> Result<Vec<NodeView>> {
-    let all = read_if_any(records, &nodes())?.0;
+    let all = read_if_any(records, &nodes())?;
     all.into_iter()
         .map(|(name, mut node)| {
             let (_, process) = records.lease_of(&name.holder())?;
             if process.is_none() {
-                // Nobody knows what runs there now.
+                // It is not known what runs there now.
                 node.report.members.clear();
             }
             Ok(NodeView {
                 name,
                 report: node.report,
-                is_draining: node.is_draining,
+                is_draining: node.announced.is_draining,
                 process,
             })
         })

@@ -8,33 +8,25 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs};
 
 use super::nodes::Nodes;
-use super::record::{Record, Value};
+use super::record::Record;
 use super::team::RecordsTeam;
 use crate::{Changes, Result};
+
+type OrdersValue = BTreeMap<OrderId, Placed>;
 
 fn orders() -> Record<OrdersValue> {
     Record::new("orders")
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct OrdersValue(BTreeMap<OrderId, Placed>);
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Placed {
     #[serde(flatten)]
     order: Order,
-    /// Whoever placed it waits no longer than until then, by the server's clock.
+    /// Its caller waits no longer than until then, by the server's clock.
     expires: UnixMs,
 }
 
-impl Value for OrdersValue {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-/// The orders of a team. Only those who have access to the team can give it orders, whoever has
-/// access to the nodes.
+/// The orders of a team. Giving one requires access to the team; access to the nodes is not enough.
 #[derive(Debug, Clone)]
 pub struct Orders {
     team: RecordsTeam,
@@ -56,13 +48,13 @@ impl Orders {
         &self.team.team
     }
 
-    /// Adds an order, which nobody takes after `lifetime`, by the server's clock. Removes those that have
-    /// expired: whoever placed them is gone.
+    /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then. Removes those
+    /// that have expired, because their callers are gone.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
             team.require()?;
-            let now = time(team)?;
+            let now = team.server_time()?;
             let expires = UnixMs(now.0.saturating_add(lifetime));
             changed(team, |all| {
                 all.retain(|_, placed| now < placed.expires);
@@ -76,7 +68,7 @@ impl Orders {
     /// Takes an open order for a process of a node. Returns `None` if there is none any more.
     pub async fn take(&self, id: OrderId, by: SpawnId) -> Result<Option<Order>> {
         let work = move |team: &RecordsTeam| {
-            let now = time(team)?;
+            let now = team.server_time()?;
             changed(team, |all| {
                 let placed = all.get_mut(&id)?;
                 let is_open = placed.order.state == OrderState::Open && now < placed.expires;
@@ -128,16 +120,16 @@ impl Orders {
     /// Returns an order.
     pub async fn order(&self, id: OrderId) -> Result<Option<Order>> {
         let read = move |team: &RecordsTeam| {
-            let placed = team.read(&orders())?.0.remove(&id);
+            let placed = team.read(&orders())?.remove(&id);
             Ok(placed.map(|placed| placed.order))
         };
         self.team.run_blocking(read).await
     }
 
-    /// Returns the orders that nobody has taken, and those that this process has taken.
+    /// Returns the open orders, and those that this process has taken.
     pub async fn open_or_taken(&self, by: SpawnId) -> Result<Vec<Order>> {
         let read = move |team: &RecordsTeam| {
-            let all = team.read(&orders())?.0.into_values();
+            let all = team.read(&orders())?.into_values();
             let all = all.map(|placed| placed.order);
             let wanted = [OrderState::Open, OrderState::Taken(by)];
             Ok(all.filter(|order| wanted.contains(&order.state)).collect())
@@ -152,7 +144,7 @@ impl Orders {
 
     async fn change<R: Send + 'static>(
         &self,
-        edit: impl FnMut(&mut BTreeMap<OrderId, Placed>) -> R + Send + 'static,
+        edit: impl FnMut(&mut OrdersValue) -> R + Send + 'static,
     ) -> Result<R> {
         self.team
             .run_blocking(move |team| changed(team, edit))
@@ -173,16 +165,8 @@ impl RecordsTeam {
     }
 }
 
-/// Returns the server's time: clocks of machines differ.
-fn time(team: &RecordsTeam) -> Result<UnixMs> {
-    team.answered(false, |at_most| team.space.time(at_most))
-}
-
-fn changed<R>(
-    team: &RecordsTeam,
-    mut edit: impl FnMut(&mut BTreeMap<OrderId, Placed>) -> R,
-) -> Result<R> {
-    team.change(&orders(), |all, _| Ok(edit(&mut all.0)))
+fn changed<R>(team: &RecordsTeam, mut edit: impl FnMut(&mut OrdersValue) -> R) -> Result<R> {
+    team.change(&orders(), |all, _| Ok(edit(all)))
 }
 
 fn is_taken(order: &Order, by: SpawnId) -> bool {

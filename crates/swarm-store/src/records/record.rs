@@ -17,7 +17,8 @@ use crate::{Result, StoreError};
 #[derive(Debug)]
 pub(super) struct Record<V> {
     pub(super) key: Key,
-    of: PhantomData<fn() -> V>,
+    /// Returns the value while the record does not exist; `None` if the team does not exist then.
+    pub(super) initial: fn() -> Option<V>,
 }
 
 /// The key of a log with entries of one type.
@@ -28,10 +29,9 @@ pub(super) struct Log<T> {
 }
 
 /// The value of a record.
-pub(super) trait Value: Serialize + DeserializeOwned {
-    /// The value while the record does not exist; `None` if the team does not exist then.
-    fn initial() -> Option<Self>;
-}
+pub(super) trait Value: Serialize + DeserializeOwned {}
+
+impl<V: Serialize + DeserializeOwned> Value for V {}
 
 /// A value, and what its changes append to logs and have not appended yet. They are written
 /// together, so that no change is without its event and events have the order of the changes.
@@ -95,11 +95,20 @@ impl Outbox {
 }
 
 impl<V> Record<V> {
-    pub(super) fn new(words: &str) -> Self {
-        let key = Key::new(format!("record.{words}"));
+    /// Returns the key of a record that is written when the team is created.
+    pub(super) fn of_every_team(words: &str) -> Self {
         Self {
-            key,
-            of: PhantomData,
+            key: Key::new(format!("record.{words}")),
+            initial: || None,
+        }
+    }
+}
+
+impl<V: Default> Record<V> {
+    pub(super) fn new(words: &str) -> Self {
+        Self {
+            initial: || Some(V::default()),
+            ..Self::of_every_team(words)
         }
     }
 }

@@ -40,7 +40,7 @@ impl RecordsTeam {
         let mail = values::sent(to).entry(Uuid::new_v4(), entry)?;
         let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
         if mail.2.len() > largest {
-            // In a log, nobody would remove the parts of a message that was not completed.
+            // In a log, the parts of a message that was not completed would remain.
             return self.put(to, entry, |inbox| {
                 self.refuse_if_full(inbox, to, entry).map(|()| true)
             });

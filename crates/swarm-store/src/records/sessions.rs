@@ -2,30 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use swarm_protocol::{LifeRecord, PeerFrame, PeerSession, SessionId};
 
 use super::nodes::{Nodes, create_space, read_if_any, take_lease};
-use super::record::{Log, Record, Value};
+use super::record::{Log, Record};
 use super::space::WriteId;
 use super::team::RecordsTeam;
 use crate::{Changes, Lease, Result, StoreError};
 
-fn sessions() -> Record<SessionsValue> {
+fn sessions() -> Record<BTreeMap<SessionId, PeerSession>> {
     Record::new("sessions")
 }
 
 fn frames(session: SessionId) -> Log<PeerFrame> {
     Log::new(&format!("session.{session}"))
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct SessionsValue(BTreeMap<SessionId, PeerSession>);
-
-impl Value for SessionsValue {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
 }
 
 /// The sessions that can be written to through a hub, in the key space of its nodes.
@@ -128,8 +118,8 @@ fn join(
         records.answered(true, |at_most| records.space.remove(&log, at_most))?;
     }
     records.change(&sessions(), |all, _| {
-        all.0.retain(|old, _| !ended.contains(old));
-        all.0.insert(id, session.clone());
+        all.retain(|old, _| !ended.contains(old));
+        all.insert(id, session.clone());
         Ok(())
     })?;
     Ok((lease, position))
@@ -143,7 +133,7 @@ fn end(records: &RecordsTeam, of: SessionId) -> Result<u64> {
 /// Returns the running sessions, and the ids of those that have ended.
 fn by_liveness(records: &RecordsTeam) -> Result<(Vec<PeerSession>, Vec<SessionId>)> {
     let (mut running, mut ended) = (Vec::new(), Vec::new());
-    for (id, session) in read_if_any(records, &sessions())?.0 {
+    for (id, session) in read_if_any(records, &sessions())? {
         match records.lease_of(&id.holder())? {
             (_, Some(holder)) => running.push(
                 PeerSession {

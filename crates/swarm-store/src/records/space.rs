@@ -114,7 +114,7 @@ pub(crate) trait Space: Debug + Send + Sync {
     }
 
     /// Creates the team with records, in this order; the last one makes it exist. Returns `false` if
-    /// it exists already. The IDs tell a repetition.
+    /// it exists already. The IDs identify repetitions.
     fn create(&self, records: &[(Key, WriteId, Vec<u8>)], at_most: Duration) -> Answered<bool>;
 
     /// Deletes everything.
@@ -141,7 +141,7 @@ pub(crate) trait Space: Debug + Send + Sync {
         at_most: Duration,
     ) -> Result<u64, NotWritten>;
 
-    /// Removes a record that nobody writes any more.
+    /// Removes a record that is not written any more.
     fn remove_record(&self, key: &Key, at_most: Duration) -> Answered<()>;
 
     /// Removes the log of this key, and all records whose keys begin with these words. What is written
@@ -182,10 +182,10 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns all leases that somebody has ever held.
     fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>>;
 
-    /// Returns the lease of a member; `None` if nobody has ever held it.
+    /// Returns the lease of a member; `None` if no process has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;
 
-    /// Takes a lease. Dropping the returned value releases it. `id` tells a repetition.
+    /// Takes a lease. Dropping the returned value releases it. `id` identifies repetitions.
     fn take_lease(
         &self,
         name: &MemberName,

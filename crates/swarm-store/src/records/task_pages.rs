@@ -150,7 +150,7 @@ impl RecordsTeam {
             Err(NotWritten::No(no)) => Err(no),
         };
         let read = |at_most| self.space.read(&key, at_most);
-        // Nobody else writes this key: after a conflict, an earlier attempt may have written it.
+        // No other process writes this key: after a conflict, an earlier attempt may have written it.
         while !self.answered(true, write)? && self.answered(false, read)?.is_none() {}
         self.seen.pages.lock().insert(number, (id, Arc::new(tasks)));
         Ok(id)

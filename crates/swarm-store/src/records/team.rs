@@ -117,6 +117,11 @@ impl RecordsTeam {
         self.clock.now()
     }
 
+    /// Returns the server's time: clocks of machines differ.
+    pub(super) fn server_time(&self) -> Result<UnixMs> {
+        self.answered(false, |at_most| self.space.time(at_most))
+    }
+
     pub(super) fn read<V: Value>(&self, record: &Record<V>) -> Result<V> {
         Ok(self.fetch(record)?.1.value)
     }
@@ -204,7 +209,7 @@ impl RecordsTeam {
             }
             return Ok(found);
         }
-        let value = V::initial().ok_or_else(|| self.space.absent())?;
+        let value = (record.initial)().ok_or_else(|| self.space.absent())?;
         let outbox = Vec::new();
         Ok((0, Versioned { value, outbox }))
     }
@@ -233,7 +238,7 @@ impl RecordsTeam {
                 }
                 Err(NotWritten::Conflict) => return Ok(None),
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
-                    // Whoever has lost a lease parks or exits, and does not wait for the server.
+                    // A process that has lost its lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
                     (is_known, is_repetition) = (false, true);
                 }

@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{
-    Budgets, CostRecord, Hello, InboxEntry, JournalEntry, Member, MemberName, MessageId, PauseMark,
-    RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId, TeamConfig,
+    BlobRef, Budgets, CostRecord, Hello, InboxEntry, JournalEntry, Member, MemberName, MessageId,
+    PauseMark, RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId, TeamConfig,
+    UnixMs,
 };
 
 use super::key::Key;
-use super::record::{Log, Record, Value};
+use super::record::{Log, Record};
 use super::space::WriteId;
 use crate::exchange::Branches;
 use crate::roster::Undo;
 
 pub(super) fn roster() -> Record<RosterValue> {
-    Record::new("roster")
+    Record::of_every_team("roster")
 }
 
 pub(super) fn tasks() -> Record<TasksValue> {
@@ -34,9 +35,14 @@ pub(super) fn branches() -> Record<Branches> {
     Record::new("branches")
 }
 
+/// Large values that were not deleted, each with the time by the server's clock at which storing it began.
+pub(super) fn blobs() -> Record<Vec<(BlobRef, UnixMs)>> {
+    Record::new("blobs")
+}
+
 /// The seed of the team's signing key, in hex.
 pub(super) fn key() -> Record<String> {
-    Record::new("key")
+    Record::of_every_team("key")
 }
 
 pub(super) fn inbox(name: &MemberName) -> Record<Option<InboxValue>> {
@@ -135,7 +141,7 @@ pub(super) struct InboxValue {
     /// For each record whose changes send messages: the revision of the last such change, and the
     /// number of its last message that was delivered here.
     pub(super) letters: BTreeMap<String, (u64, usize)>,
-    /// Ends of spawns that were told here, and are not in the roster yet.
+    /// Ends of spawns that were reported here, and are not in the roster yet.
     pub(super) ends: BTreeSet<SpawnId>,
 }
 
@@ -146,52 +152,4 @@ pub(super) struct Reports {
     pub(super) rights: Option<RightsReport>,
     pub(super) state: Option<StateReport>,
     pub(super) pause: Option<PauseMark>,
-}
-
-impl Value for RosterValue {
-    fn initial() -> Option<Self> {
-        None
-    }
-}
-
-impl Value for String {
-    fn initial() -> Option<Self> {
-        None
-    }
-}
-
-impl Value for TasksValue {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-impl Value for RequestsValue {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-impl Value for Budgets {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-impl Value for Branches {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-impl Value for Option<InboxValue> {
-    fn initial() -> Option<Self> {
-        Some(None)
-    }
-}
-
-impl Value for Reports {
-    fn initial() -> Option<Self> {
-        Some(Self::default())
-    }
 }

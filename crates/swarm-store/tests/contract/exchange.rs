@@ -19,6 +19,25 @@ fn stored(world: &World, blob: &BlobRef) -> Option<Vec<u8>> {
     world.handle().blob(blob).block_on().unwrap()
 }
 
+fn publish(world: &World, member: &str, commit: &str, bundle: Option<BlobRef>) -> PublishedBranch {
+    let branch = PublishedBranch {
+        member: name(member),
+        worktree: member.to_owned(),
+        host: "there".to_owned(),
+        path: "/work/tree".into(),
+        branch: format!("worktree-{member}"),
+        commit: commit.to_owned(),
+        base: "base".to_owned(),
+        snapshot: None,
+        target: Some("main".to_owned()),
+        uncommitted: Vec::new(),
+        bundle,
+        published_at: UnixMs(1),
+    };
+    world.handle().publish_branch(&branch).block_on().unwrap();
+    branch
+}
+
 pub(crate) fn a_large_value_is_complete_until_it_is_deleted(world: &World) {
     let team = world.handle();
     for content in [Vec::new(), b"small".to_vec(), content(3)] {
@@ -33,6 +52,24 @@ pub(crate) fn a_large_value_is_complete_until_it_is_deleted(world: &World) {
         assert!(content.is_empty() || stored(world, &blob).is_none());
         assert!(stored(world, &other) == Some(content));
     }
+}
+
+pub(crate) fn a_large_value_that_no_branch_names_is_removed_when_it_is_old(world: &World) {
+    // Values in files are used on one machine, by one process.
+    if world.handle().orders().is_none() {
+        return;
+    }
+    let team = world.handle();
+    let [unnamed, named] = [(); 2].map(|()| team.put_blob(content(1)).block_on().unwrap());
+    publish(world, "bob", "1", Some(named));
+    assert!(stored(world, &unnamed).is_some(), "it is not old");
+    let limited = world.limit(StoreLimits {
+        keep_unnamed_blobs: Duration::ZERO,
+        ..StoreLimits::default()
+    });
+    let new = limited.put_blob(content(1)).block_on().unwrap();
+    assert!(stored(world, &unnamed).is_none());
+    assert!(stored(world, &named).is_some() && stored(world, &new).is_some());
 }
 
 pub(crate) fn a_value_above_the_limit_or_without_a_team_is_refused(world: &World) {
@@ -74,24 +111,7 @@ pub(crate) fn of_two_published_branches_the_newest_wins_and_the_other_bundle_is_
 ) {
     let team = world.handle();
     assert_eq!(team.published_branches().block_on().unwrap(), []);
-    let publish = |member: &str, commit: &str, bundle: Option<BlobRef>| {
-        let branch = PublishedBranch {
-            member: name(member),
-            worktree: member.to_owned(),
-            host: "there".to_owned(),
-            path: "/work/tree".into(),
-            branch: format!("worktree-{member}"),
-            commit: commit.to_owned(),
-            base: "base".to_owned(),
-            snapshot: None,
-            target: Some("main".to_owned()),
-            uncommitted: Vec::new(),
-            bundle,
-            published_at: UnixMs(1),
-        };
-        team.publish_branch(&branch).block_on().unwrap();
-        branch
-    };
+    let publish = |member, commit, bundle| publish(world, member, commit, bundle);
     let put = || team.put_blob(content(1)).block_on().unwrap();
     let (first, second) = (put(), put());
     publish("bob", "1", Some(first));

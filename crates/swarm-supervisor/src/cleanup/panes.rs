@@ -45,9 +45,6 @@ pub async fn left_panes(
 
 /// Returns the panes of every spawn of a team whose roster cannot be read and whose processes were
 /// stopped.
-///
-/// # Errors
-/// Returns an error if the journal cannot be read.
 pub(crate) async fn panes_without_roster(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -88,9 +85,6 @@ async fn ended_panes(
 }
 
 /// Returns the spawns of a team that are no longer in its roster.
-///
-/// # Errors
-/// Returns an error if the store fails.
 pub(crate) fn former_spawns(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -99,9 +93,6 @@ pub(crate) fn former_spawns(
 }
 
 /// Returns every spawn of a team, whether or not it is in the roster.
-///
-/// # Errors
-/// Returns an error if the journal cannot be read.
 pub(crate) fn spawns_in_journal(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -75,9 +75,7 @@ pub fn choose_node<'a>(nodes: &'a [NodeView], wanted: &str) -> Result<&'a NodeVi
 /// [`NodeError::NoneAvailable`].
 pub fn choose_any(nodes: &[NodeView]) -> Result<&NodeView, NodeError> {
     let all: Vec<&NodeView> = nodes.iter().collect();
-    best_of(&all).ok_or_else(|| NodeError::NoneAvailable {
-        nodes: nodes.iter().map(in_words).collect(),
-    })
+    best_of(&all).ok_or_else(|| NodeError::NoneAvailable(nodes.iter().map(in_words).collect()))
 }
 
 fn best_of<'a>(candidates: &[&'a NodeView]) -> Option<&'a NodeView> {

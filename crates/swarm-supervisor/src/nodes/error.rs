@@ -16,11 +16,8 @@ pub enum NodeError {
     #[error("the repository was not sent to the node: {0}")]
     Repository(#[from] RepositoryError),
     /// The team is in files.
-    #[error("team `{team}` is not on a hub, so it has no nodes")]
-    NoHub {
-        /// The team.
-        team: TeamName,
-    },
+    #[error("team `{0}` is not on a hub, so it has no nodes")]
+    NoHub(TeamName),
     /// No node has the name or label.
     #[error("no node has the name or label `{wanted}`; {}", known(.nodes))]
     Unknown {
@@ -37,24 +34,15 @@ pub enum NodeError {
         /// The nodes with their states.
         nodes: Vec<String>,
     },
-    /// No node takes an order.
-    #[error("no node takes a member now; {}", known(.nodes))]
-    NoneAvailable {
-        /// All nodes with their states.
-        nodes: Vec<String>,
-    },
+    /// No node takes an order. These are all nodes with their states.
+    #[error("no node takes a member now; {}", known(.0))]
+    NoneAvailable(Vec<String>),
     /// The node is gone, and has not begun.
-    #[error("node {node} was lost before it took the order: nothing was done")]
-    LostBefore {
-        /// The node.
-        node: NodeName,
-    },
+    #[error("node {0} was lost before it took the order: nothing was done")]
+    LostBefore(NodeName),
     /// The node is gone, and its process had begun.
-    #[error("node {node} was lost while it carried out the order, which is not repeated")]
-    LostDuring {
-        /// The node.
-        node: NodeName,
-    },
+    #[error("node {0} was lost while it carried out the order, which is not repeated")]
+    LostDuring(NodeName),
     /// The node has not taken the order. It is withdrawn.
     #[error("node {node} did not take the order within {waited_s} s: nothing was done")]
     NotTaken {
@@ -72,11 +60,8 @@ pub enum NodeError {
         waited_s: u64,
     },
     /// The caller cancelled it before the node took it.
-    #[error("interrupted: node {node} had not begun")]
-    Interrupted {
-        /// The node.
-        node: NodeName,
-    },
+    #[error("interrupted: node {0} had not begun")]
+    Interrupted(NodeName),
 }
 
 impl NodeError {
@@ -85,12 +70,12 @@ impl NodeError {
         match self {
             Self::Store(error) | Self::Repository(RepositoryError::Store(error)) => error.kind(),
             Self::Repository(RepositoryError::Worktree(error)) => error.kind(),
-            Self::NoHub { .. } => ErrorKind::Usage,
+            Self::NoHub(_) => ErrorKind::Usage,
             Self::Unknown { .. } => ErrorKind::NotFound,
-            Self::Unavailable { .. } | Self::NoneAvailable { .. } => ErrorKind::Conflict,
-            Self::LostBefore { .. } | Self::LostDuring { .. } => ErrorKind::Environment,
+            Self::Unavailable { .. } | Self::NoneAvailable(_) => ErrorKind::Conflict,
+            Self::LostBefore(_) | Self::LostDuring(_) => ErrorKind::Environment,
             Self::NotTaken { .. } | Self::NotFinished { .. } => ErrorKind::TimedOut,
-            Self::Interrupted { .. } => ErrorKind::Interrupted,
+            Self::Interrupted(_) => ErrorKind::Interrupted,
         }
     }
 
@@ -103,26 +88,26 @@ impl NodeError {
             Self::Repository(RepositoryError::Worktree(WorktreeError::Uncommitted { .. })) => {
                 "with `worktree.uncommitted = \"leave\"`, the node gets the last commit without them".to_owned()
             }
-            Self::NoHub { .. } => {
+            Self::NoHub(_) => {
                 "omit `--on`, or create a team with `swarm team create NAME --hub URL`".to_owned()
             }
-            Self::Unknown { nodes, .. } | Self::NoneAvailable { nodes } if nodes.is_empty() => {
+            Self::Unknown { nodes, .. } | Self::NoneAvailable(nodes) if nodes.is_empty() => {
                 "run `swarm node join URL` on a machine that runs members".to_owned()
             }
-            Self::Unknown { .. } | Self::Unavailable { .. } | Self::NoneAvailable { .. } => {
+            Self::Unknown { .. } | Self::Unavailable { .. } | Self::NoneAvailable(_) => {
                 "`swarm node list` shows the nodes".to_owned()
             }
-            Self::LostDuring { .. } => {
+            Self::LostDuring(_) => {
                 "`swarm status` shows whether the member runs; then try again".to_owned()
             }
-            Self::LostBefore { .. } => "try again with another node".to_owned(),
+            Self::LostBefore(_) => "try again with another node".to_owned(),
             Self::NotTaken { .. } => {
                 "the output of `swarm node join` there has the reason; its credentials must include the team".to_owned()
             }
             Self::NotFinished { .. } => {
-                "it was told to cancel it; `swarm status` shows whether the member runs".to_owned()
+                "it was asked to cancel it; `swarm status` shows whether the member runs".to_owned()
             }
-            Self::Repository(RepositoryError::Worktree(_)) | Self::Interrupted { .. } => {
+            Self::Repository(RepositoryError::Worktree(_)) | Self::Interrupted(_) => {
                 return None;
             }
         })

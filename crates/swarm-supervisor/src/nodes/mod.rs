@@ -4,8 +4,10 @@ mod choose;
 mod error;
 mod order;
 mod spawn_command;
+mod wait;
 
 pub use choose::{NodeState, choose_any, choose_node, node_at, node_of};
 pub use error::NodeError;
-pub use order::{NewOrder, OrderWait, order, order_in_repository};
+pub use order::{OrderWait, order, order_in_repository};
 pub use spawn_command::SpawnCommand;
+pub(crate) use wait::{OrderEnd, wait_for_order};

@@ -1,15 +1,16 @@
 //! Giving an order to a node.
 
+use std::future::pending;
 use std::path::Path;
 use std::time::Duration;
 
-use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, Repository};
-use swarm_store::{Changes, NodeView, Orders, Team};
+use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState};
+use swarm_store::{Changes, NodeView, Nodes, Orders, StoreError, Team};
 use swarm_worktree::Worktrees;
-use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::error::NodeError;
+use super::wait::{OrderEnd, wait_for_order};
 use crate::repositories::{forget_repository, send_repository};
 
 /// How long an order is waited for.
@@ -37,26 +38,10 @@ impl OrderWait {
         }
     }
 
-    /// Returns how long an order can be of use to whoever gives it.
+    /// Returns how long an order can be of use.
     fn lifetime(&self) -> Duration {
         self.taken + self.done + self.cancelled
     }
-}
-
-/// A command for a node.
-#[derive(Debug, Clone)]
-pub struct NewOrder {
-    /// The command, without the name of the program and the team.
-    pub words: Vec<String>,
-    /// Its standard input.
-    pub input: Option<String>,
-}
-
-/// Why a wait has ended without an outcome.
-enum Trouble {
-    TimedOut,
-    Cancelled,
-    Lost,
 }
 
 /// Lets a node carry out a command in the repository of a directory, at the commit that is checked out;
@@ -67,13 +52,14 @@ enum Trouble {
 pub async fn order_in_repository(
     (team, orders, node): (&dyn Team, &Orders, &NodeView),
     (worktrees, directory): (&Worktrees, &Path),
-    command: impl FnOnce(bool) -> NewOrder + Send,
+    command: impl FnOnce(bool) -> Order + Send,
     wait: &OrderWait,
 ) -> Result<OrderOutcome, NodeError> {
     let known = &node.report.known_commits;
     let repository = send_repository(team, worktrees, directory, known).await?;
-    let new = command(repository.is_some());
-    let done = give(orders, node, new, repository.clone(), wait).await;
+    let mut command = command(repository.is_some());
+    command.repository.clone_from(&repository);
+    let done = order(orders, node, command, wait).await;
     if let Some(repository) = repository {
         // The node may not have received it.
         forget_repository(team, &repository).await;
@@ -89,164 +75,108 @@ pub async fn order_in_repository(
 pub async fn order(
     orders: &Orders,
     node: &NodeView,
-    new: NewOrder,
+    order: Order,
     wait: &OrderWait,
 ) -> Result<OrderOutcome, NodeError> {
-    give(orders, node, new, None, wait).await
-}
-
-async fn give(
-    orders: &Orders,
-    node: &NodeView,
-    NewOrder { words, input }: NewOrder,
-    repository: Option<Repository>,
-    wait: &OrderWait,
-) -> Result<OrderOutcome, NodeError> {
-    let id = OrderId::random();
-    let order = Order {
-        id,
-        words,
-        input,
-        repository,
-        state: OrderState::Open,
-    };
-    let mut waiting = Waiting {
-        orders,
-        node,
-        id,
-        changes: orders.watch(),
-    };
+    let id = order.id;
+    let mut changes = orders.watch();
     orders.place(order, wait.lifetime()).await?;
     let is_there = orders.nodes().announce(&node.name, orders.team(), id);
     match is_there.await {
         Ok(true) => {}
-        Ok(false) => return waiting.lost().await,
+        Ok(false) => return lost(orders, node, id).await,
         Err(error) => {
             // It must not run later.
             drop(orders.remove(id).await);
             return Err(error.into());
         }
     }
-    match waiting.outcome(wait).await {
-        Ok(Ok(outcome)) => Ok(outcome),
-        Ok(Err(Trouble::Lost)) => waiting.lost().await,
-        Ok(Err(trouble)) => waiting.withdraw(wait, &trouble).await,
+    let limits = (wait.taken, wait.done);
+    let is_lost = until_lost(orders.nodes(), node);
+    let end = wait_for_order((orders, id), &mut changes, limits, &wait.cancel, is_lost).await;
+    match end {
+        Ok(OrderEnd::Lost) => lost(orders, node, id).await,
+        Ok(OrderEnd::TimedOut) => {
+            let not_taken = NodeError::NotTaken {
+                node: node.name.clone(),
+                waited_s: wait.taken.as_secs(),
+            };
+            withdraw((orders, node, id), &mut changes, wait, not_taken).await
+        }
+        Ok(OrderEnd::Cancelled) => {
+            let interrupted = NodeError::Interrupted(node.name.clone());
+            withdraw((orders, node, id), &mut changes, wait, interrupted).await
+        }
+        Ok(OrderEnd::Done(outcome)) => done(orders, id, outcome).await,
+        Ok(OrderEnd::Removed) => Err(NodeError::LostDuring(node.name.clone())),
         Err(error) => {
-            // Nobody waits for it any more.
+            // Its outcome is not used.
             drop(orders.withdraw(id).await);
-            Err(error)
+            Err(error.into())
         }
     }
 }
 
-struct Waiting<'a> {
-    orders: &'a Orders,
-    node: &'a NodeView,
+/// Resolves when the process of a node that was seen does not run any more.
+async fn until_lost(nodes: &Nodes, seen: &NodeView) -> Result<(), StoreError> {
+    let spawn = |node: &NodeView| node.process.as_ref().map(|process| process.spawn_id);
+    let mut changes = nodes.watch();
+    loop {
+        let all = nodes.nodes().await?;
+        let now = all.iter().find(|node| node.name == seen.name);
+        if now.and_then(spawn) != spawn(seen) {
+            return Ok(());
+        }
+        tokio::select! {
+            _ = nodes.lease_end(&seen.name) => {}
+            () = changes.changed() => {}
+        }
+    }
+}
+
+/// Removes an order that was carried out.
+async fn done(
+    orders: &Orders,
     id: OrderId,
-    changes: Changes,
+    outcome: OrderOutcome,
+) -> Result<OrderOutcome, NodeError> {
+    orders.remove(id).await?;
+    Ok(outcome)
 }
 
-impl Waiting<'_> {
-    async fn outcome(
-        &mut self,
-        wait: &OrderWait,
-    ) -> Result<Result<OrderOutcome, Trouble>, NodeError> {
-        let since = Instant::now();
-        loop {
-            let state = self.orders.order(self.id).await?.map(|order| order.state);
-            let end = since
-                + match &state {
-                    Some(OrderState::Open) => wait.taken,
-                    _ => wait.done,
-                };
-            if let Some(done) = self.done(state).await? {
-                return Ok(Ok(done));
-            }
-            let mut lost = self.orders.nodes().lease_end(&self.node.name);
-            tokio::select! {
-                woken = timeout_at(end, self.changes.changed()) => {
-                    if woken.is_err() {
-                        return Ok(Err(Trouble::TimedOut));
-                    }
-                }
-                () = wait.cancel.cancelled() => return Ok(Err(Trouble::Cancelled)),
-                _ = &mut lost => {}
-            }
-            if !self.has_node().await? {
-                return Ok(Err(Trouble::Lost));
-            }
-        }
+/// Removes the order of a lost node. An outcome that it has recorded counts.
+async fn lost(orders: &Orders, node: &NodeView, id: OrderId) -> Result<OrderOutcome, NodeError> {
+    match orders.remove(id).await?.map(|order| order.state) {
+        Some(OrderState::Done(outcome)) => Ok(outcome),
+        Some(OrderState::Open) => Err(NodeError::LostBefore(node.name.clone())),
+        _ => Err(NodeError::LostDuring(node.name.clone())),
     }
+}
 
-    /// Returns the outcome of a finished order, which is removed.
-    async fn done(&self, state: Option<OrderState>) -> Result<Option<OrderOutcome>, NodeError> {
-        match state {
-            Some(OrderState::Done(outcome)) => {
-                self.orders.remove(self.id).await?;
-                Ok(Some(outcome))
-            }
-            Some(_) => Ok(None),
-            // Somebody has removed it.
-            None => Err(self.lost_during()),
-        }
+/// Withdraws an order. Fails with `not_begun` if no process has taken it; otherwise waits until the
+/// process has cancelled it.
+async fn withdraw(
+    (orders, node, id): (&Orders, &NodeView, OrderId),
+    changes: &mut Changes,
+    wait: &OrderWait,
+    not_begun: NodeError,
+) -> Result<OrderOutcome, NodeError> {
+    let withdrawn = orders.withdraw(id).await?;
+    if withdrawn.is_some_and(|order| order.state == OrderState::Open) {
+        return Err(not_begun);
     }
-
-    /// Returns whether the process is running to which the order was announced.
-    async fn has_node(&self) -> Result<bool, NodeError> {
-        let nodes = self.orders.nodes().nodes().await?;
-        let now = nodes.into_iter().find(|node| node.name == self.node.name);
-        let spawn = |node: &NodeView| node.process.as_ref().map(|process| process.spawn_id);
-        Ok(now.as_ref().and_then(spawn) == spawn(self.node))
-    }
-
-    async fn lost(&self) -> Result<OrderOutcome, NodeError> {
-        match self.orders.remove(self.id).await?.map(|order| order.state) {
-            Some(OrderState::Done(outcome)) => Ok(outcome),
-            Some(OrderState::Open) => Err(NodeError::LostBefore {
-                node: self.node.name.clone(),
-            }),
-            _ => Err(self.lost_during()),
-        }
-    }
-
-    fn lost_during(&self) -> NodeError {
-        NodeError::LostDuring {
-            node: self.node.name.clone(),
-        }
-    }
-
-    async fn withdraw(
-        &mut self,
-        wait: &OrderWait,
-        trouble: &Trouble,
-    ) -> Result<OrderOutcome, NodeError> {
-        let node = self.node.name.clone();
-        let withdrawn = self.orders.withdraw(self.id).await?;
-        if withdrawn
-            .as_ref()
-            .is_some_and(|order| order.state == OrderState::Open)
-        {
-            return Err(match trouble {
-                Trouble::Cancelled => NodeError::Interrupted { node },
-                _ => NodeError::NotTaken {
-                    node,
-                    waited_s: wait.taken.as_secs(),
-                },
-            });
-        }
-        let end = Instant::now() + wait.cancelled;
-        loop {
-            let state = self.orders.order(self.id).await?.map(|order| order.state);
-            if let Some(done) = self.done(state).await? {
-                return Ok(done);
-            }
-            if timeout_at(end, self.changes.changed()).await.is_err() {
-                self.orders.remove(self.id).await?;
-                return Err(NodeError::NotFinished {
-                    node,
-                    waited_s: wait.done.as_secs(),
-                });
-            }
+    let limits = (wait.cancelled, wait.cancelled);
+    let never = CancellationToken::new();
+    let end = wait_for_order((orders, id), changes, limits, &never, pending()).await?;
+    match end {
+        OrderEnd::Done(outcome) => done(orders, id, outcome).await,
+        OrderEnd::Removed => Err(NodeError::LostDuring(node.name.clone())),
+        OrderEnd::TimedOut | OrderEnd::Cancelled | OrderEnd::Lost => {
+            orders.remove(id).await?;
+            Err(NodeError::NotFinished {
+                node: node.name.clone(),
+                waited_s: wait.done.as_secs(),
+            })
         }
     }
 }

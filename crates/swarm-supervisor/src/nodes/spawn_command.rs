@@ -1,6 +1,6 @@
 //! The command that lets a node spawn a member.
 
-use super::order::NewOrder;
+use swarm_protocol::Order;
 
 /// A `swarm spawn` for a node. Options that are not given have the defaults of that command there.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl SpawnCommand {
         self.prompt = prompt;
     }
 
-    /// Lets the member work in a worktree; without a name, in that of its own name.
+    /// Lets the member work in a worktree; without a name, in the one named like the member.
     pub fn worktree(&mut self, name: Option<&str>) {
         let named = name.map(|name| Some(name).filter(|name| !name.is_empty()));
         self.worktree = named.map(|name| name.unwrap_or(&self.name).to_owned());
@@ -50,13 +50,13 @@ impl SpawnCommand {
 
     /// Returns the order for a node that has received a repository or not. A member of a repository
     /// works in a worktree.
-    pub fn order(mut self, has_repository: bool) -> NewOrder {
+    pub fn order(mut self, has_repository: bool) -> Order {
         let own = || has_repository.then(|| self.name.clone());
         let worktree = self.worktree.clone().or_else(own);
         self.option("worktree", worktree);
-        NewOrder {
-            words: self.words,
+        Order {
             input: self.prompt,
+            ..Order::new(self.words)
         }
     }
 }

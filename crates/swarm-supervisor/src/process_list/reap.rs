@@ -65,9 +65,6 @@ pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bo
 
 /// Terminates every process that names this team and config directory, whatever its roster
 /// contains. Returns the number of processes that are still running.
-///
-/// # Errors
-/// Returns an error if the teams cannot be listed.
 pub(crate) async fn end_marked_of(
     spawn_context: &SpawnContext,
     team: &TeamName,

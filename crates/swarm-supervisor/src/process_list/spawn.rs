@@ -24,9 +24,6 @@ pub(crate) async fn end_member(
 }
 
 /// Terminates several spawns of a team and all their child processes.
-///
-/// # Errors
-/// If the members' files cannot be listed.
 pub(crate) async fn end_spawns(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use swarm_os::Liveness;
-use swarm_protocol::{BlobRef, MemberName, Order, OrderId, OrderState, SpawnId, TaskId};
-use swarm_store::{Changes, Orders, StoreError, Team};
-use tokio::time::{Instant, timeout_at};
+use swarm_protocol::{BlobRef, MemberName, Order, OrderState, SpawnId, TaskId};
+use swarm_store::{StoreError, Team};
 use tokio_util::sync::CancellationToken;
+
+use crate::nodes::{OrderEnd, wait_for_order};
 
 /// First word of these orders, which is not a command of swarm.
 const MERGE: &str = "merge";
@@ -15,7 +16,7 @@ const MERGE: &str = "merge";
 /// How long a process of a lead may take to begin.
 const TAKEN: Duration = Duration::from_secs(20);
 
-/// How long an order is kept if nobody waits for it any more. Merges wait for others and for people.
+/// How long an order is kept. Merges wait for others and for people.
 const LIFETIME: Duration = Duration::from_hours(6);
 
 /// A merge of the published branch of a member.
@@ -115,17 +116,16 @@ impl MergeOrder {
         if team.lease(&MemberName::lead()).await? != Liveness::Alive {
             return Ok(None);
         }
-        let id = OrderId::random();
-        let order = Order {
-            id,
-            words: self.words(),
-            input: None,
-            repository: None,
-            state: OrderState::Open,
-        };
+        let order = Order::new(self.words());
+        let id = order.id;
         let mut changes = orders.watch();
         orders.place(order, LIFETIME).await?;
-        let ended = ended(team, &orders, id, &mut changes, cancel).await;
+        let limits = (TAKEN, LIFETIME);
+        let lost = async {
+            drop(team.lease_end(&MemberName::lead()).await);
+            Ok(())
+        };
+        let end = wait_for_order((&orders, id), &mut changes, limits, cancel, lost).await;
         // This also withdraws an order that is being carried out.
         let order = orders.remove(id).await?;
         let state = order.map(|order| order.state);
@@ -136,41 +136,18 @@ impl MergeOrder {
                 MergeReply::refused("the team lead's answer is not understood")
             })));
         }
-        let why = ended?.unwrap_or("the order to merge was removed; complete the task again");
-        Ok(Some(MergeReply::refused(why)))
-    }
-}
-
-/// Waits until an order is carried out. Returns why it is not.
-async fn ended(
-    team: &dyn Team,
-    orders: &Orders,
-    id: OrderId,
-    changes: &mut Changes,
-    cancel: &CancellationToken,
-) -> Result<Option<&'static str>, StoreError> {
-    let since = Instant::now();
-    let lead = MemberName::lead();
-    let mut is_gone = false;
-    loop {
-        let state = orders.order(id).await?.map(|order| order.state);
-        let end = match state {
-            Some(OrderState::Open) => since + TAKEN,
-            Some(OrderState::Taken(_) | OrderState::Withdrawn(_)) => since + LIFETIME,
-            Some(OrderState::Done(_)) | None => return Ok(None),
+        let why = match end? {
+            OrderEnd::TimedOut => {
+                "the process of the team lead does not respond; complete the task again later"
+            }
+            OrderEnd::Cancelled => "it was interrupted",
+            OrderEnd::Lost => {
+                "the process of the team lead ended during the merge; complete the task again"
+            }
+            OrderEnd::Done(_) | OrderEnd::Removed => {
+                "the order to merge was removed; complete the task again"
+            }
         };
-        if is_gone {
-            return Ok(Some(
-                "the process of the team lead ended during the merge; complete the task again",
-            ));
-        }
-        tokio::select! {
-            woken = timeout_at(end, changes.changed()) => if woken.is_err() {
-                return Ok(Some("the process of the team lead does not respond; complete the task again later"));
-            },
-            () = cancel.cancelled() => return Ok(Some("it was interrupted")),
-            // The outcome may be there.
-            _ = team.lease_end(&lead) => is_gone = true,
-        }
+        Ok(Some(MergeReply::refused(why)))
     }
 }

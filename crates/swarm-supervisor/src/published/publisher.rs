@@ -134,7 +134,7 @@ impl From<RepositoryError> for MergeError {
 
 #[async_trait]
 impl WorkMerger for BranchPublisher {
-    /// Whoever learns that the task is completed finds the work.
+    /// The work is published before the task is completed.
     async fn prepare(
         &self,
         worktree: &Path,

@@ -12,8 +12,8 @@ use super::merge_order::{MergeOrder, MergeReply};
 
 /// Carries out merges on the machine of a lead.
 pub trait MergeCarrier: Send + Sync {
-    /// Merges the published branch of a member, as long as the order stands
-    /// ([`TakenMerge::why_void`]). Blocks.
+    /// Merges the published branch of a member, while the order is valid ([`TakenMerge::why_void`]).
+    /// Blocks.
     fn merge(&self, taken: &TakenMerge) -> MergeReply;
 }
 

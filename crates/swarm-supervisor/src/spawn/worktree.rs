@@ -4,7 +4,7 @@ use std::path::Path;
 
 use swarm_permissions::Isolation;
 use swarm_protocol::{Member, SpawnId, TeamName};
-use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError};
+use swarm_worktree::{Created, Owner, Request, Slug, Uncommitted, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
 use crate::{LeadError, SpawnContext};
@@ -47,10 +47,7 @@ pub(super) async fn prepare(
             agent: None,
             spawn_id: Some(spawn_id),
         },
-        process: ProcessMark {
-            pid: spawn_context.process.pid,
-            start: spawn_context.process.start.clone(),
-        },
+        process: spawn_context.process.mark(),
         uncommitted: wish.uncommitted,
         now: spawn_context.clock.now(),
         cancel: options.cancel.clone(),
@@ -63,8 +60,8 @@ pub(super) async fn prepare(
 }
 
 /// Requests the former worktree of a member, if it works there: by name, before a running member is
-/// replaced, because a worktree without changes is removed when its member stops. A member that had a
-/// worktree never works elsewhere unless requested.
+/// replaced, because a worktree without changes is removed when its member stops. A member that had
+/// a worktree never works elsewhere unless requested.
 ///
 /// # Errors
 /// [`LeadError::WorktreeGone`].

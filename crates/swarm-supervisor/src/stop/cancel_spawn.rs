@@ -13,9 +13,6 @@ use crate::{LeadError, SpawnContext};
 /// Aborts a spawn in progress. Its roster entry is removed first, so that the spawner reports the
 /// abort and not its consequences. Remaining processes and panes are added to the report. Returns
 /// `false` if the spawn is not in progress.
-///
-/// # Errors
-/// Returns an error if the store fails.
 pub(super) async fn cancel_spawn(
     spawn_context: &SpawnContext,
     team: &TeamName,

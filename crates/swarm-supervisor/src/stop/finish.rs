@@ -8,11 +8,12 @@ use futures::future::join_all;
 use swarm_agent::find_transcript;
 use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
+use swarm_worktree::Owner;
 
 use super::cancel_spawn::cancel_spawn;
 use super::escalate::remote_process;
 use super::pane::close_pane;
-use super::worktree_outcome::part;
+use super::worktree_outcome::{LeftWorktree, finish_worktree};
 use super::{StopOutcome, StopReport, member_liveness};
 use crate::cleanup::{former_spawns, left_panes};
 use crate::process_list::{end_marked, end_member, end_spawns};
@@ -70,6 +71,23 @@ pub async fn finish(
         files.journal(event).await?;
     }
     Ok(report)
+}
+
+/// Handles the worktree of a member, if it had one.
+async fn part(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    member: &Member,
+) -> Option<LeftWorktree> {
+    let path = member.worktree_path.as_ref()?;
+    let owner = Owner {
+        team: Some(team.clone()),
+        member: Some(member.name.clone()),
+        agent: None,
+        spawn_id: member.spawn_id(),
+    };
+    let now = spawn_context.clock.now();
+    finish_worktree(&spawn_context.worktrees, path, owner, now).await
 }
 
 /// Returns the file of a member's conversation, if it exists.

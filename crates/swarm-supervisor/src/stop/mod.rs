@@ -21,4 +21,4 @@ pub use outcome::{FORCED_PATIENCE, StopOptions, StopOutcome, StopReport};
 pub(crate) use pane::close_remaining_pane;
 pub use shutdown::shutdown;
 pub use team::{LeftOfTeam, TeamStopReport, end_team, end_without_roster, kill_team};
-pub use worktree_outcome::LeftWorktree;
+pub use worktree_outcome::{LeftWorktree, finish_worktree};

@@ -1,12 +1,11 @@
 //! Handling of a stopped member's worktree.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{Member, TeamName};
-use swarm_worktree::{FormerOwner, Hazard, Owner, WorktreeOutcome};
+use swarm_protocol::{MemberName, UnixMs};
+use swarm_worktree::{FormerOwner, Hazard, Owner, WorktreeOutcome, Worktrees};
 
-use crate::SpawnContext;
 use crate::spawn::blocking;
 
 /// A worktree after its member stopped.
@@ -14,7 +13,7 @@ use crate::spawn::blocking;
 #[serde(rename_all = "camelCase")]
 pub struct LeftWorktree {
     /// Member that used it.
-    pub member: swarm_protocol::MemberName,
+    pub member: MemberName,
     /// Name of the worktree.
     pub slug: String,
     /// Path, whether or not it still exists.
@@ -69,30 +68,25 @@ impl LeftWorktree {
     }
 }
 
-/// Removes the worktree of a stopped member, or keeps it and returns why. A worktree that another
-/// member has taken over is not touched.
-pub(crate) async fn part(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    member: &Member,
+/// Removes the worktree of a member that has left its team, or keeps it and returns why. A worktree
+/// that another member has taken over is not touched.
+pub async fn finish_worktree(
+    worktrees: &Worktrees,
+    path: &Path,
+    owner: Owner,
+    now: UnixMs,
 ) -> Option<LeftWorktree> {
-    let path = member.worktree_path.clone()?;
+    let member = owner.member.clone()?;
     let former_owner = FormerOwner {
-        owner: Owner {
-            team: Some(team.clone()),
-            member: Some(member.name.clone()),
-            spawn_id: member.spawn_id(),
-            ..Owner::default()
-        },
+        owner,
         process: None,
     };
-    let (worktrees, now) = (spawn_context.worktrees.clone(), spawn_context.clock.now());
-    let at = path.clone();
+    let (worktrees, at) = (worktrees.clone(), path.to_owned());
     let parted = blocking(move || worktrees.finish(&at, &former_owner, now)).await;
     let left = |slug: String, branch: String, kept, why| LeftWorktree {
-        member: member.name.clone(),
+        member: member.clone(),
         slug,
-        path: path.clone(),
+        path: path.to_owned(),
         host: None,
         branch,
         kept,
@@ -118,7 +112,7 @@ pub(crate) async fn part(
             })
         }
         Err(error) => {
-            tracing::warn!(member = %member.name, %error, "worktree kept");
+            tracing::warn!(%member, %error, "worktree kept");
             let directory = path.file_name().unwrap_or_default().to_string_lossy();
             let slug = directory.replace('+', "/");
             Some(left(
@@ -138,7 +132,7 @@ mod tests {
     #[test]
     fn a_worktree_on_another_machine_is_named_with_the_machine() {
         let left = LeftWorktree {
-            member: swarm_protocol::MemberName::parse("carl").unwrap(),
+            member: MemberName::parse("carl").unwrap(),
             slug: "carl".to_owned(),
             path: PathBuf::from("/srv/carl"),
             host: Some("box".to_owned()),

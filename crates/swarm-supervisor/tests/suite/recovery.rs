@@ -63,8 +63,7 @@ fn lose_the_lead(world: &World) {
 
 #[test]
 fn a_census_changes_nothing() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     world.report("bob", spawn, MemberState::Working);
     world.task_of("bob", spawn);
     drop(world.live("bob", spawn));
@@ -234,8 +233,7 @@ fn an_empty_team_that_a_session_left_behind_is_dead_after_thirty_days() {
 
 #[tokio::test]
 async fn restarted_member_gets_its_unclaimed_tasks() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let life = world.live("bob", spawn);
     let [free, taken] = [(); 2].map(|()| world.task_of("bob", spawn));
     drop(life);

@@ -258,8 +258,7 @@ async fn failed_spawn_keeps_mail_of_others_and_removes_its_prompt() {
 #[tokio::test]
 async fn dead_member_keeps_its_entry_if_the_restart_fails() {
     for replace in [false, true] {
-        let world = World::new();
-        let spawn = world.join("bob");
+        let (world, spawn) = World::with_member("bob");
         drop(world.live("bob", spawn));
         swarm_team::reconcile(&world.store.team(&team())).unwrap();
         let stage = Stage::new();

@@ -158,8 +158,7 @@ async fn p5_member_in_another_directory_gets_the_rule_root() {
 
 #[tokio::test]
 async fn s13_name_of_a_running_member_is_taken() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let _life = world.live("bob", spawn);
     let stage = Stage::says_hello(&world, |_| {});
     let error = stage.spawn(&world, options(&world)).await.unwrap_err();
@@ -174,8 +173,7 @@ async fn s13_name_of_a_running_member_is_taken() {
 #[tokio::test]
 async fn dead_members_conversation_is_continued_unless_fresh() {
     for (fresh, replace) in [(false, false), (false, true), (true, false)] {
-        let world = World::new();
-        let spawn = world.join("bob");
+        let (world, spawn) = World::with_member("bob");
         drop(world.live("bob", spawn));
         let former = entry(&world).unwrap().session().unwrap();
         let stage = Stage::says_hello(&world, |_| {});
@@ -191,8 +189,7 @@ async fn dead_members_conversation_is_continued_unless_fresh() {
 
 #[tokio::test]
 async fn replaced_member_is_stopped_first_and_its_conversation_continued() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let former = entry(&world).unwrap();
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));

@@ -66,8 +66,7 @@ pub(crate) async fn exited(child: &mut Child) {
 
 #[tokio::test]
 async fn approved_shutdown_releases_tasks() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
@@ -83,8 +82,7 @@ async fn approved_shutdown_releases_tasks() {
 
 #[tokio::test]
 async fn refused_shutdown_keeps_the_member_running() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Refuse);
     let stopped = shut_down(&world, &options()).await.unwrap();
@@ -99,8 +97,7 @@ async fn refused_shutdown_keeps_the_member_running() {
 
 #[tokio::test]
 async fn refusal_already_read_by_the_lead_counts() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let bob = world.play("bob", spawn, Answer::Refuse);
     let reader = {
         let store = world.store.clone();
@@ -159,8 +156,7 @@ async fn refusal_is_ignored_with_force() {
 
 #[tokio::test]
 async fn dead_member_is_only_removed_from_the_roster() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     drop(world.live("bob", spawn));
     let stopped = shut_down(&world, &options()).await.unwrap();
     assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
@@ -171,8 +167,7 @@ async fn dead_member_is_only_removed_from_the_roster() {
 
 #[tokio::test]
 async fn exited_member_is_not_reported_as_killed() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     drop(world.live("bob", spawn));
     swarm_team::reconcile(&world.store.team(&team())).unwrap();
     let stopped = kill_bob(&world).await.unwrap();
@@ -182,8 +177,7 @@ async fn exited_member_is_not_reported_as_killed() {
 
 #[tokio::test]
 async fn member_of_another_machine_is_not_killed() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let record = LifeRecord {
         host: "build".to_owned(),
         pid_space: "build#pid:[1]".to_owned(),
@@ -202,8 +196,7 @@ async fn member_of_another_machine_is_not_killed() {
 
 #[tokio::test]
 async fn stop_waits_for_the_lock_of_a_stopping_member() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, MemberState::Working);
     reported_end(&world).await;
@@ -224,8 +217,7 @@ async fn stop_waits_for_the_lock_of_a_stopping_member() {
 
 #[tokio::test]
 async fn member_removed_by_another_process_counts_as_stopped() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let bob = world.play("bob", spawn, Answer::Approve);
     let team_of_bob = world.store.team(&team());
     let ends = std::thread::spawn(move || {
@@ -267,8 +259,7 @@ async fn stop_does_not_wait_for_a_member_that_left_the_roster() {
 
 #[tokio::test]
 async fn death_is_recorded_once() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     drop(world.live("bob", spawn));
     swarm_team::reconcile(&world.store.team(&team())).unwrap();
     shut_down(&world, &options()).await.unwrap();
@@ -318,8 +309,7 @@ async fn leads_and_members_of_other_programs_are_not_stopped() {
 
 #[tokio::test]
 async fn concurrent_stops_record_one_exit() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));

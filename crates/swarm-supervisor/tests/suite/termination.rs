@@ -93,8 +93,7 @@ async fn member_with_unwritable_inbox_is_stopped_only_with_force() {
 
 #[tokio::test]
 async fn member_that_cannot_be_terminated_stays_in_the_roster() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     // Held by a process without the mark.
     let _life = world.live("bob", spawn);
     let error = shut_down(&world, &at_once()).await.unwrap_err();
@@ -162,8 +161,7 @@ async fn team_stops_in_parallel_and_reports_failures() {
 
 #[tokio::test]
 async fn reconcile_does_not_block_the_runtime() {
-    let world = World::new();
-    let spawn = world.join("bob");
+    let (world, spawn) = World::with_member("bob");
     drop(world.live("bob", spawn));
     // It survives SIGTERM, so a failing test would wait for it.
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";

@@ -32,7 +32,7 @@ impl Announcer {
         self.print(&record, &format!("{}: {text}", member.team));
     }
 
-    /// A node goes on if nobody reads its output.
+    /// A node continues if its output is not read.
     fn print(self, record: &serde_json::Value, line: &str) {
         let printed = if self.0.json {
             self.0.json_line(record)

@@ -55,7 +55,7 @@ async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<()
         node.out.tell_of_team(
             "withdrawn",
             team,
-            "nobody waits for the outcome of the order any more",
+            "the command that gave the order no longer waits for it",
         );
     }
     Ok(())
@@ -93,32 +93,26 @@ async fn carry_out(
         OrderedCommand::Other => None,
     };
     let received = receive(node, team, order.repository.as_ref()).await?;
-    let directory = received
-        .as_ref()
-        .map_or(&node.app.env.cwd, |received| &received.checkout);
-    let directory = directory.clone();
-    let what = order
-        .words
-        .iter()
-        .take(2)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
-    node.out.tell_of_team("began", team, &what);
+    let checkout = received.as_ref().map(|received| &received.checkout);
+    let directory = checkout.unwrap_or(&node.app.env.cwd).clone();
+    let what = &order.words[..order.words.len().min(2)];
+    node.out.tell_of_team("began", team, &what.join(" "));
     let output = run(node, team, orders, order, directory).await?;
     drop(received);
     let outcome = outcome(&output)?;
     if let Some((slot, member)) = slot {
-        let text = match outcome.code {
-            0 => format!("{} runs", member.name),
-            code => format!("{} was not spawned (exit code {code})", member.name),
+        let name = &member.name;
+        let (event, text) = match outcome.code {
+            0 => ("runs", format!("{name} runs")),
+            code => (
+                "failed",
+                format!("{name} was not spawned (exit code {code})"),
+            ),
         };
         if outcome.code == 0 {
             slot.fill(&member);
-            node.out.tell_of_member("runs", &member, &text);
-        } else {
-            node.out.tell_of_member("failed", &member, &text);
         }
+        node.out.tell_of_member(event, &member, &text);
         node.look_again.notify_one();
     }
     Ok(outcome)

@@ -22,7 +22,7 @@ use crate::own_process::{VERSION, identity};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Runs until Ctrl-C. `swarm spawn NAME --on NODE` then starts members here: with the settings, keys and agent definitions of \
-this machine, and in the current directory. Whoever has the hub's credentials for a team can start them.
+this machine, and in the current directory. Anyone with a team's credentials for the hub can start them.
 
 The first Ctrl-C drains the node: it takes no more members and ends with the last one. The second pauses them and ends.
 

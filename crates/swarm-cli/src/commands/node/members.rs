@@ -10,12 +10,17 @@ use crate::app::App;
 pub(super) async fn members_here(app: &App, url: &str) -> Result<Vec<AgentId>> {
     let mut found = Vec::new();
     for team in app.store.teams().await? {
-        let hub = app.hubs.hub_of(&team).ok().flatten();
-        if hub.is_some_and(|hub| hub.url == url) {
+        if is_on_hub(app, &team, url) {
             found.extend(members_of(&*app.store.team(&team), &team).await?);
         }
     }
     Ok(found)
+}
+
+/// Returns whether a team of this machine is on a hub.
+pub(super) fn is_on_hub(app: &App, team: &TeamName, url: &str) -> bool {
+    let hub = app.hubs.hub_of(team).ok().flatten();
+    hub.is_some_and(|hub| hub.url == url)
 }
 
 async fn members_of(files: &dyn Team, team: &TeamName) -> Result<Vec<AgentId>> {

@@ -11,8 +11,9 @@ mod machine;
 mod members;
 mod relay;
 mod serve;
+mod worktrees;
 
 pub(crate) use dispatch::NodeCommand;
 pub(super) use dispatch::run;
 pub(super) use elsewhere::Elsewhere;
-pub(super) use relay::{Relayed, RelayedCommand, on_node, relayed};
+pub(super) use relay::{Relayed, RelayedCommand, on_node, show_from_node};

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_protocol::{ErrorKind, NodeName, OrderOutcome, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, NodeName, Order, OrderOutcome, TeamName};
 use swarm_store::{BlockOn as _, NodeView, Orders, Team};
-use swarm_supervisor::{NewOrder, NodeError, OrderWait, choose_node, order, order_in_repository};
+use swarm_supervisor::{NodeError, OrderWait, choose_node, order, order_in_repository};
 use tokio_util::sync::CancellationToken;
 
 use super::elsewhere::Elsewhere;
 use crate::app::App;
-use crate::commands::{called_off_by_signals, runtime};
+use crate::commands::run_cancellable;
 use crate::failure::Failure;
 use crate::ordered::is_ordered;
 use crate::output::plain;
@@ -31,18 +31,23 @@ pub(in crate::commands) fn on_node(
     app: &App,
     team: &TeamName,
     wanted: &str,
-    command: impl FnOnce(bool) -> NewOrder + Send,
+    command: impl FnOnce(bool) -> Order + Send,
     done: Duration,
 ) -> Result<Relayed, Failure> {
     let files = app.store.team(team);
-    let no_hub = || NodeError::NoHub { team: team.clone() };
+    let no_hub = || NodeError::NoHub(team.clone());
     let orders = files.orders().ok_or_else(no_hub)?;
     let nodes = orders.nodes().nodes().block_on()?;
     let node = choose_node(&nodes, wanted)?;
-    wait_for(app, node, done, async |wait| {
-        let (worktrees, cwd) = (worktrees(app), &app.env.cwd);
-        let (on, at) = ((&*files, &orders, node), (&worktrees, cwd.as_path()));
-        order_in_repository(on, at, command, wait).await
+    tell_waiting(app, node);
+    let cancel = CancellationToken::new();
+    let wait = OrderWait::of(done, cancel.clone());
+    let worktrees = worktrees(app);
+    let at = (&worktrees, app.env.cwd.as_path());
+    let given = order_in_repository((&*files, &orders, node), at, command, &wait);
+    Ok(Relayed {
+        node: node.name.clone(),
+        outcome: run_cancellable(cancel, given)??,
     })
 }
 
@@ -51,36 +56,41 @@ pub(in crate::commands) fn on_node(
 pub(in crate::commands) struct RelayedCommand {
     orders: Orders,
     node: NodeView,
-    new: NewOrder,
+    order: Order,
 }
 
-/// Lets the node of a member carry out a command.
-pub(in crate::commands) fn relayed(app: &App, command: RelayedCommand) -> Result<Relayed, Failure> {
+/// Prints what a command prints on the machine of a member.
+///
+/// # Errors
+/// That of the command. Without a node there, the error says what to run on that machine.
+pub(in crate::commands) fn show_from_node(
+    app: &App,
+    (team, name): (&dyn Team, &MemberName),
+    elsewhere: &Elsewhere,
+    words: &[&str],
+) -> Result<(), Failure> {
+    let command = RelayedCommand::new(app, team, elsewhere, words);
+    let command = command.ok_or_else(|| elsewhere.refusal(team.name(), name, words))?;
     let cancel = CancellationToken::new();
-    let runtime = runtime()?;
-    let given = Box::pin(command.carry_out(app, cancel.clone()));
-    let relayed = runtime.block_on(called_off_by_signals(cancel, given));
-    runtime.shutdown_background();
-    relayed
+    let relayed = run_cancellable(cancel.clone(), command.carry_out(app, cancel))?;
+    relayed?.show(app, "")
 }
 
 impl RelayedCommand {
     /// Returns a command for the node of a member that is not on this machine; `None` if it has none.
-    pub(in crate::commands) fn new<'a>(
+    pub(in crate::commands) fn new(
         app: &App,
         team: &dyn Team,
         elsewhere: &Elsewhere,
-        words: impl IntoIterator<Item = &'a str>,
+        words: &[&str],
     ) -> Option<Self> {
-        let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        if app.out.json {
-            words.push("--json".to_owned());
-        }
+        let json = app.out.json.then_some(&"--json");
+        let words = words.iter().chain(json).copied();
         // A node does not pass orders on.
         let node = elsewhere.node.clone().filter(|_| !is_ordered())?;
         Some(Self {
             node,
-            new: NewOrder { words, input: None },
+            order: Order::new(words.map(str::to_owned).collect()),
             orders: team.orders()?,
         })
     }
@@ -94,16 +104,14 @@ impl RelayedCommand {
         app: &App,
         cancel: CancellationToken,
     ) -> Result<Relayed, Failure> {
-        let Self { orders, node, new } = self;
+        let node = self.node;
         tell_waiting(app, &node);
         let wait = OrderWait::of(QUICK, cancel);
-        match Box::pin(order(&orders, &node, new, &wait)).await {
-            Ok(outcome) => Ok(Relayed {
-                node: node.name,
-                outcome,
-            }),
-            Err(error) => Err(not_carried_out(error, &node.report.host)),
-        }
+        let outcome = Box::pin(order(&self.orders, &node, self.order, &wait)).await;
+        Ok(Relayed {
+            outcome: outcome.map_err(|error| not_carried_out(error, &node.report.host))?,
+            node: node.name,
+        })
     }
 }
 
@@ -111,8 +119,8 @@ impl RelayedCommand {
 fn not_carried_out(error: NodeError, host: &str) -> Failure {
     let is_of_node = matches!(
         error,
-        NodeError::LostBefore { .. }
-            | NodeError::LostDuring { .. }
+        NodeError::LostBefore(_)
+            | NodeError::LostDuring(_)
             | NodeError::NotTaken { .. }
             | NodeError::NotFinished { .. }
     );
@@ -126,26 +134,6 @@ fn not_carried_out(error: NodeError, host: &str) -> Failure {
 
 fn tell_waiting(app: &App, node: &NodeView) {
     app.out.say(&format!("waiting for node {}", node.name));
-}
-
-/// Waits until a node has carried out a command. Ctrl-C cancels it.
-fn wait_for(
-    app: &App,
-    node: &NodeView,
-    done: Duration,
-    give: impl AsyncFnOnce(&OrderWait) -> Result<OrderOutcome, NodeError>,
-) -> Result<Relayed, Failure> {
-    tell_waiting(app, node);
-    let cancel = CancellationToken::new();
-    let wait = OrderWait::of(done, cancel.clone());
-    let runtime = runtime()?;
-    let given = Box::pin(give(&wait));
-    let outcome = runtime.block_on(called_off_by_signals(cancel, given));
-    runtime.shutdown_background();
-    Ok(Relayed {
-        node: node.name.clone(),
-        outcome: outcome?,
-    })
 }
 
 impl Relayed {
@@ -214,10 +202,10 @@ mod tests {
     #[test]
     fn a_command_whose_node_is_lost_can_be_run_there() {
         let node: NodeName = "box".parse().unwrap();
-        let lost = NodeError::LostBefore { node: node.clone() };
+        let lost = NodeError::LostBefore(node.clone());
         let hint = not_carried_out(lost, "build").hint.unwrap();
         assert_eq!(hint, "run it on build, or wait until the node is back");
-        let interrupted = NodeError::Interrupted { node };
+        let interrupted = NodeError::Interrupted(node);
         assert_eq!(not_carried_out(interrupted, "build").hint, None);
     }
 }

@@ -2,25 +2,34 @@
 
 use std::collections::HashSet;
 use std::future::pending;
+use std::io;
 use std::pin::pin;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, LocalBoxFuture};
+use futures::future::{BoxFuture, LocalBoxFuture, select_all};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{AgentId, NodeReport, OrderId, TeamName, with_causes};
 use swarm_store::{Announced, Changes, Lease, LeaseEnd, StoreError};
 use swarm_ui::print::counted;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
 use super::members::members_here;
+use super::worktrees::finish_worktrees;
 use crate::commands::EndSignals;
 use crate::failure::Failure;
 
 /// Pause before a hub that does not answer is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
+
+/// How long a drained node waits for the team to remove its last members.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Serves until the node has been drained and its last member has ended, or a second signal.
 pub(super) async fn serve(
@@ -37,6 +46,8 @@ pub(super) async fn serve(
         running: FuturesUnordered::new(),
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
+        watcher: DirectoryWatcher::in_runtime(&Handle::current()),
+        rosters: Vec::new(),
         is_stale: false,
     };
     serving.greet();
@@ -56,6 +67,8 @@ pub(super) async fn serve(
     }
     if is_interrupted {
         serving.pause_members().await;
+    } else {
+        serving.finish_last_worktrees().await;
     }
     serving.leave().await;
     Ok(())
@@ -113,6 +126,9 @@ struct Serving<'a> {
     /// The ends of the members that run here.
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
+    watcher: DirectoryWatcher,
+    /// The rosters of members that have ended and not left them.
+    rosters: Vec<Changes>,
     /// The members are not known, or not reported.
     is_stale: bool,
 }
@@ -142,12 +158,13 @@ impl Serving<'_> {
             tokio::select! {
                 () = self.lease.lost() => {}
                 () = self.changes.changed() => {}
-                Some(()) = self.running.next() => {}
+                Some(()) = self.running.next() => self.look().await,
                 Some(member) = self.ends.next() => {
                     self.watched.remove(&member);
                     self.look().await;
                 }
                 () = node.look_again.notified() => self.look().await,
+                () = any_changed(&mut self.rosters) => self.look().await,
                 () = tokio::time::sleep(AGAIN), if self.is_stale => self.look().await,
             }
         }
@@ -177,16 +194,16 @@ impl Serving<'_> {
         }
     }
 
-    /// Returns what the node was told; `None` if it has lost its lease.
+    /// Returns what was announced to the node; `None` if it has lost its lease.
     async fn announced(&self) -> Option<Result<Announced, StoreError>> {
         tokio::select! {
             biased;
             () = self.lease.lost() => None,
-            told = self.node.nodes.take_announced(&self.node.name) => Some(told),
+            announced = self.node.nodes.take_announced(&self.node.name) => Some(announced),
         }
     }
 
-    /// Drains the node if somebody asks for that. Returns the new orders.
+    /// Drains the node if that is requested. Returns the new orders.
     fn noted(&self, announced: Announced) -> Vec<(TeamName, OrderId)> {
         if announced.is_draining && !self.node.slots.lock().is_draining {
             begin_draining(self.node);
@@ -226,7 +243,27 @@ impl Serving<'_> {
             node.nodes.report(&node.name, report.clone()).await?;
             self.report = report;
         }
+        // An order may be removing a member, and reports what happened to its worktree.
+        if self.running.is_empty() {
+            let members = &self.report.members;
+            self.rosters = finish_worktrees(node, &self.watcher, members).await?;
+        }
         Ok(())
+    }
+
+    /// Waits a moment for members that have ended to leave their teams. The next node of this machine handles
+    /// the worktrees of those that leave later.
+    async fn finish_last_worktrees(&mut self) {
+        let end = Instant::now() + LAST_MOMENT;
+        while !self.rosters.is_empty() {
+            if timeout_at(end, any_changed(&mut self.rosters))
+                .await
+                .is_err()
+            {
+                return;
+            }
+            self.look().await;
+        }
     }
 
     /// Takes the lease again after it was lost. Meanwhile the node counts as lost. Returns `false` if
@@ -275,30 +312,13 @@ impl Serving<'_> {
         let node = self.node;
         let members = node.slots.lock().members.clone();
         for member in &members {
-            let words = [
-                "pause",
-                member.name.as_str(),
-                "--reason",
-                "its node has ended",
-            ];
-            let done = std::env::current_exe().map(|program| {
-                let mut command = tokio::process::Command::new(program);
-                command
-                    .args(words)
-                    .args(["--team", member.team.as_str(), "--quiet"]);
-                command
-            });
-            let paused = match done {
-                Ok(mut command) => command
-                    .output()
-                    .await
-                    .is_ok_and(|output| output.status.success()),
-                Err(_) => false,
-            };
-            let text = if paused {
-                format!("{0} is paused; `swarm continue {0}` goes on", member.name)
+            let text = if pause(member).await.is_ok_and(|status| status.success()) {
+                format!(
+                    "{0} is paused; `swarm continue {0}` resumes it",
+                    member.name
+                )
             } else {
-                format!("{} could not be paused and goes on", member.name)
+                format!("{} could not be paused and continues", member.name)
             };
             node.out.tell_of_member("paused", member, &text);
         }
@@ -318,6 +338,24 @@ impl Serving<'_> {
         node.out
             .tell("left", &format!("node {} left {}", node.name, node.hub.url));
     }
+}
+
+/// Resolves when one of the topics may have changed.
+async fn any_changed(topics: &mut [Changes]) {
+    if topics.is_empty() {
+        return pending().await;
+    }
+    select_all(topics.iter_mut().map(|topic| Box::pin(topic.changed()))).await;
+}
+
+/// Pauses a member as a person would.
+async fn pause(member: &AgentId) -> io::Result<ExitStatus> {
+    let mut command = tokio::process::Command::new(std::env::current_exe()?);
+    command
+        .args(["pause", member.name.as_str()])
+        .args(["--reason", "its node has ended"])
+        .args(["--team", member.team.as_str(), "--quiet"]);
+    Ok(command.output().await?.status)
 }
 
 async fn ended(end: LeaseEnd, member: AgentId) -> AgentId {
@@ -366,7 +404,7 @@ fn counted_signals() -> Result<watch::Receiver<u32>, Failure> {
 /// Resolves when there were so many signals.
 async fn heard(signals: &mut watch::Receiver<u32>, number: u32) {
     if signals.wait_for(|count| *count >= number).await.is_err() {
-        // Nobody counts any more: the process ends.
+        // The counting task has ended, so this process is ending.
         pending::<()>().await;
     }
 }

@@ -12,7 +12,7 @@ use super::output;
 use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
-use crate::commands::node::{Elsewhere, RelayedCommand, relayed};
+use crate::commands::node::{Elsewhere, show_from_node};
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -75,11 +75,7 @@ fn logs_elsewhere(
         let words: Vec<&str> = words.into_iter().chain(json).collect();
         return become_command(&elsewhere.over_ssh(team.name(), name, &words)?);
     }
-    let words = ["logs", name.as_str()];
-    match RelayedCommand::new(app, team, elsewhere, words) {
-        Some(command) => relayed(app, command)?.show(app, ""),
-        None => Err(elsewhere.refusal(team.name(), name, &words)),
-    }
+    show_from_node(app, (team, name), elsewhere, &["logs", name.as_str()])
 }
 
 /// Describes how a stopped member exited, unless its output already does.

@@ -10,7 +10,7 @@ use super::output;
 use super::place::pane_of;
 use super::seen::seen;
 use crate::app::App;
-use crate::commands::node::{Elsewhere, RelayedCommand, relayed};
+use crate::commands::node::{Elsewhere, show_from_node};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::output::plain;
@@ -34,15 +34,11 @@ const SCREEN_LINES: usize = 50;
 
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure> {
     let team = app.team()?;
-    let lines = args.lines.map(|lines| format!("--lines={lines}"));
-    let words = ["peek", args.name.as_str()]
-        .into_iter()
-        .chain(lines.as_deref());
     if let Some(elsewhere) = Elsewhere::of(&*team, &args.name)? {
-        return match RelayedCommand::new(app, &*team, &elsewhere, words) {
-            Some(command) => relayed(app, command)?.show(app, ""),
-            None => Err(elsewhere.refusal(team.name(), &args.name, &["peek", args.name.as_str()])),
-        };
+        let lines = args.lines.map(|lines| format!("--lines={lines}"));
+        let words = ["peek", args.name.as_str()].into_iter();
+        let words: Vec<&str> = words.chain(lines.as_deref()).collect();
+        return show_from_node(app, (&*team, &args.name), &elsewhere, &words);
     }
     let path = output::path(app, &*team, &args.name)?;
     let config = team.config().block_on()?;

@@ -9,15 +9,14 @@ use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerSession, PermissionMode};
 use swarm_store::{Draft, Team};
+use swarm_supervisor::{
+    LeadError, Leadership, LeftWorktree, SpawnContext, SpawnOptions, SpawnTurn, SpawnedMember,
+    StopOptions, WorktreeWish, namesake, shutdown, spawn_in_turn,
+};
 use swarm_team::{MemberContext, PeerLink};
 
-use super::remote::spawn_remote;
+use super::remote::RemoteSpawns;
 use crate::peers::other_members;
-
-use swarm_supervisor::namesake;
-use swarm_supervisor::{LeadError, Leadership, LeftWorktree, SpawnContext};
-use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
-use swarm_supervisor::{StopOptions, shutdown};
 
 /// Spawns, lists and stops teammates for the lead's model.
 #[derive(Debug)]
@@ -31,8 +30,10 @@ pub(crate) struct LeadTeammates {
     sessions: Option<Arc<PeerLink>>,
     /// The pane location last shown: the socket of swarm's own server, else the reason.
     shown: Mutex<String>,
-    /// Held by the spawn that enters the roster next.
+    /// Held by the spawn that enters the roster next, or whose node is chosen next.
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// Spawns on other machines.
+    remote: RemoteSpawns,
 }
 
 impl LeadTeammates {
@@ -51,6 +52,7 @@ impl LeadTeammates {
             sessions,
             shown: Mutex::default(),
             turn: Arc::default(),
+            remote: RemoteSpawns::default(),
         }
     }
 
@@ -75,11 +77,13 @@ impl LeadTeammates {
         })
     }
 
-    /// Spawns a teammate on another machine, within the lead's permissions.
+    /// Spawns a teammate on another machine, within the lead's permissions. Later spawns wait only
+    /// until its node is chosen.
     async fn spawn_on_node(
         &self,
         team: &dyn Team,
         request: &SpawnRequest,
+        turn: SpawnTurn,
     ) -> Result<Spawned, String> {
         let ceiling = self.ceiling_of_members(request)?;
         // The conversation of a former member is on its machine, unlike that of a local one.
@@ -97,9 +101,16 @@ impl LeadTeammates {
             }
             .to_string());
         }
-        let context = &self.spawn_context;
-        let spawned = spawn_remote(context, team, request, &member, mode).await;
-        spawned.inspect_err(|why| self.context.emit(AgentEvent::Notice { line: why.clone() }))
+        let spawned = async {
+            let placed = self.remote.place(team, request).await?;
+            drop(turn);
+            let context = &self.spawn_context;
+            let spawned = placed.carry_out(context, team, request, &member, mode);
+            spawned.await
+        };
+        spawned
+            .await
+            .inspect_err(|why| self.context.emit(AgentEvent::Notice { line: why.clone() }))
     }
 
     /// Returns what a former member had, with its mode if the lead may give it.
@@ -159,8 +170,9 @@ impl Teammates for LeadTeammates {
                 team.name()
             ));
         }
+        self.remote.require_free(&name)?;
         if request.isolation == Some(Isolation::Remote) {
-            return self.spawn_on_node(&*team, &request).await;
+            return self.spawn_on_node(&*team, &request, turn).await;
         }
         // A member that died or left is restored with its settings, unless the call changes them.
         let dead = namesake(&self.spawn_context, team.name(), &name, false)
