@@ -334,9 +334,6 @@ fn form(given: &str) -> Value {
 }
 
 /// Serves streamable HTTP on a free port of the loopback address, and writes the port into a file.
-///
-/// # Errors
-/// If the port or the file cannot be opened.
 pub fn serve_http(server: &Arc<Server>, port_file: &Path) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use swarm_tests::stage::{Tmux, World};
 
-use crate::hub::free_port_of_a_server;
+use crate::machines::free_port_of_a_server;
 use crate::scene::{not_proven, world};
 
 #[test]

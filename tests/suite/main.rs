@@ -20,6 +20,7 @@ mod hub_merges;
 mod hub_worktrees;
 mod interop;
 mod long_runs;
+mod machines;
 mod mcp;
 mod node_failures;
 mod nodes;

@@ -1,31 +1,15 @@
 //! Nodes that are killed or cut off while members run on them.
 
 use rustix::process::Signal;
-use serde_json::Value;
 use swarm_tests::stage::World;
 
-use crate::nodes::{Machines, refusal, says_done};
+use crate::machines::{Machines, bob, hello_args};
+use crate::nodes::{refusal, says_done};
 use crate::scene::{spawn_args, wait_for_no_process, world};
-
-/// The record of bob, as a machine sees it.
-fn bob(machine: &World) -> Value {
-    let status = machine.swarm(&["status", "--json"]).json();
-    let members = status["members"].as_array().unwrap();
-    let bob = members.iter().find(|member| member["name"] == "bob");
-    bob.cloned().unwrap_or_default()
-}
 
 /// Lets the node run bob, and waits until he is idle.
 fn spawn_on_box(first: &World) {
-    let more = [
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hello",
-        "--on",
-        "box",
-    ];
-    first.swarm(&spawn_args("bob", "headless", &more)).ok();
+    first.swarm(&hello_args("bob", &["--on", "box"])).ok();
     first.wait_until("bob is idle", || bob(first)["state"] == "idle");
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply, Script, Step};
+use swarm_tests::fake_api::{Ask, Block, Brain, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::stage::{Finished, InsideTmux, World};
 pub(crate) use swarm_tests::stage::{MODEL, run_args, spawn_args};
 
@@ -36,6 +36,13 @@ pub(crate) fn enter_foreign(world: &World, team: &str, names: &[&str]) {
         }));
     }
     std::fs::write(path, config.to_string()).expect("the roster");
+}
+
+/// A world with a team that has members of another program.
+pub(crate) fn world_with_foreign(team: &str, names: &[&str]) -> World {
+    let world = world_with_team(team);
+    enter_foreign(&world, team, names);
+    world
 }
 
 /// Completes task 1 with a result.
@@ -71,6 +78,32 @@ pub(crate) fn world_over(api: &FakeApi) -> World {
     let world = world().with_api(api);
     world.swarm(&["team", "create", "demo"]).ok();
     world
+}
+
+/// A world whose models are answered by the fake server with this brain.
+pub(crate) fn world_with(brain: impl Brain + 'static) -> (FakeApi, World) {
+    let api = FakeApi::start(brain);
+    let world = world().with_api(&api);
+    (api, world)
+}
+
+/// The same with the team `demo`.
+pub(crate) fn team_with(brain: impl Brain + 'static) -> (FakeApi, World) {
+    let api = FakeApi::start(brain);
+    let world = world_over(&api);
+    (api, world)
+}
+
+/// The same, and every request is answered with this text.
+pub(crate) fn world_saying(text: &'static str) -> (FakeApi, World) {
+    team_with(move |_: &Ask| Reply::text(text))
+}
+
+/// The same with an idle member.
+pub(crate) fn idle_world(text: &'static str, name: &str) -> (FakeApi, World) {
+    let (api, world) = world_saying(text);
+    spawn_idle(&world, name);
+    (api, world)
 }
 
 /// The arguments of a headless `swarm run` of the team `demo` in which no call needs permission.

@@ -1,11 +1,11 @@
 //! What an agent may not do, although it runs as the same user and has a shell.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
 use crate::scene::{
-    MODEL, demo_run_args, not_proven, runs_once, spawn_args, spawn_over, world, world_over,
-    world_with_team,
+    MODEL, demo_run_args, not_proven, runs_once, spawn_args, spawn_over, team_with, world_over,
+    world_saying, world_with, world_with_team,
 };
 
 /// Settings with which a shell may write the team's files; in the sandbox it may not.
@@ -85,8 +85,7 @@ fn an_agent_cannot_hide_in_another_pid_namespace() {
 
 #[test]
 fn a_person_in_another_pid_namespace_cannot_approve_but_can_stop_members() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     spawn_over(&world, "bob");
     let file = world.team("demo").member_directory("bob").join("life");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -199,17 +198,17 @@ fn mail_from_an_agents_shell_is_its_own() {
 #[test]
 fn a_headless_member_acts_in_its_own_name_under_the_lead_that_started_it() {
     let told = json!({"name": "bob", "description": "tell", "prompt": "tell me"});
-    let api = FakeApi::start(move |ask: &Ask| {
-        match (ask.agent.as_str(), ask.result_of("t1").is_some()) {
-            ("bob", false) => {
-                let input = json!({"command": "swarm send team-lead 'from my shell'"});
-                Reply::tool("t1", "Bash", input)
-            }
-            ("team-lead", false) => Reply::tool("t1", "Agent", told.clone()),
-            _ => Reply::text("done"),
-        }
-    });
-    let world = world().with_api(&api);
+    let (_api, world) =
+        world_with(
+            move |ask: &Ask| match (ask.agent.as_str(), ask.result_of("t1").is_some()) {
+                ("bob", false) => {
+                    let input = json!({"command": "swarm send team-lead 'from my shell'"});
+                    Reply::tool("t1", "Bash", input)
+                }
+                ("team-lead", false) => Reply::tool("t1", "Agent", told.clone()),
+                _ => Reply::text("done"),
+            },
+        );
     world.write("root/swarm.toml", WITHOUT_SANDBOX);
     world.swarm(&demo_run_args("go", &[])).ok();
     let mut mail = world.team("demo").inbox("team-lead");
@@ -220,7 +219,7 @@ fn a_headless_member_acts_in_its_own_name_under_the_lead_that_started_it() {
 
 #[test]
 fn file_tools_cannot_change_team_files_in_any_mode() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let root = ask.news();
         let root = root
             .split_whitespace()
@@ -240,7 +239,6 @@ fn file_tools_cannot_change_team_files_in_any_mode() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     let prompt = format!("the root is {}", world.root().display());
     world
         .swarm(&spawn_args(

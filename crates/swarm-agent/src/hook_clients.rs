@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
-use swarm_hooks::{HookReply, HookRequest, HookServices};
+use swarm_hooks::{HookRequest, HookServices};
 use swarm_model::{
     Message, Model, ModelEvent, ModelEvents, ModelRequest, StoredMessage, SystemBlock, WebClient,
 };
-use swarm_protocol::Thinking;
+use swarm_protocol::{Thinking, WebAnswer};
 use tokio_util::sync::CancellationToken;
 
 use crate::ModelFactory;
@@ -37,7 +37,7 @@ pub struct HookClients {
 
 #[async_trait]
 impl HookServices for HookClients {
-    async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
+    async fn post(&self, request: HookRequest) -> Result<WebAnswer, String> {
         let (url, limit) = (&request.url, request.timeout);
         let answered = WebClient
             .post(
@@ -48,12 +48,7 @@ impl HookServices for HookClients {
                 limit,
             )
             .await;
-        let fetched = answered.map_err(|why| format!("failed: {}", why.trim_end_matches('.')))?;
-        Ok(HookReply {
-            status: fetched.status,
-            body: fetched.body,
-            cut: fetched.cut,
-        })
+        answered.map_err(|why| format!("failed: {}", why.trim_end_matches('.')))
     }
 
     async fn ask(

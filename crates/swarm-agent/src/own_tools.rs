@@ -5,9 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_model::WebClient;
 use swarm_permissions::AgentConfig;
-use swarm_tools::{
-    SkillTool, Tool, WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch, builtin,
-};
+use swarm_protocol::WebAnswer;
+use swarm_tools::{SkillTool, Tool, WebAccess, WebFetch, WebRequest, WebSearch, builtin};
 
 /// Returns the built-in tools and those that the configuration enables. Leads and teammates use
 /// this one list.
@@ -35,15 +34,8 @@ struct ClientWebAccess;
 impl WebAccess for ClientWebAccess {
     async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
         let (url, bytes) = (&request.url, request.max_bytes);
-        let fetched = WebClient
+        WebClient
             .get(url, request.private, bytes, request.timeout)
-            .await?;
-        Ok(WebAnswer {
-            status: fetched.status,
-            location: fetched.location,
-            content_type: fetched.content_type,
-            body: fetched.body,
-            cut: fetched.cut,
-        })
+            .await
     }
 }

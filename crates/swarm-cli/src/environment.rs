@@ -15,9 +15,6 @@ pub(crate) fn raw_variable(name: &str) -> Option<OsString> {
 }
 
 /// Returns the variables of this process and its working directory.
-///
-/// # Errors
-/// If the working directory cannot be read.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"

@@ -11,8 +11,8 @@ use crate::environment::raw_variable;
 /// Set in a command that a node runs: the PID of the node.
 pub(crate) const NODE_PID: &str = "SWARM_NODE_PID";
 
-/// Lets a command of a node end with the node, as if it were cancelled: who gave the order is told
-/// that it failed.
+/// Cancels a command of a node when the node ends, because the command that gave the order has
+/// failed then.
 pub(crate) fn end_with_node() {
     if is_ordered() && set_parent_process_death_signal(Some(Signal::TERM)).is_ok() && !is_ordered()
     {

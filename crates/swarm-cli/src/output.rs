@@ -67,7 +67,6 @@ impl Output {
         let theme = Theme {
             color: env.color(terminal),
             width,
-            unicode: true,
         };
         Self {
             json: global.json,
@@ -85,8 +84,8 @@ impl Output {
         }
     }
 
-    /// Prints a list to stdout: a document with `--json`, otherwise a table. Instead of an empty table
-    /// it prints `none` to stderr.
+    /// Prints a list to stdout: a document with `--json`, otherwise a table. Instead of an empty
+    /// table it prints `none` to stderr.
     pub(crate) fn list(
         self,
         document: &impl Serialize,

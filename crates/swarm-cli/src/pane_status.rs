@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_protocol::AgentEvent;
 use swarm_ui::print::counted;
-use swarm_ui::{Console, SessionStatus, Theme};
+use swarm_ui::{Console, SessionStatus};
 use tokio::sync::Notify;
 
 /// Time between two frames of the row.
@@ -19,7 +19,6 @@ const FRAME: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct PaneStatus {
     console: Console,
-    theme: Theme,
     status: Mutex<SessionStatus>,
     postponed: AtomicUsize,
     /// Notified when the row may begin to change over time.
@@ -28,10 +27,9 @@ pub(crate) struct PaneStatus {
 
 impl PaneStatus {
     /// Creates the row, which is empty until a turn begins.
-    pub(crate) fn new(console: Console, theme: Theme, status: SessionStatus) -> Self {
+    pub(crate) fn new(console: Console, status: SessionStatus) -> Self {
         Self {
             console,
-            theme,
             status: Mutex::new(status),
             postponed: AtomicUsize::new(0),
             changed: Notify::new(),
@@ -40,8 +38,8 @@ impl PaneStatus {
 
     fn draw(&self) {
         let status = self.status.lock();
-        let mut rows = status.finished_calls(self.theme);
-        rows.extend(status.activity(Instant::now(), self.theme));
+        let mut rows = status.finished_calls();
+        rows.extend(status.activity(Instant::now()));
         drop(status);
         rows.extend(postponed_row(self.postponed.load(Ordering::Relaxed)));
         self.console.set_status(rows);
@@ -95,6 +93,7 @@ mod tests {
     use std::io::{self, Write};
 
     use swarm_protocol::{PermissionMode, Usage};
+    use swarm_ui::Theme;
 
     use super::*;
 
@@ -130,7 +129,7 @@ mod tests {
             "bob > ",
         );
         let status = SessionStatus::new("sonnet".to_owned(), PermissionMode::Default, None);
-        let row = PaneStatus::new(console, Theme::PLAIN, status);
+        let row = PaneStatus::new(console, status);
         screen.take();
         row.emit(AgentEvent::TurnStarted);
         assert!(screen.take().contains(" working "));

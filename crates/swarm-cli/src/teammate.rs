@@ -124,15 +124,15 @@ impl OrderedTeammate {
         PaneQuestions::new(agent, self.store.clone(), policy, env)
     }
 
-    /// Merges this member's work, as configured by the lead's settings, or publishes it if another machine
-    /// created the team.
+    /// Merges this member's work, as configured by the lead's settings, or publishes it if another
+    /// machine created the team.
     fn merger(&self) -> Option<Arc<dyn WorkMerger>> {
         let agent = &self.order.spec.identity.agent;
         let team = self.store.team(&agent.team);
         let worktrees = self.worktrees.clone();
         if team.is_joined() {
             let member = (agent.name.clone(), self.order.spec.identity.spawn_id);
-            let (host, clock) = (self.process.host.clone(), Arc::clone(&self.clock));
+            let (host, clock) = (self.process.identity.host.clone(), Arc::clone(&self.clock));
             let publisher = BranchPublisher::new(worktrees, team, member, host, clock);
             return Some(Arc::new(publisher));
         }
@@ -189,13 +189,9 @@ fn model(source: &models::ClientSource, spec: &MemberSpec) -> anyhow::Result<Arc
 }
 
 fn process_facts(env: &Environment) -> ProcessFacts {
-    let own = identity();
     let (kind, pane) = own_backend(&|name| env.get(name).map(str::to_owned));
     ProcessFacts {
-        pid: own.pid,
-        start: own.start,
-        host: own.host,
-        pid_space: own.pid_space,
+        identity: identity(),
         machine: HostFacts::default(),
         cwd: env.cwd.clone(),
         worktree: None,
@@ -230,14 +226,10 @@ fn worktrees(env: &Environment, root: &Path, spec: &MemberSpec) -> Worktrees {
 
 /// Creates the worktrees of this member's sub-agents.
 fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
-    let own = identity();
     Arc::new(WorktreeIsolator {
         worktrees,
         clock,
-        process: swarm_worktree::ProcessMark {
-            pid: own.pid,
-            start: own.start,
-        },
+        process: identity().mark(),
     })
 }
 

@@ -108,7 +108,6 @@ impl Terminal {
         let theme = Theme {
             color: order.pane.color,
             width: None,
-            unicode: true,
         };
         let history = log.parent().map(InputHistory::of_member);
         let log = own_log(env, log).await;
@@ -132,7 +131,7 @@ impl Terminal {
             console.remember(history.lines());
         }
         let session = SessionStatus::new(spec.runtime.model.clone(), spec.permissions.mode, None);
-        let status = Arc::new(PaneStatus::new(console.clone(), theme, session));
+        let status = Arc::new(PaneStatus::new(console.clone(), session));
         tokio::spawn(Arc::clone(&status).follow());
         let mut requests = questions.map(|questions| questions.show_on(&console, &status));
         let (tell, person) = unbounded_channel();

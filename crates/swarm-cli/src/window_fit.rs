@@ -1,5 +1,5 @@
-//! Keeps the panes around a lead in the user's tmux arranged when the terminal is resized. The process
-//! of the lead does it; for a person at a shell the oldest teammate does.
+//! Keeps the panes around a lead in the user's tmux arranged when the terminal is resized. The
+//! process of the lead does it; for a person at a shell the oldest teammate does.
 
 use std::io;
 use std::time::Duration;
@@ -25,9 +25,6 @@ struct Windows {
 
 /// Follows the size of the lead's window while the lead's process runs. Returns if the lead is not
 /// in tmux.
-///
-/// # Errors
-/// Returns an error if the signal handler cannot be installed.
 pub(crate) fn follow_as_lead(facts: &TerminalFacts, place: PanePlacement) -> io::Result<()> {
     let resized = signal(SignalKind::window_change())?;
     let (Some(program), Some(env), Some(pane)) =
@@ -48,11 +45,8 @@ pub(crate) fn follow_as_lead(facts: &TerminalFacts, place: PanePlacement) -> io:
     Ok(())
 }
 
-/// Follows the size of the window of a lead without a process while this teammate runs. Returns when
-/// the size is known.
-///
-/// # Errors
-/// Returns an error if the signal handler cannot be installed.
+/// Follows the size of the window of a lead without a process while this teammate runs. Returns
+/// when the size is known.
 pub(crate) async fn follow_as_teammate(env: &Environment, lead: &LeadPane) -> io::Result<()> {
     let resized = signal(SignalKind::window_change())?;
     let (Some(program), Some(tmux), Some(own)) = (
@@ -96,10 +90,7 @@ impl Windows {
 
     /// Rearranges the windows if the lead's changed its size since the last call.
     async fn fit(&mut self) {
-        let fitted = match &self.own {
-            Some(own) => self.backend.refit_from(own, self.size).await,
-            None => self.backend.refit(self.size).await,
-        };
+        let fitted = self.backend.refit(self.own.as_ref(), self.size).await;
         self.size = logged(fitted).or(self.size);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use futures::future::join_all;
 use serde::Serialize;
 use serde_json::{Value, json};
 use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
-use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName};
+use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName, partial_debug};
 use swarm_tools::{ProgramLaunch, ToolContext};
 use tokio_util::sync::CancellationToken;
 
@@ -50,15 +49,8 @@ pub struct HooksParts {
 #[derive(Debug, Clone, Default)]
 pub struct Hooks(Option<Arc<HooksParts>>);
 
-impl fmt::Debug for HooksParts {
-    /// Omits the environment variables, which may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HooksParts")
-            .field("settings", &self.settings)
-            .field("project", &self.project)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the environment variables, which may hold secrets.
+partial_debug!(HooksParts: settings, project);
 
 impl Hooks {
     /// Creates the hooks of a process.

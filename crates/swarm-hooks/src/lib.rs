@@ -16,7 +16,7 @@ pub use agent::AgentHooks;
 pub use answer::Permission;
 pub use hooks::{HookInput, HookNotice, Hooks, HooksParts};
 pub use outcome::HookOutcome;
-pub use reach::{HookReply, HookRequest, HookServices};
+pub use reach::{HookRequest, HookServices};
 pub use team_events::{TeamEvents, TeamHook};
 
 #[cfg(test)]

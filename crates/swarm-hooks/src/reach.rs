@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Deserialize;
 use swarm_permissions::HookEvent;
+use swarm_protocol::{WebAnswer, partial_debug};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, ControlOutput, parse_output};
@@ -27,31 +28,14 @@ pub struct HookRequest {
     pub timeout: Duration,
 }
 
-impl fmt::Debug for HookRequest {
-    /// Omits the headers, which may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HookRequest")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A server's response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookReply {
-    /// HTTP status code.
-    pub status: u16,
-    /// The body, truncated to the requested maximum.
-    pub body: Vec<u8>,
-    /// Whether the body was truncated.
-    pub cut: bool,
-}
+// Omits the headers, which may hold secrets.
+partial_debug!(HookRequest: url);
 
 /// The clients for hooks of the types `http` and `prompt`.
 #[async_trait]
 pub trait HookServices: Send + Sync + fmt::Debug {
     /// Posts a request without following redirects. The error completes the sentence "the hook …".
-    async fn post(&self, request: HookRequest) -> Result<HookReply, String>;
+    async fn post(&self, request: HookRequest) -> Result<WebAnswer, String>;
 
     /// Returns the answer of the named model, or of a small one by default. The error completes the
     /// sentence "the hook …".

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_permissions::{HookEvent, HookSettings};
+use swarm_protocol::WebAnswer;
 use tokio_util::sync::CancellationToken;
 
-use crate::{HookInput, HookOutcome, HookReply, HookRequest, HookServices, Hooks, HooksParts};
+use crate::{HookInput, HookOutcome, HookRequest, HookServices, Hooks, HooksParts};
 
 /// Returns a fixed answer and records the requests.
 #[derive(Debug, Default)]
@@ -24,14 +25,14 @@ struct FakeServices {
 
 #[async_trait]
 impl HookServices for FakeServices {
-    async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
+    async fn post(&self, request: HookRequest) -> Result<WebAnswer, String> {
         self.posted.lock().push(request);
         match self.status {
             0 => Err("failed: connection refused".to_owned()),
-            status => Ok(HookReply {
+            status => Ok(WebAnswer {
                 status,
                 body: self.answer.clone().into_bytes(),
-                cut: false,
+                ..WebAnswer::default()
             }),
         }
     }

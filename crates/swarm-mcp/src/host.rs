@@ -1,11 +1,11 @@
 //! The environment and limits of servers.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use swarm_permissions::McpBounds;
+use swarm_protocol::partial_debug;
 use swarm_tools::ToolContext;
 
 /// The environment of one owner's servers.
@@ -26,16 +26,8 @@ pub struct McpHost {
     pub sandbox: Option<ToolContext>,
 }
 
-impl fmt::Debug for McpHost {
-    /// Omits the environment, which may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpHost")
-            .field("cwd", &self.cwd)
-            .field("logs", &self.logs)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the environment, which may hold secrets.
+partial_debug!(McpHost: cwd, logs, limits);
 
 /// Limits in time and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
+use swarm_tools::{Tool, ToolContext, ToolOutput, TypedTool, one_line, prompt};
 
 use crate::server::Server;
 use crate::tool::{output, truncate_result};
@@ -36,42 +36,17 @@ struct ListParameters {
 }
 
 #[async_trait]
-impl Tool for ListMcpResourcesTool {
-    fn name(&self) -> &'static str {
-        "ListMcpResourcesTool"
-    }
+impl TypedTool for ListMcpResourcesTool {
+    type Parameters = ListParameters;
+    const NAME: &'static str = "ListMcpResourcesTool";
+    const PROMPT: &'static str = prompt!("tools/ListMcpResourcesTool");
+    const KIND: ToolKind = ToolKind::Other;
+    const READ_ONLY: bool = true;
+    const SUBJECT: &'static str = "server";
 
-    fn description(&self) -> String {
-        prompt!("tools/ListMcpResourcesTool").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<ListParameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, input: &Value) -> String {
-        let server = input["server"].as_str().unwrap_or_default();
-        one_line(&format!("{} {server}", self.name()))
-    }
-
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input: ListParameters = match parse(self.name(), input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
+    async fn call(&self, input: ListParameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let servers = match &input.server {
-            Some(name) => match find(&self.0, name) {
-                Ok(server) => vec![server],
-                Err(why) => return ToolOutput::error(why),
-            },
+            Some(name) => vec![find(&self.0, name)?],
             None => self.0.iter().collect(),
         };
         let chars = servers.iter().map(|one| one.host.limits.result_chars);
@@ -88,7 +63,7 @@ impl Tool for ListMcpResourcesTool {
             }
         }
         if resources.is_empty() && !problems.is_empty() {
-            return ToolOutput::error(problems.join("\n"));
+            return Err(problems.join("\n"));
         }
         let line = format!("{} resources", resources.len());
         let mut text = vec![json!(resources).to_string()];
@@ -96,7 +71,8 @@ impl Tool for ListMcpResourcesTool {
             text = vec!["No resources are available.".to_owned()];
         }
         text.extend(problems);
-        ToolOutput::ok(truncate_result(text.join("\n"), chars), line)
+        let text = truncate_result(text.join("\n"), chars);
+        Ok(ToolOutput::ok(text, line))
     }
 }
 
@@ -113,46 +89,23 @@ struct ReadParameters {
 }
 
 #[async_trait]
-impl Tool for ReadMcpResourceTool {
-    fn name(&self) -> &'static str {
-        "ReadMcpResourceTool"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/ReadMcpResourceTool").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<ReadParameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
+impl TypedTool for ReadMcpResourceTool {
+    type Parameters = ReadParameters;
+    const NAME: &'static str = "ReadMcpResourceTool";
+    const PROMPT: &'static str = prompt!("tools/ReadMcpResourceTool");
+    const KIND: ToolKind = ToolKind::Other;
+    const READ_ONLY: bool = true;
 
     fn one_line(&self, input: &Value) -> String {
         let text = |field: &str| input[field].as_str().unwrap_or_default();
-        one_line(&format!(
-            "{} {} {}",
-            self.name(),
-            text("server"),
-            text("uri")
-        ))
+        let (server, uri) = (text("server"), text("uri"));
+        one_line(&format!("{} {server} {uri}", Self::NAME))
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input: ReadParameters = match parse(self.name(), input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        match find(&self.0, &input.server) {
-            Ok(server) => output(server, server.read_resource(&input.uri, ctx).await),
-            Err(why) => ToolOutput::error(why),
-        }
+    async fn call(&self, input: ReadParameters, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let server = find(&self.0, &input.server)?;
+        let read = server.read_resource(&input.uri, ctx).await;
+        Ok(output(server, read))
     }
 }
 

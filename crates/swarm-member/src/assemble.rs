@@ -88,11 +88,8 @@ pub(crate) struct MemberSetup {
 
 impl MemberSetup {
     /// Assembles the member and opens its conversation. `teammates` are the other members of its
-    /// team, and `pool` limits its tools. `stop` interrupts the member, and `inputs` is what a person
-    /// types into its terminal. Also returns the names of its tools.
-    ///
-    /// # Errors
-    /// [`AgentError`] if the transcript is unusable.
+    /// team, and `pool` limits its tools. `stop` interrupts the member, and `inputs` is what a
+    /// person types into its terminal. Also returns the names of its tools.
     pub(crate) fn open<R>(
         self,
         servers: &ProcessServers,

@@ -1,12 +1,12 @@
 //! Writes to a team's files that run concurrently with the model request.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
+use swarm_protocol::partial_debug;
 use swarm_store::StoreError;
 
 type Outcome = Result<(), StoreError>;
@@ -122,14 +122,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue")
-            .field("waiting", &self.waiting.len())
-            .field("claimed", &self.claimed)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(Queue: claimed);
 
 #[cfg(test)]
 mod tests {

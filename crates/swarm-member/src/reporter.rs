@@ -1,7 +1,6 @@
 //! Reporting of a member's events: to its view, its state report, and the team's journal. What the
 //! end of a turn shows.
 
-use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -162,11 +161,7 @@ pub struct PaneSink {
     status: Option<Arc<dyn EventSink>>,
 }
 
-impl fmt::Debug for PaneSink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PaneSink")
-    }
-}
+partial_debug!(PaneSink);
 
 impl PaneSink {
     /// A sink that draws into this pane.

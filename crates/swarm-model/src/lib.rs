@@ -32,4 +32,4 @@ pub use remote::{Connection, ReplayedApi, RetryPolicy, Secret, Throttle, replay_
 pub use request::{ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError, ScriptedModel};
 pub use stored::{BlockArena, BlockKind, StoredBlock, StoredMessage};
-pub use web::{Fetched, WebClient};
+pub use web::WebClient;

@@ -8,24 +8,9 @@ use futures::StreamExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Url};
-use swarm_protocol::is_public_address;
+use swarm_protocol::{WebAnswer, is_public_address};
 
 use crate::remote::{USER_AGENT, describe, tls};
-
-/// An HTTP response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    /// HTTP status.
-    pub status: u16,
-    /// Redirect target as an absolute URL.
-    pub location: Option<String>,
-    /// `Content-Type`; empty if there is none.
-    pub content_type: String,
-    /// The body, possibly truncated.
-    pub body: Vec<u8>,
-    /// Whether the body was truncated.
-    pub cut: bool,
-}
 
 /// Client for fetching pages and for posting to configured servers. It sends no cookies or
 /// credentials, uses no proxy, and does not follow redirects.
@@ -42,7 +27,7 @@ impl WebClient {
         private: bool,
         max_bytes: usize,
         timeout: Duration,
-    ) -> Result<Fetched, String> {
+    ) -> Result<WebAnswer, String> {
         let ask = |client: &Client, url| {
             client
                 .get(url)
@@ -60,7 +45,7 @@ impl WebClient {
         json: String,
         max_bytes: usize,
         timeout: Duration,
-    ) -> Result<Fetched, String> {
+    ) -> Result<WebAnswer, String> {
         let ask = |client: &Client, url| {
             let request = client.post(url).header(CONTENT_TYPE, "application/json");
             let request = headers.iter().fold(request, |request, (name, value)| {
@@ -75,8 +60,8 @@ impl WebClient {
 async fn within(
     timeout: Duration,
     url: &str,
-    exchange: impl Future<Output = Result<Fetched, String>>,
-) -> Result<Fetched, String> {
+    exchange: impl Future<Output = Result<WebAnswer, String>>,
+) -> Result<WebAnswer, String> {
     match tokio::time::timeout(timeout, exchange).await {
         Ok(fetched) => fetched,
         Err(_) => Err(format!(
@@ -91,7 +76,7 @@ async fn exchange(
     private: bool,
     max_bytes: usize,
     ask: impl FnOnce(&Client, Url) -> RequestBuilder,
-) -> Result<Fetched, String> {
+) -> Result<WebAnswer, String> {
     let parsed =
         Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}."))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
@@ -141,7 +126,7 @@ async fn exchange(
             break;
         }
     }
-    Ok(Fetched {
+    Ok(WebAnswer {
         status,
         location: location.map(String::from),
         content_type,

@@ -61,13 +61,11 @@ fn c4_each_kind_of_agent_has_its_tools() {
                        TaskOutput ListAgents AskUserQuestion EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch \
                        EnterWorktree ExitWorktree mcp__git__log";
     let table = [
-        (AgentKind::Lead, ""),
         (AgentKind::Coordinator, coordinator),
         (AgentKind::TeammateProcess, teammate),
         (AgentKind::TeammateInProcess, teammate),
         (AgentKind::SubAgent, below_a_lead),
         (AgentKind::Background, background.as_str()),
-        (AgentKind::Fork, ""),
     ];
     assert_eq!(table.len(), AgentKind::ALL.len());
     for (kind, removed) in table {
@@ -96,11 +94,7 @@ fn o1_agents_at_the_maximum_depth_have_no_agent_tool() {
     for kind in AgentKind::ALL {
         let has = |levels| pool(kind, levels, PermissionMode::Default, None).has("Agent");
         assert!(has(1), "{kind:?}");
-        let keeps = matches!(
-            kind,
-            AgentKind::Lead | AgentKind::Coordinator | AgentKind::Fork
-        );
-        assert_eq!(has(0), keeps, "{kind:?}");
+        assert_eq!(has(0), kind == AgentKind::Coordinator, "{kind:?}");
     }
 }
 

@@ -42,6 +42,7 @@ mod surrogate;
 mod task;
 mod text_form;
 mod usage;
+mod web_answer;
 mod word_list;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
@@ -110,4 +111,5 @@ pub use task::{
     TaskStatus, unverified,
 };
 pub use usage::{ContextUse, Usage};
+pub use web_answer::WebAnswer;
 pub use word_list::word_list;

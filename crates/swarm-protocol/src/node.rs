@@ -65,7 +65,20 @@ pub struct Order {
     pub state: OrderState,
 }
 
-/// A commit of a repository. Nodes have repositories of their own.
+impl Order {
+    /// Creates an open order without input and repository.
+    pub fn new(words: Vec<String>) -> Self {
+        Self {
+            id: OrderId::random(),
+            words,
+            input: None,
+            repository: None,
+            state: OrderState::Open,
+        }
+    }
+}
+
+/// A commit of a repository, for a repository of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Repository {

@@ -228,6 +228,25 @@ pub struct StateReport {
     pub fallback: Option<String>,
 }
 
+impl StateReport {
+    /// Returns the report of a spawn that has done nothing yet.
+    pub fn new(spawn_id: SpawnId, state: MemberState, since: UnixMs) -> Self {
+        Self {
+            spawn_id,
+            state,
+            since,
+            detail: None,
+            task: None,
+            turns: 0,
+            progress: 0,
+            usage: Usage::default(),
+            context: None,
+            commands: Vec::new(),
+            fallback: None,
+        }
+    }
+}
+
 /// `members/<name>/paused`: exists while a person keeps this spawn paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

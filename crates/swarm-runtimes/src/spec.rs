@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::{AgentError, Turn, TurnStop};
-use swarm_protocol::Usage;
+use swarm_protocol::{Usage, partial_debug};
 use swarm_tools::Tool;
 
 use crate::handed_server::{TEAM_SERVER, server_names};
@@ -42,15 +42,8 @@ pub(crate) struct ServerCommand {
     pub(crate) args: Vec<String>,
 }
 
-impl fmt::Debug for ProgramSpec {
-    /// Omits the environment, which may hold keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgramSpec")
-            .field("name", &self.name)
-            .field("argv", &self.argv)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the environment, which may hold keys.
+partial_debug!(ProgramSpec: name, argv);
 
 impl ProgramSpec {
     /// Returns the MCP servers of a member with these tools, as the program is told: that of the
@@ -85,7 +78,8 @@ impl ProgramSpec {
         self.accounts.as_ref()?.unpriced().await
     }
 
-    /// Records what a prompt has used. `model` is the full name of the model, if the program says it.
+    /// Records what a prompt has used. `model` is the full name of the model, if the program says
+    /// it.
     pub(crate) async fn record(&self, turn: &Turn<'_>, model: Option<&str>, usage: Usage) {
         if let Some(accounts) = &self.accounts {
             accounts.record(turn, model, usage).await;

@@ -9,7 +9,7 @@ use crate::{Result, StoreError, StoreLimits};
 /// The published branches of a team.
 pub(crate) type Branches = BTreeMap<MemberName, PublishedBranch>;
 
-/// Publishes a branch. Returns the bundle that nobody needs any more.
+/// Publishes a branch. Returns the bundle that is not needed any more.
 pub(crate) fn publish(branches: &mut Branches, branch: &PublishedBranch) -> Option<BlobRef> {
     let before = branches.insert(branch.member.clone(), branch.clone());
     let unused = before.and_then(|before| before.bundle);

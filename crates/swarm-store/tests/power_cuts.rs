@@ -9,6 +9,7 @@
 )]
 
 #[path = "contract/values.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the store")]
 mod values;
 #[path = "contract/files/world.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the store")]
@@ -20,8 +21,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use swarm_protocol::{
-    Answer, AnsweredBy, NewTask, RequestId, RequestKind, RequestRecord, RequestState, TaskStatus,
-    UnixMs,
+    Answer, AnsweredBy, NewTask, RequestId, RequestKind, RequestRecord, TaskStatus, UnixMs,
 };
 use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, TeamStore};
 use tracing::field::{Field, Visit};
@@ -336,18 +336,15 @@ fn an_answer_survives_a_power_cut_with_its_signature() {
     let asked = files
         .open_request(
             RequestRecord {
-                id: RequestId::new("perm-1-abcdefg"),
-                number: None,
-                from: name("ann"),
-                spawn_id: None,
-                request: RequestKind::Sandbox {
-                    host: "crates.io".to_owned(),
-                },
                 description: "crates.io".to_owned(),
-                why: String::new(),
-                asked_at: UnixMs(1),
-                deadline: None,
-                state: RequestState::Open,
+                ..RequestRecord::open(
+                    RequestId::new("perm-1-abcdefg"),
+                    name("ann"),
+                    RequestKind::Sandbox {
+                        host: "crates.io".to_owned(),
+                    },
+                    UnixMs(1),
+                )
             },
             None,
         )

@@ -9,7 +9,7 @@ use swarm_hooks::AgentHooks;
 use swarm_os::Liveness;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
+    AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName, partial_debug,
 };
 use swarm_store::{Actor, Draft, StoreError, Team, TeamStore, VerifyKey};
 
@@ -65,18 +65,7 @@ pub struct MemberContext {
     agent_program: OnceLock<()>,
 }
 
-impl fmt::Debug for MemberContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemberContext")
-            .field("name", &self.name)
-            .field("spawn_id", &self.spawn_id)
-            .field(
-                "team",
-                &self.team.lock().as_ref().map(|team| team.name().clone()),
-            )
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(MemberContext: name, spawn_id);
 
 impl MemberContext {
     /// Creates a teammate's context.

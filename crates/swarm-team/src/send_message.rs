@@ -211,12 +211,8 @@ impl SendMessageTool {
         let all_asked = failed.is_empty();
         let out = json!({ "success": all_asked, "asked": asked, "failed": failed });
         ToolOutput {
-            content: out.to_string(),
             is_error: !all_asked,
-            one_line: line,
-            attachments: Vec::new(),
-            detail: Vec::new(),
-            response: None,
+            ..ToolOutput::ok(out.to_string(), line)
         }
     }
 
@@ -326,13 +322,10 @@ fn reached_text(reached: PeerDelivery) -> &'static str {
 }
 
 fn refused(why: &str) -> ToolOutput {
+    let content = json!({ "success": false, "message": why });
     ToolOutput {
-        content: json!({ "success": false, "message": why }).to_string(),
         is_error: true,
-        one_line: why.lines().next().unwrap_or_default().to_owned(),
-        attachments: Vec::new(),
-        detail: Vec::new(),
-        response: None,
+        ..ToolOutput::ok(content.to_string(), why.lines().next().unwrap_or_default())
     }
 }
 

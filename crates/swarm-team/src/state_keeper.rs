@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs, Usage};
+use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs};
 use swarm_store::{BlockOn as _, Team};
 
 /// The state report of one member, written when it changes in a way that others can see. A thread
@@ -35,19 +35,7 @@ struct Kept {
 impl StateKeeper {
     /// Creates a keeper for a starting spawn of a member.
     pub fn new(name: MemberName, spawn_id: SpawnId, now: UnixMs) -> Self {
-        let report = StateReport {
-            spawn_id,
-            state: MemberState::Starting,
-            since: now,
-            detail: None,
-            task: None,
-            turns: 0,
-            progress: 0,
-            usage: Usage::default(),
-            context: None,
-            commands: Vec::new(),
-            fallback: None,
-        };
+        let report = StateReport::new(spawn_id, MemberState::Starting, now);
         Self(Arc::new(Shared {
             name,
             kept: Mutex::new(Kept {

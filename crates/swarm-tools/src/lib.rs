@@ -53,6 +53,6 @@ pub use structured_output::{OutputSchemaError, RequiredOutput, StructuredOutput}
 pub use todo::TodoWrite;
 pub use tool::{Attachment, Tool, ToolOutput, Workplace};
 pub use typed_tool::TypedTool;
-pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};
+pub use web::{WebAccess, WebFetch, WebRequest, WebSearch};
 pub use whole_call::whole_call;
 pub use write::{Write, assume_read};

@@ -12,7 +12,7 @@ use swarm_protocol::ToolKind;
 use crate::files::touched;
 use crate::one_line::{one_line, with_path};
 use crate::parameters::{parse, schema};
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::{Tool, ToolContext, ToolOutput, Workplace};
 
 /// A [`Tool`] that is described by constants and whose calls are parsed before they run.
 #[async_trait]
@@ -70,6 +70,16 @@ pub trait TypedTool: Send + Sync + fmt::Debug {
         Self::PATH.map_or_else(Vec::new, |field| touched(input, field, cwd))
     }
 
+    /// See [`Tool::commands`].
+    fn commands(&self, _input: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// See [`Tool::workplace`].
+    fn workplace(&self, _origin: &Path) -> Option<Workplace> {
+        None
+    }
+
     /// Executes the call. The error is a message for the model.
     async fn call(&self, input: Self::Parameters, ctx: &ToolContext) -> Result<ToolOutput, String>;
 }
@@ -114,6 +124,14 @@ impl<T: TypedTool> Tool for T {
 
     fn touches(&self, input: &Value, cwd: &Path) -> Vec<PathBuf> {
         TypedTool::touches(self, input, cwd)
+    }
+
+    fn commands(&self, input: &Value) -> Vec<String> {
+        TypedTool::commands(self, input)
+    }
+
+    fn workplace(&self, origin: &Path) -> Option<Workplace> {
+        TypedTool::workplace(self, origin)
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {

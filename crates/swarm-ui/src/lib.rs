@@ -9,6 +9,7 @@ mod pane;
 pub mod picture;
 pub mod print;
 mod sanitize;
+mod signs;
 mod style;
 mod syntax;
 mod theme;

@@ -17,9 +17,6 @@ pub struct Theme {
     /// Width in columns; `None` leaves line wrapping to the terminal. A pane, which is drawn over
     /// time, may use a [`WidthSource`] instead.
     pub width: Option<usize>,
-    /// Whether the terminal supports Unicode. This affects swarm's own signs only, not the text of
-    /// agents.
-    pub unicode: bool,
 }
 
 impl Theme {
@@ -27,7 +24,6 @@ impl Theme {
     pub const PLAIN: Theme = Theme {
         color: false,
         width: None,
-        unicode: true,
     };
 
     /// Returns the theme for a width in columns.
@@ -44,84 +40,4 @@ impl Theme {
         self.width
             .map_or(usize::MAX, |width| width.saturating_sub(taken))
     }
-
-    /// Returns the signs to draw with.
-    pub(crate) fn signs(self) -> &'static Signs {
-        if self.unicode { &UNICODE } else { &ASCII }
-    }
 }
-
-/// Signs at the start of lines and between their parts.
-#[derive(Debug)]
-pub(crate) struct Signs {
-    pub(crate) call: &'static str,
-    pub(crate) outcome: &'static str,
-    pub(crate) mail_in: &'static str,
-    pub(crate) mail_out: &'static str,
-    pub(crate) notice: &'static str,
-    pub(crate) retry: &'static str,
-    pub(crate) waiting: &'static str,
-    pub(crate) failed: &'static str,
-    pub(crate) done: &'static str,
-    pub(crate) thinking: &'static str,
-    pub(crate) idle: &'static str,
-    pub(crate) state: &'static str,
-    pub(crate) dot: &'static str,
-    pub(crate) branch: Branch,
-    pub(crate) rule: &'static str,
-    pub(crate) ellipsis: &'static str,
-}
-
-/// Signs at the edge of a sub-agent's lines.
-#[derive(Debug)]
-pub(crate) struct Branch {
-    pub(crate) begin: &'static str,
-    pub(crate) side: &'static str,
-    pub(crate) end: &'static str,
-}
-
-const UNICODE: Signs = Signs {
-    call: "●",
-    outcome: "└",
-    mail_in: "◀",
-    mail_out: "▶",
-    notice: "·",
-    retry: "↻",
-    waiting: "▲",
-    failed: "✗",
-    done: "✓",
-    thinking: "∴",
-    idle: "○",
-    state: "■",
-    dot: "·",
-    branch: Branch {
-        begin: "┌─",
-        side: "│ ",
-        end: "└─",
-    },
-    rule: "─",
-    ellipsis: "…",
-};
-
-const ASCII: Signs = Signs {
-    call: "*",
-    outcome: "->",
-    mail_in: "<",
-    mail_out: ">",
-    notice: "-",
-    retry: "~",
-    waiting: "!",
-    failed: "x",
-    done: "+",
-    thinking: "~",
-    idle: "o",
-    state: "#",
-    dot: "-",
-    branch: Branch {
-        begin: "+-",
-        side: "| ",
-        end: "`-",
-    },
-    rule: "-",
-    ellipsis: "...",
-};

@@ -10,21 +10,25 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Truncates text to `limit` columns, with `ellipsis` at its end if it was truncated.
-pub(crate) fn fit(text: &str, limit: usize, ellipsis: &str) -> String {
+/// Truncates text to `limit` columns, with an ellipsis at its end if it was truncated.
+pub(crate) fn fit(text: &str, limit: usize) -> String {
+    match limit.checked_sub(1) {
+        Some(room) if columns(text) > limit => cut(text, room) + "…",
+        _ => cut(text, limit),
+    }
+}
+
+/// Truncates text to `limit` columns.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
     if columns(text) <= limit {
         return text.to_owned();
     }
-    let (mark, room) = match limit.checked_sub(columns(ellipsis)) {
-        Some(room) => (ellipsis, room),
-        None => ("", limit),
-    };
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let end = ends
-        .take_while(|end| columns(&text[..*end]) <= room)
+        .take_while(|end| columns(&text[..*end]) <= limit)
         .last()
         .unwrap_or(0);
-    format!("{}{mark}", text[..end].trim_end())
+    text[..end].trim_end().to_owned()
 }
 
 /// Returns whether a line may be wrapped after this character: wide scripts are written without
@@ -40,18 +44,17 @@ mod tests {
 
     #[test]
     fn a_truncated_text_fits_and_ends_in_an_ellipsis() {
-        assert_eq!(fit("hello world", 11, "…"), "hello world");
-        assert_eq!(fit("hello world", 7, "…"), "hello…");
-        assert_eq!(fit("日本語", 5, "…"), "日本…");
-        assert_eq!(fit("日本語", 4, "…"), "日…");
-        assert_eq!(fit("hello", 2, "..."), "he");
-        assert_eq!(fit("hello", 0, "…"), "");
+        assert_eq!(fit("hello world", 11), "hello world");
+        assert_eq!(fit("hello world", 7), "hello…");
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit("hello", 0), "");
     }
 
     proptest! {
         #[test]
         fn a_truncated_text_never_exceeds_the_limit(text in "\\PC{0,30}", limit in 0_usize..20) {
-            prop_assert!(columns(&fit(&text, limit, "…")) <= limit);
+            prop_assert!(columns(&fit(&text, limit)) <= limit);
         }
     }
 }

@@ -57,7 +57,7 @@ fn team() -> Window {
 #[test]
 fn a_text_picture_draws_panes_as_boxes() {
     assert_eq!(
-        text(&[team()], true),
+        text(&[team()]),
         "\
 swarm-view
 ┌─[team-lead]──┬─ explorer · working ────┐
@@ -77,23 +77,6 @@ swarm-view
 }
 
 #[test]
-fn boxes_are_drawn_in_ascii_without_unicode() {
-    let mut window = team();
-    window.panes.truncate(2);
-    window.panes[1].height = 9;
-    window.status.clear();
-    let drawn = text(&[window], false);
-    assert!(
-        drawn.contains("\n+-[team-lead]--+- explorer · working ----+\n"),
-        "{drawn}"
-    );
-    assert!(
-        drawn.ends_with("\n+--------------+-------------------------+\n"),
-        "{drawn}"
-    );
-}
-
-#[test]
 fn a_single_pane_without_a_title_has_a_complete_frame() {
     let window = Window {
         columns: 6,
@@ -106,7 +89,7 @@ fn a_single_pane_without_a_title_has_a_complete_frame() {
         }],
         ..Window::default()
     };
-    assert_eq!(text(&[window], true), "┌──────┐\n│hi    │\n└──────┘\n");
+    assert_eq!(text(&[window]), "┌──────┐\n│hi    │\n└──────┘\n");
 }
 
 /// Returns the text of a picture. Fails on markup that is not well-formed.
@@ -210,7 +193,7 @@ fn a_window_of_excessive_size_is_truncated() {
         ..Window::default()
     };
     assert!(
-        text(std::slice::from_ref(&huge), true)
+        text(std::slice::from_ref(&huge))
             .lines()
             .all(|line| line.chars().count() <= 514)
     );
@@ -294,7 +277,7 @@ proptest! {
 
     #[test]
     fn any_capture_gives_lines_without_control_sequences(windows in prop::collection::vec(any_window(), 0..3)) {
-        let drawn = text(&windows, true);
+        let drawn = text(&windows);
         let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         prop_assert!(!drawn.contains(obeyed));
     }

@@ -14,7 +14,7 @@ use swarm_protocol::{
     AgentEvent, BackendType, Clock, ControlFrame, Event, IdleNotification, IdleReason, LEAD_NAME,
     LifeKind, LifeRecord, MemberName, MemberState, NewTask, OnLost, PaneId, PermissionMode,
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
-    StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
+    StateReport, SystemClock, TaskId, TeamName, UnixMs,
 };
 use swarm_store::{
     Actor, BlockOn as _, Draft, FileStore, Inbox, Lease, MemoryStore, NewMember, NewTeam, Team,
@@ -97,6 +97,13 @@ impl World {
         let world = Self::without_team();
         world.create_team();
         world
+    }
+
+    /// The team `crew` in memory with a committed member.
+    pub fn with_member(member: &str) -> (Self, SpawnId) {
+        let world = Self::new();
+        let spawn = world.join(member);
+        (world, spawn)
     }
 
     /// The team `crew` on files, for tests of other programs and processes, which use the files.
@@ -370,19 +377,7 @@ pub fn report_state(
     spawn_id: SpawnId,
     state: MemberState,
 ) {
-    let report = StateReport {
-        spawn_id,
-        state,
-        since: UnixMs(1),
-        detail: None,
-        task: None,
-        turns: 0,
-        progress: 0,
-        usage: Usage::default(),
-        context: None,
-        commands: Vec::new(),
-        fallback: None,
-    };
+    let report = StateReport::new(spawn_id, state, UnixMs(1));
     store
         .team(team)
         .write_state(&name(member), &report)

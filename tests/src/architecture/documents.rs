@@ -35,9 +35,6 @@ pub fn check_top(names: &[String]) -> Vec<String> {
 }
 
 /// Returns the names in a directory.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn names_in(directory: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(directory)
         .with_context(|| format!("{} cannot be read", directory.display()))?;
@@ -49,9 +46,6 @@ pub fn names_in(directory: &Path) -> Result<Vec<String>> {
 }
 
 /// Returns the crates whose documentation does not begin with the sentence in the map.
-///
-/// # Errors
-/// If a crate's root file cannot be read.
 pub fn check_sentences(root: &Path, map: &ArchitecturePage) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for (name, row) in &map.crates {

@@ -38,9 +38,6 @@ pub struct RustFile {
 }
 
 /// Returns every Rust file below a directory of the project, sorted by path.
-///
-/// # Errors
-/// If a directory or file cannot be read.
 pub fn rust_files(root: &Path, below: &str) -> Result<Vec<RustFile>> {
     let mut files = Vec::new();
     let mut directories = vec![root.join(below)];

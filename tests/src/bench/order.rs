@@ -24,9 +24,6 @@ pub(crate) struct Order {
 
 impl Order {
     /// Parses arguments.
-    ///
-    /// # Errors
-    /// If one is unknown.
     pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
         let mut order = Self {
             programs: PathBuf::new(),

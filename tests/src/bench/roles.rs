@@ -12,9 +12,6 @@ use super::rows::{hub, send, spawn};
 pub(crate) const FLAG: &str = "--part";
 
 /// Runs a role: its name, then its arguments.
-///
-/// # Errors
-/// Any error of the role.
 pub(crate) fn play(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -34,9 +31,6 @@ pub(crate) fn play(words: &[String]) -> Result<()> {
 }
 
 /// Reports that this process is ready, and waits for the start signal.
-///
-/// # Errors
-/// If the parent is gone.
 pub(crate) fn ready() -> Result<()> {
     say("ready")?;
     let mut word = String::new();
@@ -45,9 +39,6 @@ pub(crate) fn ready() -> Result<()> {
 }
 
 /// Writes a line to the parent.
-///
-/// # Errors
-/// If the parent is gone.
 pub(crate) fn say(line: &str) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{line}")?;
@@ -73,9 +64,6 @@ pub(crate) struct Part {
 
 impl Part {
     /// Starts it and waits until it is ready.
-    ///
-    /// # Errors
-    /// If it cannot be started, or exits immediately.
     pub(crate) fn start(words: &[&str]) -> Result<Self> {
         let program = std::env::current_exe()?;
         let mut child = Command::new(program)
@@ -98,9 +86,6 @@ impl Part {
     }
 
     /// Sends the start signal.
-    ///
-    /// # Errors
-    /// If it has exited.
     pub(crate) fn begin(&mut self) -> Result<()> {
         let stdin = self.stdin.as_mut().context("its stdin is closed")?;
         stdin.write_all(b"go\n")?;
@@ -108,9 +93,6 @@ impl Part {
     }
 
     /// Returns its next line; `None` at the end.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn line(&mut self) -> Result<Option<String>> {
         let mut line = String::new();
         let read = self.stdout.read_line(&mut line)?;
@@ -118,9 +100,6 @@ impl Part {
     }
 
     /// Closes its stdin and waits for its exit; returns its remaining lines.
-    ///
-    /// # Errors
-    /// If it fails.
     pub(crate) fn end(mut self) -> Result<Vec<String>> {
         self.stdin = None;
         let mut lines = Vec::new();

@@ -139,9 +139,6 @@ const HEAD: [&str; 9] = [
 ];
 
 /// Prints lines below a header, in Markdown that is also readable as text.
-///
-/// # Errors
-/// If the output is closed.
 pub(crate) fn print(lines: &[Line], to: &mut impl Write) -> std::io::Result<()> {
     let rows: Vec<[String; 9]> = std::iter::once(HEAD.map(str::to_owned))
         .chain(lines.iter().map(Line::cells))

@@ -183,6 +183,12 @@ impl Gate {
         Self::default()
     }
 
+    /// Creates a closed gate, and a second handle of it for a script.
+    pub fn pair() -> (Self, Self) {
+        let gate = Self::closed();
+        (gate.clone(), gate)
+    }
+
     /// Opens the gate permanently.
     pub fn open(&self) {
         let (open, changed) = &*self.0;

@@ -123,9 +123,6 @@ impl TeamFixture {
     }
 
     /// Creates the team.
-    ///
-    /// # Errors
-    /// Errors of the store.
     pub fn create_team(&self) -> swarm_store::Result<()> {
         self.store
             .create_team(NewTeam::new(self.team.clone(), "/work", "a test"))

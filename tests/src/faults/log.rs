@@ -13,18 +13,12 @@ pub struct Log(File);
 
 impl Log {
     /// Opens a log for appending.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self(file))
     }
 
     /// Writes a line.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn say(&mut self, words: &str) -> io::Result<()> {
         let line = format!("{} {words}\n", monotonic_nanos());
         self.0.write_all(line.as_bytes())

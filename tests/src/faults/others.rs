@@ -26,9 +26,6 @@ const TRIES: usize = 10;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
 /// Runs the program.
-///
-/// # Errors
-/// If a file cannot be read or written.
 pub fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let mut next = || words.next().context("an argument is missing");

@@ -56,9 +56,6 @@ impl WorkerArguments {
 }
 
 /// Runs the role in the arguments.
-///
-/// # Errors
-/// Errors of the store.
 pub fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let mut next = || words.next().context("an argument is missing");

@@ -5,7 +5,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use crate::scene::{
-    MODEL, column, enter_foreign, runs_once, spawn_with, wait_for_state, world_over,
+    MODEL, column, enter_foreign, runs_once, spawn_with, team_with, wait_for_state, world_over,
 };
 
 /// A world in which bob asks whether it may touch a file.
@@ -93,7 +93,7 @@ fn p3_an_always_answer_holds_for_every_member_and_after_a_restart() {
 
 #[test]
 fn p7_a_permission_hook_decides_a_members_call_once_and_by_its_name() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let touch =
             |name: &str| Reply::tool(name, "Bash", json!({"command": format!("touch {name}")}));
         let is_done = |name: &str| ask.result_of(name).is_some();
@@ -102,7 +102,6 @@ fn p7_a_permission_hook_decides_a_members_call_once_and_by_its_name() {
             .find(|name| !is_done(name));
         next.map_or_else(|| Reply::text("done"), touch)
     });
-    let world = world_over(&api);
     let told = world.directory().join("out/told.jsonl");
     let script = format!(
         "input=$(cat); printf '%s\\n' \"$input\" >>{}\n\
@@ -275,7 +274,7 @@ fn of_several_answers_one_wins_and_the_others_learn_which() {
 
 #[test]
 fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         let write = |id: &str, path: &str| {
             let input = json!({"file_path": path, "content": "x"});
             Reply::tool(id, "Write", input)
@@ -286,7 +285,6 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
     approved.ok().stdout_has("for the whole team: Edit(//");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{enter_foreign, run_bash, world, world_with_team};
+use crate::scene::{run_bash, world, world_with_foreign, world_with_team};
 
 /// Commands of every kind, and their exit codes in a team `demo` with one task and no member but the lead.
 const WRONG: &[(&[&str], i32)] = &[
@@ -102,8 +102,7 @@ fn an_unusable_config_directory_is_an_environment_error() {
 
 #[test]
 fn what_is_said_to_people_is_not_said_to_programs() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["carol"]);
+    let world = world_with_foreign("demo", &["carol"]);
     world.swarm(&["send", "carol", "hello"]).ok();
     for words in [
         &["kill", "--all"][..],

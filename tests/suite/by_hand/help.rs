@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use swarm_tests::architecture;
 
-use crate::scene::{enter_foreign, world, world_with_team};
+use crate::scene::{world, world_with_foreign};
 
 #[test]
 fn every_command_that_a_page_shows_exists() {
@@ -50,8 +50,7 @@ fn an_unknown_command_is_a_usage_error() {
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest_one() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     for (command, meant) in [
         (&["send", "Bob", "hi"][..], "did you mean `bob`?"),
         (&["peek", "bbo"], "did you mean `bob`?"),
@@ -74,8 +73,7 @@ fn an_unknown_name_is_answered_with_the_nearest_one() {
 
 #[test]
 fn a_text_without_quotes_gets_a_hint_to_quote_it() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world
         .swarm(&["send", "bob", "hello", "there", "you"])
         .code(2)

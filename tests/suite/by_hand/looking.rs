@@ -1,17 +1,17 @@
 //! Looking at what goes on.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 
 use crate::scene::{
-    column, enter_foreign, spawn_idle, wait_for_first_turn, world_over, world_with_team,
+    column, enter_foreign, idle_world, spawn_idle, team_with, wait_for_first_turn, world_saying,
+    world_with_foreign, world_with_team,
 };
 
 #[test]
 fn o5_the_journal_tells_what_happened_and_can_be_sifted() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann", "bob"]);
+    let world = world_with_foreign("demo", &["ann", "bob"]);
     world.swarm(&["send", "ann", "one"]).ok();
     world.swarm(&["send", "bob", "two"]).ok();
     world.swarm(&["task", "create", "three"]).ok();
@@ -31,8 +31,7 @@ fn o5_the_journal_tells_what_happened_and_can_be_sifted() {
 
 #[test]
 fn the_journal_is_not_asked_for_names_and_types_that_do_not_exist() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann"]);
+    let world = world_with_foreign("demo", &["ann"]);
     world.swarm(&["log", "--from", "ann"]).ok();
     let error = world.swarm(&["log", "--from", "nobody", "--json"]).error(3);
     assert!(error["hint"].as_str().unwrap().contains("ann"), "{error}");
@@ -42,9 +41,7 @@ fn the_journal_is_not_asked_for_names_and_types_that_do_not_exist() {
 
 #[test]
 fn status_shows_members_tasks_and_pending_requests() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     world.swarm(&["task", "create", "a"]).ok();
     world
         .swarm(&["task", "create", "b", "--blocked-by", "1"])
@@ -62,11 +59,10 @@ fn status_shows_members_tasks_and_pending_requests() {
 
 #[test]
 fn d7_send_and_status_show_what_a_busy_member_does_and_count_tokens_of_former_members() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+    let (_api, world) = team_with(|ask: &Ask| match ask.result_of("t1") {
         None if ask.news_has("dig on") => Reply::tool("t1", "Bash", json!({"command": "sleep 30"})),
         _ => Reply::text("here"),
     });
-    let world = world_over(&api);
     spawn_idle(&world, "ann");
     let status = || world.swarm(&["status", "--json"]).json();
     let tokens_in = |status: &serde_json::Value| status["usage"]["output_tokens"].as_u64().unwrap();
@@ -150,8 +146,7 @@ fn opened(world: &World, arguments: &[&str]) -> Option<Vec<String>> {
 
 #[test]
 fn a_status_opens_each_file_once() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     for name in ["ann", "bob"] {
         spawn_idle(&world, name);
     }

@@ -6,7 +6,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::stage::World;
 
-use crate::scene::{column, complete_first_task, enter_foreign, world_with_team};
+use crate::scene::{
+    column, complete_first_task, enter_foreign, world_with_foreign, world_with_team,
+};
 
 /// Puts another file in the place of an inbox, as another program would.
 fn replace_inbox(world: &World, member: &str, text: &str) {
@@ -18,8 +20,7 @@ fn replace_inbox(world: &World, member: &str, text: &str) {
 
 #[test]
 fn d3_an_unknown_recipient_error_names_the_members_and_creates_no_file() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["engineer"]);
+    let world = world_with_foreign("demo", &["engineer"]);
     let error = world
         .swarm(&["send", "enginer", "hello", "--json"])
         .error(3);
@@ -29,8 +30,7 @@ fn d3_an_unknown_recipient_error_names_the_members_and_creates_no_file() {
 
 #[test]
 fn a_message_is_queued_in_the_format_that_others_read() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world
         .swarm(&["send", "bob", "tests are red", "--summary", "red"])
         .ok();
@@ -55,8 +55,7 @@ fn a_message_is_queued_in_the_format_that_others_read() {
 
 #[test]
 fn reading_an_inbox_acknowledges_nothing_without_the_flag() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world
         .swarm(&["send", "team-lead", "first", "--from", "bob"])
         .ok();
@@ -80,8 +79,7 @@ fn reading_an_inbox_acknowledges_nothing_without_the_flag() {
 
 #[test]
 fn a_broadcast_reaches_all_members_but_the_sender() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann", "bob"]);
+    let world = world_with_foreign("demo", &["ann", "bob"]);
     world
         .swarm_reading(&["send", "*", "-"], "to all\nof you")
         .ok();
@@ -120,8 +118,7 @@ fn archived_messages_are_shown_with_all_and_each_once() {
 
 #[test]
 fn malformed_elements_are_quarantined_and_valid_ones_stay() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let good = json!({"from": "bob", "text": "good", "timestamp": "2026-11-20T17:27:26.590Z", "read": false, "extra": 1});
     let inbox = json!([{"from": "bob"}, 7, good, "text"]);
     std::fs::write(
@@ -148,8 +145,7 @@ fn malformed_elements_are_quarantined_and_valid_ones_stay() {
 
 #[test]
 fn d15_a_damaged_inbox_is_reported_and_never_replaced_by_an_empty_one() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let path = world.team("demo").inbox_path("bob");
     let torn = r#"[{"from":"team-lead","text":"half"#;
     std::fs::write(&path, torn).unwrap();
@@ -174,8 +170,7 @@ fn d15_a_damaged_inbox_is_reported_and_never_replaced_by_an_empty_one() {
 
 #[test]
 fn a_full_inbox_refuses_and_drops_nothing() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let entry = |number: usize| {
         json!({"from": "team-lead", "text": format!("{number}"), "timestamp": "2026-11-20T17:27:26.590Z",
             "msg_id": format!("m{number}"), "read": false})
@@ -192,8 +187,7 @@ fn a_full_inbox_refuses_and_drops_nothing() {
 
 #[test]
 fn d10_a_message_above_the_bound_is_refused_and_an_endless_input_is_not_read_on() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world.write("root/swarm.toml", "[inbox]\nmax_message_bytes = 2000\n");
     for (arguments, input) in [
         (["send", "bob", "-", "--json"], "x".repeat(2001)),
@@ -217,8 +211,7 @@ fn d10_a_message_above_the_bound_is_refused_and_an_endless_input_is_not_read_on(
 
 #[test]
 fn d7_the_newest_message_of_a_key_replaces_older_ones_and_their_senders_learn_it() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let send = |text: &str, more: &[&str]| {
         let arguments = ["send", "bob", text, "--supersede", "progress", "--json"];
         world.start(&[&arguments[..], more].concat())
@@ -251,8 +244,7 @@ fn d7_the_newest_message_of_a_key_replaces_older_ones_and_their_senders_learn_it
 
 #[test]
 fn a_message_in_a_damaged_inbox_is_lost_and_not_acknowledged() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let waiting = world.start(&[
         "send",
         "bob",
@@ -286,8 +278,7 @@ fn a_message_in_a_damaged_inbox_is_lost_and_not_acknowledged() {
 
 #[test]
 fn a_broadcast_reports_delivery_per_receiver() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann", "bob"]);
+    let world = world_with_foreign("demo", &["ann", "bob"]);
     world.write("root/swarm.toml", "[inbox]\nmax_unread = 1\n");
     world.swarm(&["send", "ann", "first"]).ok();
     let sent = world.swarm(&["send", "*", "news", "--json"]);
@@ -321,8 +312,7 @@ fn an_agent_id_names_the_team_and_unknown_transports_and_sessions_are_refused() 
 
 #[test]
 fn d11_messages_of_the_program_are_from_system_everywhere() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world.swarm(&["task", "create", "first"]).ok();
     let second = [
         "task",
@@ -351,8 +341,7 @@ fn d11_messages_of_the_program_are_from_system_everywhere() {
 
 #[test]
 fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world
         .swarm(&["send", "team-lead", "one", "--from", "bob"])
         .ok();
@@ -394,8 +383,7 @@ fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
 
 #[test]
 fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world
         .swarm(&["send", "bob", "before", "--from", "team-lead"])
         .ok();
@@ -419,8 +407,7 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
 
 #[test]
 fn a_sent_message_is_a_success_when_the_state_of_its_receiver_is_unreadable() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     let life = world.team("demo").member_directory("bob").join("life");
     fs::create_dir_all(life.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&life, &life).unwrap();
@@ -437,8 +424,7 @@ fn a_sent_message_is_a_success_when_the_state_of_its_receiver_is_unreadable() {
 fn d1_storm_of_senders_loses_and_doubles_nothing_while_a_reader_acknowledges() {
     const SENDERS: usize = 8;
     const EACH: usize = 12;
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     std::thread::scope(|scope| {
         let senders: Vec<_> = (0..SENDERS)
             .map(|sender| {

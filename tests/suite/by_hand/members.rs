@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script};
+use swarm_tests::fake_api::Script;
 use swarm_tests::stage::World;
 
 use crate::scene::{
-    MODEL, column, kill_member, spawn_idle, spawn_over, wait_for_state, world_over, world_with_team,
+    MODEL, column, idle_world, kill_member, spawn_idle, spawn_over, team_with, wait_for_state,
+    world_with_team,
 };
 
 /// A scenario in which every member answers each prompt with one line.
@@ -222,8 +223,7 @@ fn a_live_member_keeps_its_team_from_being_deleted() {
 
 #[test]
 fn a_headless_member_that_died_is_respawned_headless() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     spawn_over(&world, "bob");
     kill_member(&world, "bob");
     world.swarm(&["spawn", "bob"]).ok();
@@ -247,8 +247,7 @@ fn an_unknown_agent_type_is_refused_with_the_known_ones() {
 
 #[test]
 fn removing_a_dead_member_reports_what_became_of_its_conversation() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     for (command, json) in [("shutdown", false), ("kill", false), ("shutdown", true)] {
         spawn_idle(&world, "bob");
         kill_member(&world, "bob");
@@ -283,9 +282,7 @@ fn removing_a_dead_member_reports_what_became_of_its_conversation() {
 
 #[test]
 fn a_member_that_was_shut_down_carries_on_its_conversation_when_it_is_spawned_again() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("noted"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (api, world) = idle_world("noted", "bob");
     world.swarm(&["send", "bob", "the word is heron"]).ok();
     api.wait_for("the word", "bob", |ask| ask.news_has("heron"));
     wait_for_state(&world, "bob", "idle");

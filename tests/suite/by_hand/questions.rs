@@ -1,11 +1,12 @@
 //! Questions and plans that members put before a person, and the tools that keep their own books.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::{Finished, World};
 
 use crate::scene::{
-    MODEL, calls_once, enter_foreign, runs_once, spawn_with, wait_for_state, world_over,
+    MODEL, calls_once, enter_foreign, runs_once, spawn_with, team_with, wait_for_state, world_over,
+    world_saying,
 };
 
 fn spawn_bob(world: &World, mode: &str) {
@@ -92,7 +93,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
 
 #[test]
 fn a_person_approves_a_plan_before_anything_is_changed() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         let write = json!({"command": "touch made"});
         match (
             ask.result_of("t1"),
@@ -111,7 +112,6 @@ fn a_person_approves_a_plan_before_anything_is_changed() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     spawn_bob(&world, "bypassPermissions");
     let id = waiting_as(&world, "waiting-plan");
     assert!(
@@ -132,7 +132,7 @@ fn a_person_approves_a_plan_before_anything_is_changed() {
 
 #[test]
 fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let plan = |text: &str| json!({ "plan": text });
         let made = json!({"command": "touch made"});
         let results = ["t1", "t2", "t3", "t4"].map(|id| ask.result_of(id).is_some());
@@ -144,7 +144,6 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
             None => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     let arguments =
         "spawn bob --backend headless --plan --mode bypassPermissions --prompt go --model";
     let mut arguments: Vec<&str> = arguments.split(' ').collect();
@@ -214,8 +213,7 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
 
 #[test]
 fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     enter_foreign(&world, "demo", &["stranger"]);
     spawn_bob(&world, "acceptEdits");
     wait_for_state(&world, "bob", "idle");
@@ -277,14 +275,13 @@ fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
 
 #[test]
 fn a_call_can_be_edited_on_approval_and_all_requests_be_answered_together() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+    let (_api, world) = team_with(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
         Some(_) if ask.result_of("t2").is_none() => {
             Reply::tool("t2", "Bash", json!({"command": "touch two"}))
         }
         Some(_) => Reply::text("done"),
     });
-    let world = world_over(&api);
     spawn_bob(&world, "default");
     waiting(&world);
     world

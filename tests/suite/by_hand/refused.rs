@@ -1,10 +1,10 @@
 //! Settings files with typos, as read-only commands report them.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::fake_api::Script;
 use swarm_tests::stage::World;
 
-use crate::scene::{spawn_idle, world, world_over};
+use crate::scene::{spawn_idle, team_with, world};
 
 fn settings(world: &World, content: &Value) {
     world.write("root/settings.json", &content.to_string());
@@ -12,8 +12,7 @@ fn settings(world: &World, content: &Value) {
 
 #[test]
 fn ineffective_rules_are_not_shown_as_effective() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     settings(
         &world,
         &json!({"permissions": {"deny": ["WebFecth", "Read(.env)"], "ask": ["WebSearch"]}}),
@@ -39,8 +38,7 @@ fn ineffective_rules_are_not_shown_as_effective() {
 
 #[test]
 fn commands_that_show_rules_report_refused_settings_and_why() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     spawn_idle(&world, "bob");
     world
         .swarm(&["permissions", "bob"])

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::scene::{column, complete_first_task, enter_foreign, world_with_team};
+use crate::scene::{
+    column, complete_first_task, enter_foreign, world_with_foreign, world_with_team,
+};
 
 #[test]
 fn tasks_are_numbered_listed_and_blocked() {
@@ -92,8 +94,7 @@ fn t1_a_task_has_one_winner_and_the_losers_learn_who() {
 
 #[test]
 fn t2_a_blocked_task_cannot_be_started_in_any_way() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world.swarm(&["task", "create", "first"]).ok();
     world
         .swarm(&["task", "create", "second", "--blocked-by", "1"])
@@ -121,8 +122,7 @@ fn t2_a_blocked_task_cannot_be_started_in_any_way() {
 
 #[test]
 fn t9_the_task_of_another_member_is_completed_only_with_force() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world.swarm(&["task", "create", "bob's"]).ok();
     world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
     world
@@ -184,8 +184,7 @@ fn tasks_of_a_file_wait_for_each_other_by_name() {
 
 #[test]
 fn tasks_are_listed_by_state_and_owner_and_given_to_members_only() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann"]);
+    let world = world_with_foreign("demo", &["ann"]);
     for arguments in [
         &["create", "a", "--owner", "ann"][..],
         &["create", "b"],
@@ -217,8 +216,7 @@ fn tasks_are_listed_by_state_and_owner_and_given_to_members_only() {
 
 #[test]
 fn t7_an_assignment_is_sent_once_and_a_completed_task_cannot_be_assigned() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann", "bob"]);
+    let world = world_with_foreign("demo", &["ann", "bob"]);
     world
         .swarm(&["task", "create", "paint", "--owner", "bob"])
         .ok();
@@ -291,8 +289,7 @@ fn task_numbers_are_never_reused() {
 
 #[test]
 fn a_released_task_is_free_again() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["ann", "bob"]);
+    let world = world_with_foreign("demo", &["ann", "bob"]);
     world.swarm(&["task", "create", "hot potato"]).ok();
     world.swarm(&["task", "claim", "1", "--as", "ann"]).ok();
     world.swarm(&["task", "release", "1"]).ok();
@@ -306,8 +303,7 @@ fn a_released_task_is_free_again() {
 
 #[test]
 fn an_assigned_owner_is_notified() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["bob"]);
+    let world = world_with_foreign("demo", &["bob"]);
     world.swarm(&["task", "create", "for you"]).ok();
     world.swarm(&["task", "update", "1", "--owner", "bob"]).ok();
     let frames = world.team("demo").frames("bob", "task_assignment");

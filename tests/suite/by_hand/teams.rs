@@ -3,10 +3,12 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use swarm_tests::fake_api::{FakeApi, Script};
+use swarm_tests::fake_api::Script;
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{MODEL, column, enter_foreign, spawn_over, world, world_with_team};
+use crate::scene::{
+    MODEL, column, spawn_over, world, world_with, world_with_foreign, world_with_team,
+};
 
 #[test]
 fn a_team_is_created_with_its_directories_and_a_roster() {
@@ -102,8 +104,7 @@ fn the_only_team_needs_no_name_and_the_newest_of_several_neither() {
 
 #[test]
 fn of_several_teams_changes_default_to_the_newest_and_deletion_requires_a_name() {
-    let api = FakeApi::start(Script::new());
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(Script::new());
     world.swarm(&["team", "create", "old"]).ok();
     spawn_over(&world, "bob");
     world.swarm(&["team", "create", "new"]).ok();
@@ -180,8 +181,7 @@ fn enter_session(world: &World, pid: u32, start: &str) {
 
 #[test]
 fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refused() {
-    let api = FakeApi::start(Script::new());
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(Script::new());
     let own = std::process::id();
     let start = swarm_store::process::start_time(own).unwrap();
     enter_session(&world, own, &start);
@@ -297,8 +297,7 @@ fn purging_a_team_leaves_nothing() {
 
 #[test]
 fn what_other_programs_wrote_into_the_roster_stays() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["claude"]);
+    let world = world_with_foreign("demo", &["claude"]);
     let before = world.team("demo").member("claude").unwrap();
     world.swarm(&["send", "claude", "hello"]).ok();
     world.swarm(&["status"]).ok();

@@ -5,10 +5,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{spawn_args, wait_for_state, world_over};
+use crate::scene::{spawn_args, wait_for_state, world_saying};
 
 /// The calls that change files and directories, those that flush them, and those that start threads.
 const TRACED: &str = "trace=clone,clone3,?fork,?vfork,?open,openat,openat2,?mkdir,mkdirat,write,writev,pwrite64,ftruncate,?rename,renameat,renameat2,?link,linkat,fsync,fdatasync";
@@ -281,8 +280,7 @@ fn reports_what_is_durable(world: &World, arguments: &[&str], files: &[&str]) {
 
 #[test]
 fn a_message_and_a_task_are_on_the_disk_when_they_are_reported() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     world.swarm(&["team", "add", "ann", "--external"]).ok();
     let journal = "teams/demo/swarm/journal.jsonl";
     let send = ["send", "ann", "hello"];
@@ -295,8 +293,7 @@ fn a_message_and_a_task_are_on_the_disk_when_they_are_reported() {
 
 #[test]
 fn a_spawn_is_on_the_disk_when_it_is_reported_and_a_transcript_before_its_mail_is_acknowledged() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let Some(tracer) = tracer(&world) else { return };
     let tracer: Vec<&str> = tracer.iter().map(String::as_str).collect();
     let root = world.root().canonicalize().expect("the config directory");

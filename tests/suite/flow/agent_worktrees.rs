@@ -5,11 +5,12 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use super::agents::{errand, result, run, start};
-use crate::scene::world;
+
+use crate::scene::world_with;
 
 /// A lead whose sub-agent works in its own worktree and does there what `work` says, for which it gives results.
 fn in_a_worktree(work: &'static [(&'static str, &'static str)]) -> (World, FakeApi, Value) {
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         if errand(ask).contains("errand") {
             let next = work.iter().find(|(id, _)| ask.result_of(id).is_none());
             match next {
@@ -22,7 +23,6 @@ fn in_a_worktree(work: &'static [(&'static str, &'static str)]) -> (World, FakeA
             Reply::blocks([start("a", "errand", &json!({"isolation": "worktree"}))])
         }
     });
-    let world = world().with_api(&api);
     world.write("project/greet.txt", "hello\n");
     world.commit_project();
     let report = run(&world, "headless").json();
@@ -56,7 +56,7 @@ fn a_sub_agent_with_a_worktree_changes_nothing_else_and_reports_its_path() {
 
 #[test]
 fn a_worktree_of_a_dirty_checkout_is_refused_with_advice_that_a_model_can_follow() {
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         if errand(ask).contains("errand") {
             Reply::text("never started")
         } else if ask.result_of("a").is_some() {
@@ -65,7 +65,6 @@ fn a_worktree_of_a_dirty_checkout_is_refused_with_advice_that_a_model_can_follow
             Reply::blocks([start("a", "errand", &json!({"isolation": "worktree"}))])
         }
     });
-    let world = world().with_api(&api);
     world.write("project/greet.txt", "hello\n");
     world.commit_project();
     world.write("project/greet.txt", "changed\n");

@@ -5,7 +5,7 @@ use swarm_os::process::{command_line, pids};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, PromptTokens, Reply};
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{MODEL, run_args, spawn_args, world, world_over};
+use crate::scene::{MODEL, run_args, spawn_args, team_with, world_with};
 
 const SCOUT: &str = "---\nname: scout\ndescription: looks around\ntools: Read, Glob\n---\nYou are scout and only look.\n";
 
@@ -57,7 +57,7 @@ pub(super) fn result(api: &FakeApi, call: &str) -> (String, bool) {
 #[test]
 fn two_sub_agents_work_side_by_side_and_the_lead_reads_both() {
     let (one, two) = (Gate::closed(), Gate::closed());
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         let errand = errand(ask);
         if errand.contains("errand one") {
             if ask.result_of("make").is_none() {
@@ -80,7 +80,6 @@ fn two_sub_agents_work_side_by_side_and_the_lead_reads_both() {
             ])
         }
     });
-    let world = world().with_api(&api);
     world.write("project/.claude/agents/scout.md", SCOUT);
     let report = run(&world, "headless").json();
     assert_eq!(report["result"], "both are back");
@@ -102,9 +101,8 @@ fn two_sub_agents_work_side_by_side_and_the_lead_reads_both() {
 
 #[test]
 fn a_run_does_not_end_before_its_background_agent_was_heard() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (gate, held) = Gate::pair();
+    let (api, world) = world_with(move |ask: &Ask| {
         if errand(ask).contains("slow errand") {
             Reply::text("late news").held_by(&held, 0)
         } else if ask.has_seen("<task-notification>") {
@@ -116,7 +114,6 @@ fn a_run_does_not_end_before_its_background_agent_was_heard() {
             Reply::blocks([start("a", "slow errand", &beside)])
         }
     });
-    let world = world().with_api(&api);
     let arguments = [
         "run", "go", "--model", MODEL, "--mode", "plan", "--output", "json",
     ];
@@ -142,7 +139,7 @@ fn a_run_does_not_end_before_its_background_agent_was_heard() {
 
 #[test]
 fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if !errand(ask).contains("HOW") {
             if ask.result_of("guide").is_some() {
                 return Reply::text("done");
@@ -167,7 +164,6 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
             ),
         ])
     });
-    let world = world().with_api(&api);
     let arguments = run_args("go", &[]);
     world.swarm(&arguments).ok();
     let (page, is_error) = result(&api, "page");
@@ -178,7 +174,7 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
 
 #[test]
 fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let background = |command: &str| {
             let input = json!({"command": command, "run_in_background": true});
             Reply::blocks([Block::tool("command", "Bash", input)])
@@ -208,7 +204,6 @@ fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() 
             start("serve", "SERVE", &json!({})),
         ])
     });
-    let world = world().with_api(&api);
     run(&world, "headless").ok();
     let (built, is_error) = result(&api, "build");
     assert!(!is_error && built.contains("it is built"), "{built}");
@@ -224,7 +219,7 @@ fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() 
 
 #[test]
 fn nested_sub_agents_stop_at_the_cap_which_is_named() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let errand = errand(ask);
         let level = (1..=3).find(|level| errand.contains(&format!("level {level}")));
         let level = level.unwrap_or_default();
@@ -236,7 +231,6 @@ fn nested_sub_agents_stop_at_the_cap_which_is_named() {
             Some(_) => Reply::text(format!("end of {level}")),
         }
     });
-    let world = world().with_api(&api);
     let report = run(&world, "headless").json();
     assert_eq!(report["result"], "end of 0");
     let (refused, failed) = result(&api, "from 3");
@@ -252,7 +246,7 @@ fn nested_sub_agents_stop_at_the_cap_which_is_named() {
 
 #[test]
 fn a_sub_agent_that_fails_is_a_result_that_says_so() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if errand(ask).contains("errand") {
             Reply::refusal(400)
         } else if ask.result_of("b").is_some() {
@@ -265,7 +259,6 @@ fn a_sub_agent_that_fails_is_a_result_that_says_so() {
             ])
         }
     });
-    let world = world().with_api(&api);
     let report = run(&world, "headless").json();
     assert_eq!(report["result"], "I go on alone");
     assert_eq!(report["outcome"], "completed");
@@ -287,7 +280,7 @@ fn a_sub_agent_that_fails_is_a_result_that_says_so() {
 
 #[test]
 fn what_a_teammates_sub_agent_may_not_do_a_person_is_asked_in_its_name() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if errand(ask).contains("errand") {
             match ask.result_of("touch") {
                 None => Reply::tool("touch", "Bash", json!({"command": "touch made"})),
@@ -299,7 +292,6 @@ fn what_a_teammates_sub_agent_may_not_do_a_person_is_asked_in_its_name() {
             Reply::blocks([start("a", "errand", &json!({}))])
         }
     });
-    let world = world_over(&api);
     let spawn = spawn_args("bob", "headless", &[]);
     world
         .swarm(&[&spawn[..], &["--prompt", "go"]].concat())
@@ -327,7 +319,7 @@ fn what_a_teammates_sub_agent_may_not_do_a_person_is_asked_in_its_name() {
 
 /// A lead and its teammate, each with a sub-agent: the tools that these two were offered.
 fn offered(backend: &str) -> [Vec<String>; 2] {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let is_mate = ask.agent == "bob";
         if errand(ask).contains("errand of") {
             Reply::text("the errand is done")
@@ -343,7 +335,6 @@ fn offered(backend: &str) -> [Vec<String>; 2] {
             ])
         }
     });
-    let world = world().with_api(&api);
     let report = run(&world, backend).json();
     assert_eq!(report["result"], "all done");
     assert_all_counted(&api, &report);
@@ -370,7 +361,7 @@ fn c4_sub_agents_are_offered_the_same_tools_in_every_backend() {
 
 #[test]
 fn p5_a_lead_in_plan_mode_spawns_no_member_with_more_permissions() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if ask.agent != "team-lead" || ask.result_of("b").is_some() {
             Reply::text("done")
         } else if ask.result_of("plan").is_some() {
@@ -383,7 +374,6 @@ fn p5_a_lead_in_plan_mode_spawns_no_member_with_more_permissions() {
             Reply::tool("plan", "EnterPlanMode", json!({}))
         }
     });
-    let world = world().with_api(&api);
     run(&world, "headless").json();
     let (entered, failed) = result(&api, "plan");
     assert!(!failed, "{entered}");
@@ -408,7 +398,7 @@ fn requests_told(ask: &Ask) -> Vec<String> {
 
 #[test]
 fn p6_without_a_person_the_lead_approves_only_calls_that_its_own_rules_allow() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if ask.agent == "bob" {
             return match (ask.result_of("w"), ask.result_of("t")) {
                 (None, _) => {
@@ -434,7 +424,6 @@ fn p6_without_a_person_the_lead_approves_only_calls_that_its_own_rules_allow() {
             None => Reply::text("waiting"),
         }
     });
-    let world = world().with_api(&api);
     let run = ["run", "go", "--model", MODEL, "--backend", "headless"];
     world
         .swarm(&[&run[..], &["--mode", "acceptEdits"]].concat())
@@ -457,7 +446,7 @@ fn risky_results_of_agents_reach_the_lead_as_the_setting_says() {
         ("on", true, true),
         ("off", false, true),
     ] {
-        let api = FakeApi::start(|ask: &Ask| {
+        let (api, world) = world_with(|ask: &Ask| {
             if errand(ask).contains("report now") {
                 return Reply::text(ATTACK);
             }
@@ -469,7 +458,6 @@ fn risky_results_of_agents_reach_the_lead_as_the_setting_says() {
             }
             Reply::text("waiting")
         });
-        let world = world().with_api(&api);
         world.write(
             "root/swarm.toml",
             &format!("[handoff]\nscan = \"{scan}\"\n"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use super::places::{AtWork, assert_done};
-use crate::scene::{spawn_over, wait_for_state, world, world_over};
+use crate::scene::{spawn_over, team_with, wait_for_state, world};
 
 #[test]
 fn a_team_works_over_the_chat_completions_api() {
@@ -102,14 +102,13 @@ fn a_broken_or_failed_response_is_retried_and_counted() {
 fn a_member_that_waits_for_its_model_says_so_and_continues() {
     let was_seen = Arc::new(AtomicBool::new(false));
     let may_go_on = Arc::clone(&was_seen);
-    let api = FakeApi::start(move |_: &Ask| {
+    let (api, world) = team_with(move |_: &Ask| {
         if may_go_on.load(Ordering::SeqCst) {
             Reply::text("done")
         } else {
             Reply::refusal(429).retry_after("1")
         }
     });
-    let world = world_over(&api);
     spawn_over(&world, "bob");
     let detail = world.wait_for("it is throttled", || {
         let report = world.team("demo").state("bob");

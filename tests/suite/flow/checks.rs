@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{demo_run_args, spawn_with, wait_for_state, world, world_over};
+use crate::scene::{
+    demo_run_args, spawn_with, team_with, wait_for_state, world, world_saying, world_with,
+};
 
 const BYPASS: [&str; 4] = ["--mode", "bypassPermissions", "--prompt", "hello"];
 
@@ -33,7 +35,7 @@ fn check_of(world: &World) -> Value {
 
 #[test]
 fn a_task_is_not_completed_while_a_check_fails() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let has = |call| ask.result_of(call).is_some();
         if !has("start") {
             update("start", "in_progress")
@@ -51,7 +53,6 @@ fn a_task_is_not_completed_while_a_check_fails() {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
     world
         .swarm(&[
             "task",
@@ -90,8 +91,7 @@ fn a_task_is_not_completed_while_a_check_fails() {
 
 #[test]
 fn commands_run_checks_too_and_show_what_failed() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("hi"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("hi");
     let tasks =
         r#"[{"subject": "a", "checks": ["test -f out.txt || { echo it is missing; exit 3; }"]}]"#;
     let file = world.write("tasks.json", tasks);
@@ -158,7 +158,7 @@ fn an_owner_cannot_avoid_the_checks_of_its_task() {
 
 #[test]
 fn an_agent_sets_only_checks_that_it_may_run() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let create = |call, check| {
             let input = json!({"subject": "s", "description": "d", "checks": [check]});
             Reply::tool(call, "TaskCreate", input)
@@ -171,7 +171,6 @@ fn an_agent_sets_only_checks_that_it_may_run() {
             Reply::text("done")
         }
     });
-    let world = world().with_api(&api);
     let mut arguments = demo_run_args("go", &["--timeout", "20"]);
     let mode = arguments
         .iter()
@@ -193,14 +192,13 @@ fn an_agent_sets_only_checks_that_it_may_run() {
 
 #[test]
 fn the_lead_is_told_of_a_member_that_repeats_a_call() {
-    let api = FakeApi::start(|ask: &Ask| match ask.number {
+    let (_api, world) = team_with(|ask: &Ask| match ask.number {
         number @ 1..=6 => {
             let call = format!("again-{number}");
             Reply::tool(call, "Bash", json!({"command": "false"}))
         }
         _ => Reply::text("done"),
     });
-    let world = world_over(&api);
     spawn_with(&world, "bob", &BYPASS);
     wait_for_state(&world, "bob", "idle");
     let mail = world.team("demo").inbox("team-lead");

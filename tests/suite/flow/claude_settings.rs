@@ -5,7 +5,7 @@ use swarm_tests::escapes::working_backends;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use super::typing::RunInPane;
-use crate::scene::world;
+use crate::scene::{world, world_with};
 
 #[test]
 fn the_key_of_a_helper_is_sent_and_renewed_after_a_refusal_also_by_a_teammate() {
@@ -54,8 +54,7 @@ fn the_key_of_a_helper_is_sent_and_renewed_after_a_refusal_also_by_a_teammate() 
 
 #[test]
 fn an_output_style_instructs_the_lead_and_a_missing_one_is_reported() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(|_: &Ask| Reply::text("done"));
     world.write(
         "root/settings.json",
         &json!({"outputStyle": "terse"}).to_string(),

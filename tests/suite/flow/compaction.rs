@@ -173,8 +173,7 @@ fn a_person_compacts_a_conversation_by_hand() {
 
 #[test]
 fn a_busy_member_compacts_its_conversation_when_its_turn_ends() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let reads = reader(AtomicUsize::default());
     let api = FakeApi::start(move |ask: &Ask| {
         if ask.news_has("take your time") && !ask.asks_for_summary() {
@@ -232,8 +231,7 @@ fn who_cannot_be_compacted_says_why() {
 
 #[test]
 fn a_lead_that_waits_for_its_members_compacts_its_conversation() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let api = FakeApi::start(move |ask: &Ask| {
         let is_lead = ask.agent == "team-lead";
         match ask.number {

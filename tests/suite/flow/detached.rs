@@ -3,7 +3,7 @@
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 
-use crate::scene::{MODEL, run_args, wait_for_no_process, world};
+use crate::scene::{MODEL, run_args, wait_for_no_process, world, world_with};
 
 /// Fields of `/proc/PID/stat` after the name: the session is the fourth.
 fn session_of(pid: u64) -> u64 {
@@ -21,8 +21,7 @@ fn touches(ask: &Ask) -> Reply {
 
 #[test]
 fn a_detached_run_goes_on_in_its_own_session_and_its_questions_wait() {
-    let api = FakeApi::start(touches);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(touches);
     let started = world
         .swarm(&run_args("make it", &["--detach", "--team", "demo"]))
         .ok()
@@ -68,16 +67,14 @@ fn a_detached_run_goes_on_in_its_own_session_and_its_questions_wait() {
 
 #[test]
 fn a_detached_run_is_shut_down_by_name_with_its_team() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| match ask.agent.as_str() {
+    let (gate, held) = Gate::pair();
+    let (api, world) = world_with(move |ask: &Ask| match ask.agent.as_str() {
         "team-lead" if ask.result_of("bob").is_none() => {
             let input = json!({"name": "bob", "description": "work", "prompt": "work for long"});
             Reply::tool("bob", "Agent", input)
         }
         _ => Reply::text("at last").held_by(&held, 1),
     });
-    let world = world().with_api(&api);
     let more = ["--detach", "--mode", "bypassPermissions", "--json"];
     let run = world.swarm(&run_args("work", &more)).json();
     let team = run["team"].as_str().unwrap();

@@ -1,10 +1,10 @@
 //! A prompt after a run: `swarm run --continue` and `--resume`.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, demo_run_args, run_args, world};
+use crate::scene::{MODEL, demo_run_args, run_args, world_with};
 
 fn answers(ask: &Ask) -> Reply {
     if ask.news_has("make a team") {
@@ -21,8 +21,7 @@ fn follow_up(world: &World, prompt: &str, more: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_follow_up_continues_the_last_run_of_the_directory_with_its_model_and_transcript() {
-    let api = FakeApi::start(answers);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(answers);
     world
         .swarm(&["run", "early", "--continue", "--json"])
         .error(3);
@@ -44,14 +43,13 @@ fn a_follow_up_continues_the_last_run_of_the_directory_with_its_model_and_transc
 
 #[test]
 fn a_follow_up_keeps_model_and_mode_but_not_the_mode_without_any_limit() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = world_with(|ask: &Ask| {
         if ask.news_has("write it") {
             Reply::tool("t", "Write", json!({"file_path": "made", "content": "x"}))
         } else {
             Reply::text("the answer")
         }
     });
-    let world = world().with_api(&api);
     follow_up(&world, "begin", &["--mode", "acceptEdits"]);
     let next = ["run", "write it", "--continue", "--output", "json"];
     let report = world.swarm(&next).json();
@@ -69,8 +67,7 @@ fn a_follow_up_keeps_model_and_mode_but_not_the_mode_without_any_limit() {
 
 #[test]
 fn a_follow_up_takes_the_team_of_the_run_over() {
-    let api = FakeApi::start(answers);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(answers);
     let first = follow_up(&world, "make a team", &[]);
     assert_eq!(first["team"], "made");
     for more in [
@@ -92,10 +89,8 @@ fn a_follow_up_takes_the_team_of_the_run_over() {
 
 #[test]
 fn a_run_that_is_still_going_on_is_not_continued() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |_: &Ask| Reply::text("done").held_by(&held, 1));
-    let world = world().with_api(&api);
+    let (gate, held) = Gate::pair();
+    let (api, world) = world_with(move |_: &Ask| Reply::text("done").held_by(&held, 1));
     let alone = world.start(&run_args("go", &[]));
     api.wait_for("its request", "team-lead", |_| true);
     let refused = world.swarm(&["run", "and?", "--continue", "--json"]);

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, calls_once, runs_once, spawn_over, wait_for_state, world_over};
+use crate::scene::{
+    MODEL, calls_once, runs_once, spawn_over, team_with, wait_for_state, world_over, world_saying,
+};
 
 /// Makes `out/trees/NAME` with a file in it, and prints its path after some noise. What it is told is kept.
 const CREATE: &str = r#"name=$(tee -a ../out/told | sed 's/.*"name":"\([^"]*\)".*/\1/')
@@ -86,8 +88,7 @@ fn hooks_create_and_remove_a_members_worktree_without_git() {
 
 #[test]
 fn a_spawn_fails_with_the_reason_when_its_hook_creates_no_directory() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     for (create, why) in [
         ("echo no room >&2; exit 1", "no room"),
         ("echo never >&2; exit 2", "never"),
@@ -125,7 +126,7 @@ fn a_failed_spawn_removes_the_directory_of_its_hook() {
 
 #[test]
 fn hooks_create_the_directories_of_runs_sub_agents_and_agents_that_enter_a_worktree() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if ask.agent == "bob" {
             return Reply::text("done");
         }
@@ -151,7 +152,6 @@ fn hooks_create_the_directories_of_runs_sub_agents_and_agents_that_enter_a_workt
             None => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     world.write("root/settings.json", &hooks(CREATE, REMOVE).to_string());
     let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];
     let ran = world.swarm(&[&run[..], &["--worktree", "mine"]].concat());
@@ -201,8 +201,7 @@ fn interrupt_amid_hook(world: &World, words: &[&str], signal: Signal) {
 #[test]
 fn an_interrupted_spawn_stops_its_hook_and_the_processes_of_the_hook() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-        let world = world_over(&api);
+        let (_api, world) = world_saying("done");
         let spawn = ["spawn", "bob", "--worktree", "--backend", "headless"];
         let rest = ["--model", MODEL, "--prompt", "hello"];
         let words = [&spawn[..], &rest].concat();

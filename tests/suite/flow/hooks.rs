@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{runs_once, spawn_args, spawn_over, world, world_over};
+use crate::scene::{
+    runs_once, spawn_args, spawn_over, team_with, world, world_over, world_saying, world_with,
+};
 
 /// Every event that is a notification only.
 const EVENTS: [&str; 16] = [
@@ -89,7 +91,7 @@ fn assert_schema(told: &[Value]) {
 
 /// A team by hand with one member that makes a task, completes it and ends its turn, and is then shut down.
 fn each_event_once(backend: &str) {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = world_with(|ask: &Ask| {
         if ask.result_of("t3").is_some() {
             Reply::text("done")
         } else if ask.result_of("t2").is_some() {
@@ -106,7 +108,6 @@ fn each_event_once(backend: &str) {
             Reply::tool("t1", "TaskCreate", task)
         }
     });
-    let world = world().with_api(&api);
     let settings = counting(&world);
     world.write("root/settings.json", &settings.to_string());
     world.swarm(&["team", "create", "demo"]).ok();
@@ -165,8 +166,7 @@ fn o3_hooks_run_once_per_event_in_tmux() {
 
 #[test]
 fn o3_a_death_found_by_several_commands_runs_hooks_once() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     spawn_over(&world, "bob");
     let told_all = counting(&world);
     world.write("root/settings.json", &told_all.to_string());
@@ -218,8 +218,7 @@ fn a_hook_refuses_a_call_and_the_model_reads_why() {
 
 #[test]
 fn a_run_that_a_hook_stops_is_not_completed() {
-    let api = FakeApi::start(|_: &Ask| Reply::tool("t1", "Bash", json!({"command": "ls"})));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(|_: &Ask| Reply::tool("t1", "Bash", json!({"command": "ls"})));
     let stop = r#"echo '{"continue": false, "stopReason": "budget is spent"}'"#;
     let hooks =
         json!({"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": stop}]}]}});
@@ -242,14 +241,13 @@ fn a_run_that_a_hook_stops_is_not_completed() {
 
 #[test]
 fn a_hook_keeps_a_member_at_work_and_another_takes_a_task_back() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if ask.has_seen("write the tests too") {
             Reply::text("now with tests")
         } else {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
     let once =
         "if [ ! -e ../out/kept ]; then touch ../out/kept; echo write the tests too >&2; exit 2; fi";
     let hook = |line: &str| json!([{"hooks": [{"type": "command", "command": line}]}]);
@@ -269,8 +267,7 @@ fn a_hook_keeps_a_member_at_work_and_another_takes_a_task_back() {
 
 #[test]
 fn hooks_of_a_repository_run_when_it_is_trusted() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     world.commit_project();
     let settings = counting(&world).to_string();
     world.write("project/.claude/settings.json", &settings);
@@ -286,8 +283,7 @@ fn hooks_of_a_repository_run_when_it_is_trusted() {
 
 #[test]
 fn a_hook_withholds_a_message_and_its_sender_is_told() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("done");
     let guard = "if grep -q 'secret is'; then echo no secrets >&2; exit 2; fi";
     let hooks = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": guard}]}]}});
     world.write("root/settings.json", &hooks.to_string());
@@ -313,7 +309,7 @@ fn a_hook_withholds_a_message_and_its_sender_is_told() {
 #[test]
 fn a_member_that_changes_a_hook_in_its_worktree_changes_nothing() {
     let change = "printf '#!/bin/sh\\necho changed >> \"$CLAUDE_PROJECT_DIR/../out/ran\"\\n' > guard.sh; cat guard.sh";
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.result_of("t2").is_some() {
             Reply::text("done")
         } else if ask.result_of("t1").is_some() {
@@ -322,7 +318,6 @@ fn a_member_that_changes_a_hook_in_its_worktree_changes_nothing() {
             Reply::tool("t1", "Bash", json!({"command": change}))
         }
     });
-    let world = world_over(&api);
     // The script runs in the sandbox.
     let out = world.directory().join("out");
     let settings = format!("[sandbox]\nwrite = [\"{}\"]\n", out.display());
@@ -354,7 +349,7 @@ fn a_member_that_changes_a_hook_in_its_worktree_changes_nothing() {
 
 #[test]
 fn o3_sub_agent_hooks_run_once_at_start_and_stop() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         let is_sub_agent = ask.messages()[0].to_string().contains("look around");
         match ask.result_of("t1") {
             None if !is_sub_agent => {
@@ -364,7 +359,6 @@ fn o3_sub_agent_hooks_run_once_at_start_and_stop() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     world.write("root/settings.json", &counting(&world).to_string());
     spawn_over(&world, "bob");
     world.wait_until("the idle hook", || {
@@ -396,8 +390,7 @@ fn o3_sub_agent_hooks_run_once_at_start_and_stop() {
 
 #[test]
 fn a_run_prepares_the_repository_and_its_prompt_may_start_a_skill() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("done");
     let told_in = format!(
         "cat >> {}",
         world.directory().join("out/told.jsonl").display()

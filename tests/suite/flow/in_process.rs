@@ -6,7 +6,7 @@ use swarm_tests::fake_api::{Block, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::stage::{Running, World};
 
 use crate::scene::{
-    MODEL, column, wait_for_file, wait_for_no_process, wait_for_state, wait_until_gone, world,
+    MODEL, column, wait_for_file, wait_for_no_process, wait_for_state, wait_until_gone, world_with,
 };
 
 /// A run of the team `demo` with teammates in its process, whose lead waits for the gate.
@@ -41,8 +41,7 @@ impl Lead {
         let script = mates.iter().fold(Script::new(), |script, name| {
             script.agent(*name, turns(name))
         });
-        let api = FakeApi::start(script.agent("team-lead", lead));
-        let world = world().with_api(&api);
+        let (api, world) = world_with(script.agent("team-lead", lead));
         world.commit_project();
         let fixed = ["run", "go", "--model", MODEL, "--team", "demo"];
         let backend = ["--backend", "in-process", "--output", "json"];

@@ -1,9 +1,9 @@
 //! Project instructions: they are in the first request of every agent that gets them.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
-use crate::scene::{calls_once, world};
+use crate::scene::{calls_once, world, world_with};
 
 /// Six files and what each says.
 const FILES: [(&str, &str); 6] = [
@@ -23,7 +23,7 @@ fn agent(id: &str, input: &Value) -> swarm_tests::fake_api::Block {
 
 #[test]
 fn sentinels_of_all_files_are_in_the_first_request_of_every_agent() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {
             return Reply::text("done");
         }
@@ -46,7 +46,6 @@ fn sentinels_of_all_files_are_in_the_first_request_of_every_agent() {
             call("a4", "EXPLORE-GO", json!({"subagent_type": "Explore"})),
         ])
     });
-    let world = world().with_api(&api);
     // The files below CLAUDE.local.md are committed; that one is private.
     world.write("project/.gitignore", "CLAUDE.local.md\n.claude/worktrees\n");
     for (path, text) in FILES {

@@ -71,8 +71,7 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
 
 #[test]
 fn prompts_typed_during_a_turn_wait_for_its_end_and_survive_the_end_of_the_lead() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let run = RunInPane::shell("sh", move |ask: &Ask| {
         let reply = Reply::text("understood");
         if ask.news_has("begin") || ask.news_has("publish it") {
@@ -110,8 +109,7 @@ fn prompts_typed_during_a_turn_wait_for_its_end_and_survive_the_end_of_the_lead(
 
 #[test]
 fn a_queued_prompt_is_a_draft_after_the_end_of_the_lead() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let run = RunInPane::shell("sh", move |_: &Ask| {
         Reply::text("understood").held_by(&held, 1)
     });

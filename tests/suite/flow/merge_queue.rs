@@ -10,7 +10,7 @@ use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
 use crate::pains::worktrees::{commit, git, project, spawn_apart};
-use crate::scene::{demo_run_args, wait_for_state, world};
+use crate::scene::{demo_run_args, wait_for_state, world_with};
 
 /// A team with a member that has a worktree and is idle.
 fn idle_apart(api: &FakeApi, names: &[&str]) -> World {
@@ -215,7 +215,7 @@ fn conflicts_are_forecast_and_a_review_is_one_message() {
 /// A run whose lead starts alice and bob, who both write the second line of `song.txt` with a shell
 /// command that ends with `last`, and then reply.
 fn two_write_the_same_line(last: &'static str, reply: Reply) -> (World, FakeApi) {
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         let name = ask.agent.as_str();
         if name == "team-lead" {
             if ask.result_of("bob").is_some() {
@@ -233,7 +233,6 @@ fn two_write_the_same_line(last: &'static str, reply: Reply) -> (World, FakeApi)
         let command = format!("printf 'one\\n{name}\\nthree\\n' > song.txt{last}");
         Reply::tool(call, "Bash", json!({"command": command}))
     });
-    let world = world().with_api(&api);
     world.write("project/song.txt", "one\ntwo\nthree\n");
     world.commit_project();
     (world, api)

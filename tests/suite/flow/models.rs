@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Recorded, Reply};
 
-use crate::scene::{run_args, spawn_args, spawn_idle, wait_for_state, world, world_over};
+use crate::scene::{
+    run_args, spawn_args, spawn_idle, team_with, wait_for_state, world_saying, world_with,
+};
 
 const SONNET: &str = "claude-sonnet-4-6";
 const HAIKU: &str = "claude-haiku-4-5";
@@ -20,7 +22,7 @@ fn requests_for(api: &FakeApi, model: &str) -> Vec<Recorded> {
 
 #[test]
 fn thinking_and_effort_reach_the_lead_and_its_sub_agents_and_explore_uses_the_small_model() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if ask.body["model"] == HAIKU {
             return Reply::text("explored");
         }
@@ -31,7 +33,6 @@ fn thinking_and_effort_reach_the_lead_and_its_sub_agents_and_explore_uses_the_sm
             None => Reply::tool("a1", "Agent", input),
         }
     });
-    let world = world().with_api(&api);
     let run = run_args("go", &[]);
     let more = ["--effort", "high", "--thinking", "2000"];
     world.swarm(&[&run[..], &more].concat()).ok();
@@ -50,8 +51,7 @@ fn thinking_and_effort_reach_the_lead_and_its_sub_agents_and_explore_uses_the_sm
 
 #[test]
 fn a_spawned_member_has_the_effort_of_the_flag_and_adaptive_thinking_without_one() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("hello"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("hello");
     world.write(
         "root/agents/worker.md",
         "---\nname: worker\ndescription: x\neffort: low\n---\nx",
@@ -70,13 +70,12 @@ fn a_spawned_member_has_the_effort_of_the_flag_and_adaptive_thinking_without_one
 fn a_rate_limit_of_one_member_holds_for_the_others() {
     const WAIT: Duration = Duration::from_secs(2);
     let is_refused = AtomicBool::new(false);
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.news_has("first errand") && !is_refused.swap(true, Ordering::SeqCst) {
             return Reply::refusal(429).retry_after(WAIT.as_secs().to_string());
         }
         Reply::text("done")
     });
-    let world = world_over(&api);
     for name in ["alice", "bob"] {
         spawn_idle(&world, name);
     }
@@ -104,13 +103,12 @@ fn a_rate_limit_of_one_member_holds_for_the_others() {
 
 #[test]
 fn a_second_model_answers_while_the_first_one_is_overloaded() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if ask.body["model"] == SONNET {
             return Reply::refusal(529);
         }
         Reply::text("answered by the second")
     });
-    let world = world().with_api(&api);
     world.write("root/swarm.toml", "[model]\nfallback = \"haiku\"\n");
     let run = world.swarm(&run_args("go", &[]));
     let shown = run.ok();
@@ -123,7 +121,7 @@ fn a_second_model_answers_while_the_first_one_is_overloaded() {
 
 #[test]
 fn status_and_cost_name_the_fallback_model_until_the_turn_ends() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         if ask.body["model"] == SONNET {
             return Reply::refusal(529);
         }
@@ -132,7 +130,6 @@ fn status_and_cost_name_the_fallback_model_until_the_turn_ends() {
             None => Reply::tool("b1", "Bash", json!({"command": "touch made"})),
         }
     });
-    let world = world_over(&api);
     world.write("root/swarm.toml", "[model]\nfallback = \"haiku\"\n");
     let ask = ["--mode", "default", "--prompt", "go"];
     crate::scene::spawn_with(&world, "bob", &ask);

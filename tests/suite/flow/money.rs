@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{demo_run_args, runs_once, spawn_with, wait_for_state, world_over};
+use crate::scene::{
+    demo_run_args, runs_once, spawn_with, team_with, wait_for_state, world_over, world_saying,
+};
 
 /// One dollar per token, so that costs can be compared with token counts.
 const DOLLAR_A_TOKEN: &str = "[model.prices]\n\"anthropic/claude-sonnet-4-6\" = { input = 1000000, output = 1000000, as_of = \"2026-01\" }\n";
@@ -78,11 +80,10 @@ fn a_run_costs_what_its_requests_were_counted_with() {
 
 #[test]
 fn a_request_that_breaks_off_is_counted_too() {
-    let api = FakeApi::start(|ask: &Ask| match ask.number {
+    let (api, world) = team_with(|ask: &Ask| match ask.number {
         1 => Reply::text("a text that breaks off in the middle").cut_after(3),
         _ => Reply::text("done"),
     });
-    let world = world_over(&api);
     spawn_with(&world, "bob", &["--prompt", "hello"]);
     wait_for_state(&world, "bob", "idle");
     let sum = &costs(&world, "model")["total"];
@@ -94,8 +95,7 @@ fn a_request_that_breaks_off_is_counted_too() {
 
 #[test]
 fn a_model_without_a_price_is_named_and_not_counted_as_free() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("hi"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("hi");
     let unknown = "anthropic/claude-unheard-of";
     let arguments = ["spawn", "bob", "--prompt", "hello", "--model", unknown];
     world
@@ -116,11 +116,10 @@ fn a_model_without_a_price_is_named_and_not_counted_as_free() {
 
 #[test]
 fn o2_a_member_over_its_budget_sends_nothing_until_a_person_raises_it() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+    let (api, world) = team_with(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "TaskList", json!({})),
         Some(_) => Reply::text("finished"),
     });
-    let world = world_over(&api);
     spawn_with(
         &world,
         "bob",
@@ -278,8 +277,7 @@ fn agents_cannot_raise_budgets() {
 
 #[test]
 fn the_lead_is_told_once_when_four_fifths_of_a_budget_are_used() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("hello"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("hello");
     let more = ["--prompt", "hello", "--budget", "9M-tokens"];
     spawn_with(&world, "bob", &more);
     wait_for_state(&world, "bob", "idle");

@@ -8,7 +8,9 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::faults::others::refresh;
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, kill_process_of, run_args, signal_member, wait_until_gone, world};
+use crate::scene::{
+    MODEL, kill_process_of, run_args, signal_member, wait_until_gone, world, world_with,
+};
 
 /// A lock is waited for 20 s; Ctrl-C does not wait for it.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -51,8 +53,7 @@ fn with_mate(stays: Reply) -> (World, FakeApi, Running) {
             ],
         )
         .agent("bob", [Step::says(stays)]);
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     let running = world.start(&arguments("have bob work", &["--output", "json"]));
     api.wait_for("bob's turn", "bob", |_| true);
     api.wait_for("the lead's second request", "team-lead", |ask| {
@@ -74,8 +75,7 @@ fn without_a_team_the_first_named_agent_makes_one_and_rm_removes_it() {
             ],
         )
     };
-    let api = FakeApi::start(script());
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(script());
     let report = world.swarm(&arguments("go", &["--output", "json"])).json();
     let team = own_team(&world);
     let digits = team.strip_prefix("session-").unwrap();
@@ -91,8 +91,7 @@ fn without_a_team_the_first_named_agent_makes_one_and_rm_removes_it() {
 
 #[test]
 fn a_refusal_by_the_model_ends_the_run_with_its_message() {
-    let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(|_: &Ask| Reply::refusal(401));
     let finished = world.swarm(&arguments("go", &[]));
     finished.assert_code(9);
     assert!(
@@ -105,13 +104,12 @@ fn a_refusal_by_the_model_ends_the_run_with_its_message() {
 
 #[test]
 fn a_request_to_an_overloaded_model_is_retried() {
-    let api = FakeApi::start(|ask: &Ask| match ask.number {
+    let (api, world) = world_with(|ask: &Ask| match ask.number {
         1 => Reply::refusal(529).retry_after("0"),
         2 => Reply::text("half an ans").fails_in_stream(3, "overloaded_error"),
         3 => Reply::text("half an ans").cut_after(3),
         _ => Reply::text("a whole answer"),
     });
-    let world = world().with_api(&api);
     let finished = world.swarm(&arguments("go", &[]));
     assert_eq!(finished.ok().stdout.trim(), "a whole answer");
     assert_eq!(api.requests().len(), 4);
@@ -143,7 +141,7 @@ fn ctrl_c_shuts_the_team_down_gracefully() {
 fn ctrl_c_stops_a_lead_whose_inbox_is_locked_by_another_program() {
     let (talks, thinks) = (Gate::closed(), Gate::closed());
     let create = json!({"team_name": "demo"});
-    let api = FakeApi::start(Script::new().agent(
+    let (api, world) = world_with(Script::new().agent(
         "team-lead",
         [
             Step::says(Reply::tool("create", "TeamCreate", create)),
@@ -151,7 +149,6 @@ fn ctrl_c_stops_a_lead_whose_inbox_is_locked_by_another_program() {
             Step::says(Reply::text("never").held_by(&thinks, 1)),
         ],
     ));
-    let world = world().with_api(&api);
     let running = world.start(&arguments("create a team", &[]));
     api.wait_for("the team", "team-lead", |ask| ask.number == 2);
     world.swarm(&["send", "team-lead", "hello"]).ok();
@@ -246,11 +243,10 @@ fn ctrl_c_ends_a_run_whose_task_list_is_locked_by_another_program() {
 #[test]
 fn a_run_is_stopped_at_its_timeout() {
     let gate = Gate::closed();
-    let api = FakeApi::start({
+    let (_api, world) = world_with({
         let gate = gate.clone();
         move |_: &Ask| Reply::text("never").held_by(&gate, 1)
     });
-    let world = world().with_api(&api);
     world
         .swarm(&arguments("go", &["--timeout", "1"]))
         .assert_code(6);
@@ -280,11 +276,10 @@ fn l6_a_lead_hears_once_of_a_teammate_that_died() {
 
 #[test]
 fn stream_json_is_a_line_for_each_event_and_the_report_at_the_end() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+    let (_api, world) = world_with(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": "echo hello"})),
         Some(_) => Reply::text("said hello"),
     });
-    let world = world().with_api(&api);
     let lines = world
         .swarm(&arguments("go", &["--output", "stream-json"]))
         .json_lines();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::stage::World;
 
-use crate::scene::{run_args, world};
+use crate::scene::{run_args, world_with};
 
 const MODE: [&str; 2] = ["--mode", "bypassPermissions"];
 
@@ -26,7 +26,7 @@ fn a_lead_and_a_person_write_to_the_lead_of_another_team() {
     let look = Reply::tool("look", "Glob", json!({"pattern": "*.none"})).held_by(&works, 0);
     let receiver = Step::says(look);
     let list = Reply::tool("list", "ListAgents", json!({}));
-    let api = FakeApi::start(Script::new().agent(
+    let (api, world) = world_with(Script::new().agent(
         "team-lead",
         [
             receiver,
@@ -34,7 +34,6 @@ fn a_lead_and_a_person_write_to_the_lead_of_another_team() {
             Step::says(Reply::text("more")),
         ],
     ));
-    let world = world().with_api(&api);
     let running = world.start(&run_args(
         "wait for news",
         &[&MODE[..], &["--team", "one"]].concat(),

@@ -1,9 +1,9 @@
 //! Agents that look for each other, and a lead that stops a teammate.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{FakeApi, Gate, Reply, Script, Step};
+use swarm_tests::fake_api::{Gate, Reply, Script, Step};
 
-use crate::scene::{run_args, spawns, world};
+use crate::scene::{run_args, spawns, world_with};
 
 fn call(id: &str, tool: &str, input: Value) -> Step {
     Step::says(Reply::tool(id, tool, input))
@@ -26,8 +26,7 @@ fn agents_see_their_teammates_and_only_the_lead_stops_one() {
         Step::says(Reply::text("never said").held_by(&never, 1)),
     ];
     let script = Script::new().agent("team-lead", lead).agent("alice", alice);
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     let more = ["--mode", "bypassPermissions"];
     let running = world.start(&run_args("have alice work", &more));
     let held = api.wait_for("alice's last request", "alice", |ask| ask.number == 3);

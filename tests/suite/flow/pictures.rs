@@ -1,10 +1,10 @@
 //! Pictures and documents that agents look at.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
 use super::typing::RunInPane;
-use crate::scene::{spawn_args, spawn_with, world_over};
+use crate::scene::{spawn_args, spawn_with, team_with};
 
 /// A PNG of one pixel, in base64 and as bytes.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -24,14 +24,13 @@ fn result(ask: &Ask) -> Option<Value> {
 
 #[test]
 fn a_picture_that_is_read_is_seen_by_the_model_in_this_process_and_the_next() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if ask.news_has("look at it") {
             Reply::tool("t1", "Read", json!({"file_path": "shot.png"}))
         } else {
             Reply::text("seen")
         }
     });
-    let world = world_over(&api);
     std::fs::write(world.project().join("shot.png"), PIXEL_BYTES).expect("a picture");
     let spawn = |more: &[&str]| {
         spawn_with(&world, "bob", more);
@@ -73,14 +72,13 @@ startxref
 
 #[test]
 fn a_pdf_file_that_is_read_is_a_document_for_the_model() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if ask.news_has("look at it") {
             Reply::tool("t1", "Read", json!({"file_path": "paper.pdf"}))
         } else {
             Reply::text("seen")
         }
     });
-    let world = world_over(&api);
     world.write("project/paper.pdf", PDF);
     let words = spawn_args("bob", "headless", &[]);
     let prompt = ["--prompt", "look at it"];

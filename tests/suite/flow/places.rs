@@ -1,11 +1,11 @@
 //! The same work in three places: on a tmux server of swarm's own, in the user's tmux, and without a terminal.
 
 use serde_json::Value;
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{FakeApi, Gate};
 use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Tmux, World};
 
 use super::work::{MATES, PROMPT, SUMMARY, TEAM, prepare, script};
-use crate::scene::{MODEL, column, spawn_in_pane, world, world_over};
+use crate::scene::{MODEL, column, spawn_in_pane, world, world_saying, world_with};
 
 /// A team at work, held before its final answer.
 pub(super) struct AtWork {
@@ -18,8 +18,7 @@ pub(super) struct AtWork {
 impl AtWork {
     pub(super) fn new() -> Self {
         let gate = Gate::closed();
-        let api = FakeApi::start(script(&gate));
-        let world = world().with_api(&api);
+        let (api, world) = world_with(script(&gate));
         Self::in_world(world, api, gate, MODEL)
     }
 
@@ -237,8 +236,7 @@ fn in_the_process_of_its_lead_the_team_works_as_well() {
 
 #[test]
 fn without_a_lead_process_the_oldest_teammate_arranges_the_window_when_it_is_resized() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let inside = InsideTmux::start(&world, 200, 50);
     for name in ["ada", "bob"] {
         spawn_in_pane(&world, &inside, name, &[]).ok();

@@ -1,23 +1,22 @@
 //! The prompts of models before the first message.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Block, Reply};
 
-use crate::scene::world;
+use crate::scene::world_with;
 
 /// Marker in the first message of an agent, and the most tokens that its system prompt and tools may take together.
 const BUDGETS: [(&str, usize); 3] = [("LEAD-GO", 12_000), ("MATE-GO", 10_000), ("SUB-GO", 8_000)];
 
 #[test]
 fn prompts_of_a_coordinator_and_its_workers_stay_within_their_budgets() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {
             return Reply::text("done");
         }
         let input = json!({"description": "look", "prompt": "WORKER-GO"});
         Reply::tool("a1", "Agent", input)
     });
-    let world = world().with_api(&api);
     world.commit_project();
     let run = [
         "run",
@@ -48,7 +47,7 @@ fn prompts_of_a_coordinator_and_its_workers_stay_within_their_budgets() {
 
 #[test]
 fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {
             return Reply::text("done");
         }
@@ -65,7 +64,6 @@ fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
             call("a2", "SUB-GO", None),
         ])
     });
-    let world = world().with_api(&api);
     world.commit_project();
     let run = ["run", "LEAD-GO", "--model", crate::scene::MODEL];
     world

@@ -2,14 +2,12 @@
 
 use serde_json::json;
 use swarm_tests::escapes::working_backends;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{spawn_over, world_over};
+use crate::scene::{spawn_over, world_saying};
 
 #[test]
 fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     if working_backends(&world.program("swarm-teammate")).is_empty() {
         return;
     }

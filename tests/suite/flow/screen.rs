@@ -1,11 +1,11 @@
 //! Views of a lead's terminal that cover it.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
 use super::typing::RunInPane;
 use crate::pains::guards::kernel_has_none;
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, team_with, wait_for_state};
 
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("count") {
@@ -132,14 +132,13 @@ fn the_team_panel_shows_members_and_sends_them_messages() {
 
 #[test]
 fn a_person_interrupts_a_turn_and_is_told_if_there_is_none() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         if ask.news_has("work for long") {
             Reply::tool("t1", "Bash", json!({"command": "sleep 600"}))
         } else {
             Reply::text("heard")
         }
     });
-    let world = world_over(&api);
     let spawn = [
         "spawn",
         "bob",

@@ -1,9 +1,9 @@
 //! Runs whose result must match a JSON schema.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
-use crate::scene::{MODEL, world};
+use crate::scene::{MODEL, world_with};
 
 const SCHEMA: &str =
     r#"{"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}"#;
@@ -14,7 +14,7 @@ fn output(call: &str, count: &serde_json::Value) -> Reply {
 
 #[test]
 fn an_output_that_does_not_match_is_returned_with_the_errors_until_it_does() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let has = |call| ask.result_of(call).is_some();
         if has("right") {
             Reply::text("counted")
@@ -26,7 +26,6 @@ fn an_output_that_does_not_match_is_returned_with_the_errors_until_it_does() {
             Reply::text("There are three.")
         }
     });
-    let world = world().with_api(&api);
     world.write("project/schema.json", SCHEMA);
     let run = [
         "run",
@@ -51,8 +50,7 @@ fn an_output_that_does_not_match_is_returned_with_the_errors_until_it_does() {
 
 #[test]
 fn a_run_without_a_matching_output_fails_after_five_requests() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("There are three."));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(|_: &Ask| Reply::text("There are three."));
     let run = ["run", "count", "--model", MODEL, "--json-schema", SCHEMA];
     let failed = world.swarm(&run);
     let said = failed.code(9).stderr;
@@ -71,14 +69,13 @@ fn a_run_without_a_matching_output_fails_after_five_requests() {
 
 #[test]
 fn a_coordinator_returns_an_output_and_its_workers_cannot() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         if ask.result_of("out").is_some() {
             Reply::text("done")
         } else {
             output("out", &json!(1))
         }
     });
-    let world = world().with_api(&api);
     let run = [
         "run",
         "count",

@@ -1,9 +1,9 @@
 //! Team templates with real programs.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
-use crate::scene::{MODEL, column, world};
+use crate::scene::{MODEL, column, world, world_with};
 
 const TEMPLATE: &str = r#"
 name = "crew"
@@ -36,8 +36,7 @@ budget = "9$"
 
 #[test]
 fn a_template_starts_a_team_once_and_completes_it_later() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("hi"));
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(|_: &Ask| Reply::text("hi"));
     let text = TEMPLATE.replace("MODEL", MODEL);
     world.write("project/crew.toml", &text);
     let up = || {

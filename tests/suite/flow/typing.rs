@@ -5,7 +5,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
 use crate::pains::guards::kernel_has_none;
-use crate::scene::{MODEL, wait_for_state, world, world_over};
+use crate::scene::{MODEL, team_with, wait_for_state, world_with};
 
 /// Bob in a pane of the user's tmux, idle after his first turn; and that pane.
 fn bob_in_a_pane(world: &World) -> (InsideTmux, String) {
@@ -57,8 +57,7 @@ fn brain(ask: &Ask) -> Reply {
 
 #[test]
 fn d7_typed_input_reaches_the_model_when_idle_and_between_two_calls() {
-    let api = FakeApi::start(brain);
-    let world = world_over(&api);
+    let (api, world) = team_with(brain);
     let (inside, pane) = bob_in_a_pane(&world);
     inside.tmux().wait_for_text(&pane, "bob >");
     type_in(&inside, &pane, "worky a little 日本");
@@ -124,8 +123,7 @@ fn d7_typed_input_reaches_the_model_when_idle_and_between_two_calls() {
 
 #[test]
 fn esc_and_ctrl_c_interrupt_a_long_call_and_notify_the_lead() {
-    let api = FakeApi::start(brain);
-    let world = world_over(&api);
+    let (api, world) = team_with(brain);
     let (inside, pane) = bob_in_a_pane(&world);
     // At rest there is nothing to interrupt. A key that is read together with Esc is one with Alt held, so the next one
     // is a key that does nothing either way.
@@ -156,8 +154,7 @@ fn esc_and_ctrl_c_interrupt_a_long_call_and_notify_the_lead() {
 
 #[test]
 fn a_pane_shows_how_long_a_call_takes_and_recalls_lines_of_an_earlier_process() {
-    let api = FakeApi::start(brain);
-    let world = world_over(&api);
+    let (_api, world) = team_with(brain);
     let (inside, pane) = bob_in_a_pane(&world);
     type_in(&inside, &pane, "work for long");
     press(&inside, &pane, "Enter");
@@ -209,8 +206,7 @@ fn a_key_in_a_teammates_own_pane_answers_its_request() {
     if kernel_has_none() {
         return;
     }
-    let api = FakeApi::start(makes_a_file);
-    let world = world_over(&api);
+    let (_api, world) = team_with(makes_a_file);
     let (inside, pane) = bob_asks_in_a_pane(&world, &[]);
     inside
         .tmux()
@@ -241,8 +237,7 @@ fn a_key_in_a_teammates_own_pane_answers_its_request() {
 
 #[test]
 fn no_key_in_a_teammates_own_pane_answers_where_its_shell_could_type() {
-    let api = FakeApi::start(makes_a_file);
-    let world = world_over(&api);
+    let (_api, world) = team_with(makes_a_file);
     let off = ("SWARM_SANDBOX_BASH".to_owned(), "off".to_owned());
     let (inside, pane) = bob_asks_in_a_pane(&world, &[off]);
     press(&inside, &pane, "1");
@@ -257,8 +252,7 @@ fn no_key_in_a_teammates_own_pane_answers_where_its_shell_could_type() {
 
 #[test]
 fn d14_text_in_a_pane_changes_no_state() {
-    let api = FakeApi::start(brain);
-    let world = world_over(&api);
+    let (api, world) = team_with(brain);
     let (inside, pane) = bob_in_a_pane(&world);
     let tty = inside
         .tmux()
@@ -336,8 +330,7 @@ impl RunInPane {
         shell: &str,
         model: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let api = FakeApi::start(model);
-        let world = world().with_api(&api);
+        let (api, world) = world_with(model);
         let inside = InsideTmux::start(&world, 100, 30);
         let pane = inside
             .tmux()

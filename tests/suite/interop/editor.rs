@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 use swarm_tests::stage::{MODEL, World};
 
-use crate::scene::{spawns, wait_for_no_process, world};
+use crate::scene::{spawns, wait_for_no_process, world, world_with};
 
 /// How long the editor waits for a message.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -193,8 +193,7 @@ fn brain(ask: &Ask) -> Reply {
 
 #[test]
 fn a_prompt_streams_its_answer_calls_and_questions() {
-    let api = FakeApi::start(brain);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(brain);
     let mut editor = Editor::start(&world, &[]);
     let session = editor.open(&world.project());
 
@@ -237,14 +236,13 @@ fn a_prompt_streams_its_answer_calls_and_questions() {
 fn a_cancelled_turn_ends_and_the_session_goes_on() {
     let gate = Gate::closed();
     let held = Reply::text("too late").held_by(&gate, 1);
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         if ask.news_has("wait") {
             held.clone()
         } else {
             brain(ask)
         }
     });
-    let world = world().with_api(&api);
     let mut editor = Editor::start(&world, &[]);
     let session = editor.open(&world.project());
     let cancel =
@@ -288,8 +286,7 @@ fn a_cancelled_turn_ends_and_the_session_goes_on() {
 
 #[test]
 fn plan_with_a_task_switches_the_mode_and_sends_the_task() {
-    let api = FakeApi::start(brain);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(brain);
     world.write("project/.claude/commands/greet.md", "Greet $ARGUMENTS.");
     let mut editor = Editor::start(&world, &["--mode", "default"]);
     let session = editor.open(&world.project());
@@ -314,8 +311,7 @@ fn plan_with_a_task_switches_the_mode_and_sends_the_task() {
 
 #[test]
 fn a_prompt_of_an_unknown_server_is_refused_and_the_session_goes_on() {
-    let api = FakeApi::start(brain);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(brain);
     let mut editor = Editor::start(&world, &[]);
     let session = editor.open(&world.project());
     let prompt = json!([{"type": "text", "text": "/mcp__a__b hi"}]);
@@ -331,8 +327,7 @@ fn a_prompt_of_an_unknown_server_is_refused_and_the_session_goes_on() {
 
 #[test]
 fn a_session_elsewhere_has_its_own_directory_for_commands_and_no_trust_by_flag() {
-    let api = FakeApi::start(brain);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(brain);
     let hook = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch hooked"}]}]}}"#;
     world.write("project/.claude/settings.json", hook);
     world.write("elsewhere/.claude/settings.json", hook);
@@ -367,8 +362,7 @@ fn team_brain(ask: &Ask) -> Reply {
 
 #[test]
 fn a_members_question_names_it_and_a_client_that_goes_away_leaves_the_team_to_another_lead() {
-    let api = FakeApi::start(team_brain);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(team_brain);
     let mut editor = Editor::start(&world, &["--team", "crew"]);
     let session = editor.open(&world.project());
     let crew = world.team("crew").directory();

@@ -12,7 +12,9 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::programs::{ACP_AGENT, install};
-use crate::scene::{enter_foreign, wait_for_no_process, wait_for_state, world, world_with_team};
+use crate::scene::{
+    wait_for_no_process, wait_for_state, world, world_with_foreign, world_with_team,
+};
 
 /// A client with the tools of `swarm mcp`.
 struct Client {
@@ -147,8 +149,7 @@ fn a_client_leads_a_team_and_cannot_answer_its_questions() {
 
 #[test]
 fn a_member_that_joined_by_itself_reads_its_mail_and_works_on_tasks() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["carl"]);
+    let world = world_with_foreign("demo", &["carl"]);
     let client = Client::connect(&world, &["--team", "demo", "--as", "carl"]);
     assert!(!client.names().contains(&"spawn"), "{:?}", client.names());
     let nothing = client.call("wait_for_mail", json!({"seconds": 0})).unwrap();
@@ -174,8 +175,7 @@ fn a_member_that_joined_by_itself_reads_its_mail_and_works_on_tasks() {
 
 #[test]
 fn mail_is_acknowledged_by_the_next_call_and_a_cancelled_call_loses_nothing() {
-    let world = world_with_team("demo");
-    enter_foreign(&world, "demo", &["carl"]);
+    let world = world_with_foreign("demo", &["carl"]);
     let is_read = |text: &str| {
         let inbox = world.team("demo").inbox("carl");
         let mut entries = inbox.iter().filter(|entry| entry["text"] == text);

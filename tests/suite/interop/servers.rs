@@ -132,10 +132,10 @@ fn only_servers_that_may_start_here_are_handed_on_and_the_rest_is_reported() {
     report(&world, 1);
     let session = std::fs::read_to_string(session).expect("the session");
     let session: Value = serde_json::from_str(&session).expect("a request");
-    let servers = session["params"]["mcpServers"].as_array().expect("servers");
-    let mut names: Vec<_> = servers.iter().map(|one| one["name"].to_string()).collect();
-    names.sort();
-    assert_eq!(names, [r#""docs""#, r#""kit""#, r#""swarm""#]);
+    let handed = session["params"]["mcpServers"].as_array().expect("servers");
+    let mut handed: Vec<_> = handed.iter().map(|one| one["name"].to_string()).collect();
+    handed.sort();
+    assert_eq!(handed, [r#""docs""#, r#""kit""#, r#""swarm""#]);
     let logs = world.swarm(&["logs", "bob"]);
     logs.stdout_has("does not get the MCP server `swarm`");
     world.swarm(&["kill", "bob"]).ok();

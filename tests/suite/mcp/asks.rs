@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_mcp::AgentServers;
-use swarm_tests::fake_api::{FakeApi, Reply, Script, Step};
+use swarm_tests::fake_api::{Reply, Script, Step};
 use swarm_tools::{CallHost, MemberCall, PersonAnswer, ToolOutput};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::bench::{Bench, call_with};
 use super::flow::{call, config, result, spawn};
-use crate::scene::{wait_for_state, world_over};
+use crate::scene::{team_with, wait_for_state};
 
 /// A person who gives these answers, one list for each time they are asked, and sees progress.
 #[derive(Debug)]
@@ -202,8 +202,7 @@ fn a_servers_question_waits_in_the_queue_and_gets_the_answer_of_a_person() {
             Step::says(Reply::text("done")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world_over(&api);
+    let (api, world) = team_with(script);
     let given = config(&world, "kit", "rich");
     spawn(&world, &given, "bypassPermissions");
     wait_for_state(&world, "bob", "waiting-permission");

@@ -10,7 +10,7 @@ use swarm_tests::stage::World;
 
 use super::bench::{PROGRAM, runs};
 use super::flow::{call, result, run};
-use crate::scene::{run_args, world, world_over};
+use crate::scene::{run_args, team_with, world, world_with};
 
 /// A server that writes down its starts in `directory`.
 fn server(directory: &Path, name: &str, mode: &str) -> Value {
@@ -57,8 +57,7 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
         Step::says(Reply::text("called both")),
     ];
     let script = Script::new().agent("team-lead", lead);
-    let api = FakeApi::start(script.agent("caller", child));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script.agent("caller", child));
     let kit = json!({"mcpServers": {"kit": server(directory.path(), "kit", "rich")}}).to_string();
     let own = json!({"mine": server(directory.path(), "mine", "rich")});
     let agents = caller(&json!({"mcpServers": [own, "kit"], "requiredMcpServers": ["KI"]}));
@@ -101,8 +100,7 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
 #[test]
 fn o6_a_sub_agent_interrupted_while_its_server_starts_leaves_no_server() {
     let directory = tempfile::tempdir().unwrap();
-    let api = FakeApi::start(Script::new().agent("team-lead", [starts_caller("sub")]));
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(Script::new().agent("team-lead", [starts_caller("sub")]));
     let own = json!([{"mute": server(directory.path(), "mute", "silent")}]);
     let agents = caller(&json!({"mcpServers": own}));
     let running = world.start(&run_args(
@@ -162,8 +160,7 @@ fn a_sub_agent_learns_which_server_failed_and_a_type_that_needs_it_is_refused() 
 
 #[test]
 fn a_member_whose_type_needs_a_server_that_is_not_there_is_refused_by_its_name() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     let broken = server(world.directory(), "broken.starts", "exits");
     let given = json!({"mcpServers": {"broken": broken}}).to_string();
     let refused = |needed: &str, code: i32| {

@@ -7,7 +7,9 @@ use swarm_tests::stage::{Finished, Running, World};
 use swarm_tests::wait_for;
 
 use super::bench::{PROGRAM, runs};
-use crate::scene::{kill_member, run_args, spawn_args, wait_for_state, world, world_over};
+use crate::scene::{
+    kill_member, run_args, spawn_args, team_with, wait_for_state, world, world_with,
+};
 
 pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
     let starts = starts_file(world, name);
@@ -69,8 +71,7 @@ fn a_lead_calls_a_trusted_repositorys_server_and_no_key_reaches_it() {
             Step::says(Reply::text("done")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     world.write("project/.mcp.json", &config(&world, "kit", "well"));
     allow(&world, &["mcp__kit"]);
     let finished = run(&world, &["--trust"]);
@@ -109,8 +110,8 @@ fn a_lead_calls_a_trusted_repositorys_server_and_no_key_reaches_it() {
 
 #[test]
 fn an_untrusted_repository_starts_no_server_and_this_is_reported() {
-    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
-    let world = world().with_api(&api);
+    let (_api, world) =
+        world_with(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     world.write("project/.mcp.json", &config(&world, "kit", "well"));
     let finished = run(&world, &[]);
     finished.ok();
@@ -120,8 +121,8 @@ fn an_untrusted_repository_starts_no_server_and_this_is_reported() {
 
 #[test]
 fn a_failed_server_is_reported_to_the_person_and_the_model() {
-    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
-    let world = world().with_api(&api);
+    let (api, world) =
+        world_with(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     world.write("kit.json", &config(&world, "kit", "exits"));
     let path = world.directory().join("kit.json").display().to_string();
     let finished = run(&world, &["--mcp-config", &path]);
@@ -153,8 +154,7 @@ fn o6_teammates_know_the_leads_servers_and_start_one_only_to_call_it() {
                 Step::says(Reply::text("called it")),
             ],
         );
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     let given = config(&world, "kit", "well");
     let finished = run(
         &world,
@@ -194,8 +194,7 @@ fn a_call_is_asked_about_and_runs_once_a_person_says_yes() {
             Step::says(Reply::text("done")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world_over(&api);
+    let (api, world) = team_with(script);
     let given = config(&world, "kit", "well");
     spawn(&world, &given, "default");
     wait_for_state(&world, "bob", "waiting-permission");
@@ -232,8 +231,7 @@ fn a_call_is_asked_about_and_runs_once_a_person_says_yes() {
 
 #[test]
 fn o6_a_member_that_is_killed_leaves_no_server_behind() {
-    let api = FakeApi::start(Script::new());
-    let world = world_over(&api);
+    let (_api, world) = team_with(Script::new());
     let given = config(&world, "stubborn", "stubborn");
     spawn(&world, &given, "plan");
     let pid = starts(&world, "stubborn")[0];

@@ -1,11 +1,11 @@
 //! Tools that are deferred because there are many.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, PromptTokens, Reply, Script, Step};
+use swarm_tests::fake_api::{Ask, PromptTokens, Reply, Script, Step};
 
 use super::flow::{call, config, result, run};
 
-use crate::scene::world;
+use crate::scene::world_with;
 
 /// The tools of a request by name.
 fn tool<'a>(ask: &'a Ask, name: &str) -> &'a Value {
@@ -27,8 +27,7 @@ fn many_tools_are_deferred_found_by_a_search_and_called_without_loss_of_the_cach
             Step::says(Reply::text("done")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     let given = config(&world, "kit", "many");
     let finished = run(
         &world,
@@ -69,8 +68,8 @@ fn many_tools_are_deferred_found_by_a_search_and_called_without_loss_of_the_cach
 
 #[test]
 fn few_tools_are_not_deferred() {
-    let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
-    let world = world().with_api(&api);
+    let (api, world) =
+        world_with(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     let given = config(&world, "kit", "well");
     run(&world, &["--mcp-config", &given]).ok();
     let first = &api.requests_of("team-lead")[0].ask;

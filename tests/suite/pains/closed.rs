@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, Tmux, World};
 
-use crate::scene::{column, demo_run_args, kill_process_of, world};
+use crate::scene::{column, demo_run_args, kill_process_of, world_with};
 
 /// What the lead loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,7 @@ impl Lead {
 }
 
 fn is_resumed_after(loss: Loss) {
-    let api = FakeApi::start(brain);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(brain);
     let lead = Lead::start(&world, &api, loss);
     let team = world.team("demo");
     api.wait_for("bob's first turn", "bob", |_| true);

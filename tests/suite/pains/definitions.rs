@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, runs_once, spawn_args, wait_for_state, world_over};
+use crate::scene::{
+    MODEL, runs_once, spawn_args, team_with, wait_for_state, world_over, world_saying,
+};
 
 const REVIEWER: &str = "\
 ---
@@ -36,8 +38,7 @@ fn spawn(world: &World, name: &str, more: &[&str]) -> swarm_tests::stage::Finish
 
 #[test]
 fn c2_a_teammate_follows_its_definition() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("here");
     world.write("project/.claude/agents/reviewer.md", REVIEWER);
     world.write(
         "project/.claude/skills/style/SKILL.md",
@@ -161,8 +162,7 @@ fn c2_a_claude_code_definition_is_used_and_spawn_reports_what_is_ignored() {
 
 #[test]
 fn c2_an_impossible_spawn_is_refused_before_anything_is_started() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     world.write("project/.claude/agents/reviewer.md", REVIEWER);
     let error = spawn(&world, "ann", &["--agent", "reviwer"]).error(3);
     let message = error["message"].as_str().unwrap();
@@ -201,8 +201,7 @@ fn c1_the_environment_decides_before_call_and_definition() {
 
 #[test]
 fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("here");
     let mut offers: Vec<Vec<String>> = Vec::new();
     for (name, backend) in [("ann", "headless"), ("bob", "tmux")] {
         let arguments = spawn_args(name, backend, &["--prompt", "go"]);
@@ -230,8 +229,7 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
 
 /// Spawns members of a type with its own model, and looks at the model that each has on record and asks.
 fn models_are_chosen(backend: &str, inside: bool) {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("here");
     world.write(
         "project/.claude/agents/cheap.md",
         "---\nname: cheap\ndescription: x\nmodel: haiku\n---\nx",
@@ -261,8 +259,7 @@ fn models_are_chosen(backend: &str, inside: bool) {
 
 #[test]
 fn c1_an_unusable_model_is_named_with_its_origin() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     world.write(
         "project/.claude/agents/local.md",
         "---\nname: local\ndescription: x\nmodel: openai/tiny\n---\nx",
@@ -292,11 +289,10 @@ fn c1_call_and_definition_choose_the_model_on_a_server_of_its_own() {
 
 #[test]
 fn c2_effort_turn_limit_and_hooks_of_a_definition_apply_to_a_teammate() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let id = format!("t{}", ask.number);
         Reply::tool(id, "Glob", json!({"pattern": "*"}))
     });
-    let world = world_over(&api);
     let ran = world.directory().join("ran");
     let hooks = json!({"PreToolUse": [{"matcher": "Glob", "hooks": [
         {"type": "command", "command": format!("echo ran >> {}", ran.display())},
@@ -322,7 +318,7 @@ fn c2_effort_turn_limit_and_hooks_of_a_definition_apply_to_a_teammate() {
 
 #[test]
 fn p5_what_is_denied_in_the_leads_directory_is_denied_to_members_and_sub_agents_elsewhere() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let search = |id: &str, top: &str| {
             Reply::tool(id, "Grep", json!({"pattern": "needle", "path": top}))
         };
@@ -347,7 +343,6 @@ fn p5_what_is_denied_in_the_leads_directory_is_denied_to_members_and_sub_agents_
             Reply::tool("write", "Write", input)
         }
     });
-    let world = world_over(&api);
     let rules = json!({"permissions": {"deny": ["Edit(secret/**)", "Read(secret/**)"]}});
     world.write("root/settings.json", &rules.to_string());
     for path in ["secret/key", "sub/inner/secret/key", "sub/open.txt"] {

@@ -9,8 +9,8 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
 use crate::scene::{
-    demo_run_args, kill_member, run_args, signal_member, spawn_args, spawn_idle, spawn_over,
-    wait_for_no_process, wait_for_state, world_over,
+    demo_run_args, idle_world, kill_member, run_args, signal_member, spawn_args, spawn_idle,
+    spawn_over, team_with, wait_for_no_process, wait_for_state, world_over, world_saying,
 };
 
 /// Members that run the shell command in a message, and are idle otherwise.
@@ -63,8 +63,7 @@ fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
 
 #[test]
 fn l3_a_deleted_team_leaves_no_process_pane_or_directory() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     let panes = inside.tmux().panes().len();
     let arguments = spawn_args("bob", "tmux", &["--prompt", "hello"]);
@@ -99,8 +98,7 @@ fn l3_a_deleted_team_leaves_no_process_pane_or_directory() {
 
 #[test]
 fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_over(&world, "bob");
     // Panes in the user's tmux and on a server of swarm's own.
@@ -139,9 +137,7 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
 
 #[test]
 fn l3_a_team_whose_roster_was_moved_away_is_deleted_when_forced() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     let directory = world.team("demo").directory();
     std::fs::rename(directory.join("config.json"), directory.join("config.bad")).unwrap();
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
@@ -154,10 +150,8 @@ fn l3_a_team_whose_roster_was_moved_away_is_deleted_when_forced() {
 
 #[test]
 fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |_: &Ask| Reply::text("done").held_by(&held, 1));
-    let world = world_over(&api);
+    let (gate, held) = Gate::pair();
+    let (_api, world) = team_with(move |_: &Ask| Reply::text("done").held_by(&held, 1));
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "working");
     let ending = world.start(&["shutdown", "bob"]);
@@ -229,8 +223,7 @@ fn l13_the_port_of_a_server_that_a_member_left_is_free_after_its_stop_and_after_
 
 #[test]
 fn l14_a_cap_names_its_holders_and_finished_members_hold_no_place() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     world.write("root/swarm.toml", "[spawn]\nmax_members = 2\n");
     spawn_over(&world, "ann");
     spawn_over(&world, "bob");
@@ -252,9 +245,7 @@ fn l14_a_cap_names_its_holders_and_finished_members_hold_no_place() {
 
 #[test]
 fn l14_a_wait_for_a_frozen_member_times_out() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     signal_member(&world, "demo", "bob", Signal::STOP);
     // It never acknowledges, so the wait ends at its deadline.
     let waited = world.swarm(&["send", "bob", "hello", "--wait", "acked", "--timeout", "1"]);
@@ -264,8 +255,7 @@ fn l14_a_wait_for_a_frozen_member_times_out() {
 
 #[test]
 fn l14_an_interrupted_run_names_the_members_it_waits_for_and_reports_its_duration() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (_gate, held) = Gate::pair();
     let api = FakeApi::start(move |ask: &Ask| {
         let is_lead = ask.agent == "team-lead";
         match (is_lead, ask.result_of("spawn")) {

@@ -6,10 +6,10 @@ use std::process::Stdio;
 
 use serde_json::json;
 use swarm_os::process::{command_line, pids};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, run_args, world, world_over};
+use crate::scene::{MODEL, run_args, world_saying, world_with};
 
 /// The owner and group of a process's files in `/proc`: those of its user, or root's where the process is closed to
 /// inspection.
@@ -20,7 +20,7 @@ fn owner_in_proc(pid: u64) -> (u32, u32) {
 
 #[test]
 fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = world_with(|ask: &Ask| {
         if ask.has_seen("BOB-GO") {
             return Reply::text("here");
         }
@@ -31,7 +31,6 @@ fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
             Some(_) => Reply::tool("shell", "Bash", shell),
         }
     });
-    let world = world().with_api(&api);
     world.write("project/project.txt", "x\n");
     let user = rustix::process::getuid();
     // Files of root have the same owner either way, so the group shows the difference.
@@ -120,8 +119,7 @@ fn finding(world: &World, path: &str, name: &str) -> serde_json::Value {
 
 #[test]
 fn r4_doctor_and_every_start_say_what_an_old_tmux_lacks() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let path = path_with(&world, &tmux_that_says(&world, "tmux 3.1c"));
     let with = |words: &[&str]| {
         let variables = [("PATH".to_owned(), path.clone())];
@@ -162,8 +160,7 @@ fn r4_doctor_and_every_start_say_what_an_old_tmux_lacks() {
 
 #[test]
 fn r4_an_untested_tmux_version_is_a_warning_and_a_program_that_is_not_tmux_is_reported() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let path = path_with(&world, &tmux_that_says(&world, "tmux 9.1"));
     let told = finding(&world, &path, "tmux");
     assert_eq!(told["state"], "warning");
@@ -186,8 +183,7 @@ fn r4_an_untested_tmux_version_is_a_warning_and_a_program_that_is_not_tmux_is_re
 
 #[test]
 fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let variables = [("PATH".to_owned(), directory_without_tmux(&world))];
     let with = |words: &[&str]| world.start_with(words, &variables).wait();
     let refused = with(&spawn("ann", &["--backend", "tmux", "--json"])).error(7);
@@ -239,8 +235,7 @@ fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
 
 #[test]
 fn doctor_names_what_is_missing_and_only_then_exits_with_7() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("done");
     let well = world.swarm(&["doctor"]);
     well.ok().stdout_has("swarm-teammate: ");
     assert!(

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_protocol::{SandboxUse, ShellGuards};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::Confinement;
 
 use super::guards::{Repository, bash, kernel_has_none};
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, team_with, wait_for_state};
 
 /// What the member's shell finds out on its own before each attempt.
 const KNOWS: &str = "shared=$(git rev-parse --path-format=absolute --git-common-dir); main=${shared%/.git}; \
@@ -82,7 +82,7 @@ fn i2_the_shell_of_a_member_cannot_write_outside_its_worktree() {
     if kernel_has_none() {
         return;
     }
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let id = |number: usize| format!("attempt-{number}");
         let next = (0..ATTEMPTS.len()).find(|number| ask.result_of(&id(*number)).is_none());
         match (next, ask.news_has("go") || ask.result_of(&id(0)).is_some()) {
@@ -97,7 +97,6 @@ fn i2_the_shell_of_a_member_cannot_write_outside_its_worktree() {
             (None, _) => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     world.write("project/song.txt", "one\ntwo\nthree\n");
     world.commit_project();
     for name in ["alice", "bob"] {
@@ -148,7 +147,7 @@ fn i2_a_git_file_written_by_an_agent_is_no_escape() {
         return;
     }
     for forges in [FORGES, FORGES_PLAINLY] {
-        let api = FakeApi::start(move |ask: &Ask| {
+        let (api, world) = team_with(move |ask: &Ask| {
             let bash =
                 |id: &str, command: &str| Reply::tool(id, "Bash", json!({ "command": command }));
             let had = |id: &str| ask.result_of(id).is_some();
@@ -162,7 +161,6 @@ fn i2_a_git_file_written_by_an_agent_is_no_escape() {
                 Reply::text("done")
             }
         });
-        let world = world_over(&api);
         world.write("project/song.txt", "one\n");
         world.commit_project();
         let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];

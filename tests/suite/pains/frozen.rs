@@ -6,8 +6,8 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
 use crate::scene::{
-    run_args, signal_member, spawn_args, spawn_idle, spawn_in_pane, spawns, wait_for_first_turn,
-    wait_for_state, wait_until_gone, world_over,
+    idle_world, run_args, signal_member, spawn_args, spawn_in_pane, spawns, team_with,
+    wait_for_first_turn, wait_for_state, wait_until_gone, world_over,
 };
 
 /// A process that is stopped until this is dropped, also when the test fails: otherwise it could not be terminated.
@@ -55,14 +55,13 @@ fn bob(world: &World) -> Pid {
 fn a_member_with_a_blocked_terminal_works_reads_mail_and_shuts_down() {
     // More than the buffer of a terminal that is not read.
     let long = "all that there is to be said about it ".repeat(10_000);
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.news_has("knock") {
             Reply::text(long.clone())
         } else {
             Reply::text("here")
         }
     });
-    let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_bob_in_pane(&world, &inside);
     let pid = bob(&world);
@@ -120,9 +119,7 @@ fn l6_the_first_status_after_a_death_shows_it_whatever_the_cause() {
 
 #[test]
 fn a_frozen_member_keeps_its_mail_and_its_place_and_resumes() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (api, world) = idle_world("here", "bob");
     let frozen = Frozen::new(signal_member(&world, "demo", "bob", Signal::STOP));
     let sent = world.swarm(&[
         "send",
@@ -148,8 +145,7 @@ fn a_frozen_member_keeps_its_mail_and_its_place_and_resumes() {
 
 #[test]
 fn members_of_a_frozen_lead_work_on_and_do_not_park() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let api = FakeApi::start(
         move |ask: &Ask| match (ask.agent.as_str(), ask.result_of("bob")) {
             ("team-lead", None) => spawns("bob"),
@@ -190,9 +186,7 @@ fn members_of_a_frozen_lead_work_on_and_do_not_park() {
 
 #[test]
 fn a_frozen_member_is_reported_as_frozen_wherever_its_state_is_shown() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     wait_for_first_turn(&world, "bob");
     let frozen = |is: bool| {
         world.wait_until(&format!("frozen: {is}"), || {

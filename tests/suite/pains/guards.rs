@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::sandbox::{landlock_works, probe_sandbox};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext, ToolOutput, builtin};
 
-use crate::scene::{spawn_idle, world, world_over};
+use crate::scene::{spawn_idle, team_with, world};
 
 /// A repository with worktrees for two mates, and the real programs.
 pub(super) struct Repository {
@@ -386,7 +386,7 @@ async fn i6_mates_that_stash_and_pop_a_hundred_times_keep_their_own_files() {
 
 #[test]
 fn i6_a_mate_without_a_worktree_cannot_switch_branches_but_the_person_can() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({ "command": command }));
         match (
             ask.result_of("t1"),
@@ -407,7 +407,6 @@ fn i6_a_mate_without_a_worktree_cannot_switch_branches_but_the_person_can() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     world.write("project/a.txt", "main\n");
     world.write("project/b.txt", "b\n");
     world.commit_project();

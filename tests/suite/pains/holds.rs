@@ -2,17 +2,16 @@
 
 use rustix::process::Signal;
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 
 use crate::scene::{
-    busy_bob_and_idle_eve, run_args, spawn_idle, wait_for_state, world, world_over,
+    busy_bob_and_idle_eve, run_args, spawn_idle, team_with, wait_for_state, world_with,
 };
 
 #[test]
 fn l4_members_of_a_killed_lead_park_immediately_and_make_no_requests() {
     let gate = Gate::closed();
-    let api = FakeApi::start(busy_bob_and_idle_eve(&gate));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(busy_bob_and_idle_eve(&gate));
     let arguments = run_args("have them work", &["--mode", "bypassPermissions"]);
     let lead = world.start(&arguments);
     api.wait_for("bob's turn", "bob", |_| true);
@@ -48,16 +47,14 @@ fn l4_members_of_a_killed_lead_park_immediately_and_make_no_requests() {
 
 #[test]
 fn l5_pause_takes_effect_after_the_current_turn_until_continue() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (gate, held) = Gate::pair();
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.news_has("long work") {
             Reply::text("at last").held_by(&held, 1)
         } else {
             Reply::text("ok")
         }
     });
-    let world = world_over(&api);
     spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "long work"]).ok();
     api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
@@ -95,7 +92,7 @@ fn l5_pause_takes_effect_after_the_current_turn_until_continue() {
 
 #[test]
 fn l5_an_agent_can_neither_pause_nor_continue() {
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.news_has("try it") {
             let command = "swarm pause bob; echo $?; swarm continue bob; echo $?";
             Reply::tool("t1", "Bash", json!({"command": command}))
@@ -103,7 +100,6 @@ fn l5_an_agent_can_neither_pause_nor_continue() {
             Reply::text("ok")
         }
     });
-    let world = world_over(&api);
     spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "try it"]).ok();
     api.wait_for("the result", "bob", |ask| {

@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use super::worktrees::project;
-use crate::scene::{MODEL, world};
+use crate::scene::{MODEL, world_with};
 
 /// Options of a run that asks nobody.
 const FREE: [&str; 4] = ["--model", MODEL, "--mode", "bypassPermissions"];
@@ -114,7 +114,7 @@ fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
 
 #[test]
 fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = world_with(|ask: &Ask| {
         let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({"command": command}));
         let create = |name: &str| Reply::tool("team", "TeamCreate", json!({"team_name": name}));
         if !ask.has_seen("carry on") {
@@ -135,7 +135,6 @@ fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
             _ => Reply::text("done"),
         }
     });
-    let world = world().with_api(&api);
     world.write("project/song.txt", "one\n");
     world.commit_project();
     let tree = world.project().join(".claude/worktrees/side");

@@ -2,15 +2,15 @@
 
 use rustix::process::Signal;
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 
 use crate::scene::{
-    kill_member, signal_member, spawn_idle, spawn_with, wait_for_state, world_over,
+    idle_world, kill_member, signal_member, spawn_idle, spawn_with, team_with, wait_for_state,
 };
 
 #[test]
 fn l1_a_member_in_an_endless_turn_is_stopped() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         if ask.news_has("work for ever") {
             Reply::tool(
                 "t1",
@@ -21,7 +21,6 @@ fn l1_a_member_in_an_endless_turn_is_stopped() {
             Reply::text("idle")
         }
     });
-    let world = world_over(&api);
     spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "work for ever"]).ok();
     wait_for_state(&world, "bob", "working");
@@ -35,9 +34,7 @@ fn l1_a_member_in_an_endless_turn_is_stopped() {
 
 #[test]
 fn l1_a_frozen_member_is_killed() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("idle"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("idle", "bob");
     signal_member(&world, "demo", "bob", Signal::STOP);
     let ended = world
         .swarm(&["shutdown", "bob", "--timeout", "1", "--json"])
@@ -52,9 +49,8 @@ fn l1_a_frozen_member_is_killed() {
 
 #[test]
 fn l1_an_agent_may_refuse_a_shutdown_with_a_reason_and_keeps_running() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (gate, held) = Gate::pair();
+    let (api, world) = team_with(move |ask: &Ask| {
         if ask.news_has("long work") {
             return Reply::tool("t1", "Bash", json!({"command": "echo half"})).held_by(&held, 1);
         }
@@ -75,7 +71,6 @@ fn l1_an_agent_may_refuse_a_shutdown_with_a_reason_and_keeps_running() {
             None => Reply::text("ok"),
         }
     });
-    let world = world_over(&api);
     spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "long work"]).ok();
     api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
@@ -111,9 +106,7 @@ fn l1_an_agent_may_refuse_a_shutdown_with_a_reason_and_keeps_running() {
 
 #[test]
 fn l6_a_lead_hears_once_of_a_dead_member_and_its_task_is_free() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     world.swarm(&["task", "create", "unfinished"]).ok();
     world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
     kill_member(&world, "bob");
@@ -134,7 +127,7 @@ fn l6_a_lead_hears_once_of_a_dead_member_and_its_task_is_free() {
 
 #[test]
 fn an_unanswered_permission_is_denied_and_a_granted_one_counts_once() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let call = |id: &str| Reply::tool(id, "Bash", json!({"command": "touch made"}));
         match (ask.result_of("t1"), ask.result_of("t2")) {
             (None, _) => call("t1"),
@@ -142,7 +135,6 @@ fn an_unanswered_permission_is_denied_and_a_granted_one_counts_once() {
             _ => Reply::text("done"),
         }
     });
-    let world = world_over(&api);
     spawn_with(&world, "bob", &["--mode", "default", "--prompt", "make it"]);
     let open = |count: usize| {
         world.wait_for(&format!("request {count}"), || {

@@ -8,12 +8,12 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::json;
 use swarm_protocol::{SandboxKind, SandboxNetwork};
 use swarm_tests::escapes::working_backends;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::{DEADLINE, wait_until};
 use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash};
-use crate::scene::{run_args, runs_once, spawn_with, wait_for_state, world, world_over};
+use crate::scene::{run_args, runs_once, spawn_with, team_with, wait_for_state, world};
 
 /// A repository, or `None` where no namespaces work.
 fn with_namespaces() -> Option<Repository> {
@@ -129,7 +129,7 @@ async fn with_landlock_commands_have_nothing_but_connections_to_the_proxy() {
 
 #[test]
 fn a_person_answers_for_hosts_and_questions_end_with_their_command() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (api, world) = team_with(|ask: &Ask| {
         let get = |host: &str| format!("curl -s --max-time 60 http://{host}/");
         let bash =
             |id: &str, command: String| Reply::tool(id, "Bash", json!({ "command": command }));
@@ -154,7 +154,6 @@ fn a_person_answers_for_hosts_and_questions_end_with_their_command() {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
     if !working_backends(&world.program("swarm-teammate")).contains(&SandboxKind::Namespaces) {
         return;
     }

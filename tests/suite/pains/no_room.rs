@@ -2,8 +2,7 @@
 
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{kill_member, spawn_idle, world_over};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use crate::scene::{idle_world, kill_member};
 
 #[expect(
     clippy::print_stderr,
@@ -43,9 +42,7 @@ fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
 }
 
 fn world_of_the_dead() -> World {
-    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("done", "bob");
     kill_member(&world, "bob");
     world
 }

@@ -3,7 +3,9 @@
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, InsideTmux, World};
 
-use crate::scene::{kill_member, spawn_args, spawn_in_pane, wait_for_state, world_over};
+use crate::scene::{
+    kill_member, spawn_args, spawn_in_pane, wait_for_state, world_over, world_saying,
+};
 
 fn spawn(world: &World, name: &str) -> Finished {
     let arguments = spawn_args(name, "tmux", &["--prompt", "hello"]);
@@ -15,8 +17,7 @@ fn spawn(world: &World, name: &str) -> Finished {
 
 #[test]
 fn the_server_is_described_once_and_each_spawn_prints_its_attach_command() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let first = spawn(&world, "ann").stderr;
     let server = world.own_servers().remove(0);
     let socket = server.socket().display().to_string();
@@ -46,8 +47,7 @@ fn a_server_started_by_an_agent_passes_no_agent_variables_to_shells() {
 
 #[test]
 fn first_spawns_in_parallel_share_one_server() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let names: Vec<String> = (0..8).map(|n| format!("mate-{n}")).collect();
     let started: Vec<_> = names
         .iter()
@@ -65,8 +65,7 @@ fn first_spawns_in_parallel_share_one_server() {
 
 #[test]
 fn attach_without_a_name_shows_the_pane_of_a_running_member() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     spawn(&world, "ann");
     spawn(&world, "bob");
     let shown = || world.swarm(&["attach", "--json"]).json()["name"].clone();
@@ -80,8 +79,7 @@ fn attach_without_a_name_shows_the_pane_of_a_running_member() {
 
 #[test]
 fn panes_on_several_servers_are_distinguished() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     spawn(&world, "ann");
     let server = world.own_servers().remove(0);
     let own = server.socket().file_name().unwrap().to_str().unwrap();
@@ -110,8 +108,7 @@ fn panes_on_several_servers_are_distinguished() {
 
 #[test]
 fn panes_of_a_team_whose_directory_was_removed_are_found_and_closed_with_their_server() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     for name in ["ann", "bob", "eve"] {
         spawn(&world, name);
         kill_member(&world, name);

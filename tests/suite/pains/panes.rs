@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::fake_api::{Ask, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
 use crate::scene::{
-    MODEL, busy_bob_and_idle_eve, kill_member, spawn_args, spawn_idle, spawn_in_pane,
-    wait_for_state, world, world_over,
+    MODEL, busy_bob_and_idle_eve, idle_world, kill_member, spawn_args, spawn_in_pane, team_with,
+    wait_for_state, world_saying, world_with,
 };
 
 /// Common settings, each of which has broken a tool that splits windows.
@@ -50,8 +50,7 @@ fn furnish(inside: &InsideTmux) {
 #[test]
 fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
     let gate = Gate::closed();
-    let api = FakeApi::start(busy_bob_and_idle_eve(&gate));
-    let world = world().with_api(&api);
+    let (api, world) = world_with(busy_bob_and_idle_eve(&gate));
     let inside = InsideTmux::start(&world, 200, 50);
     furnish(&inside);
     let before = inside.belongings();
@@ -77,14 +76,13 @@ fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
 
 #[test]
 fn a_pane_border_shows_the_state_of_its_member() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         if ask.result_of("t1").is_some() {
             Reply::text("done")
         } else {
             Reply::tool("t1", "Bash", json!({"command": "cargo publish"}))
         }
     });
-    let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let rang = "set-option -g @rang yes";
     inside.tmux().run(&["set-hook", "-g", "alert-bell", rang]);
@@ -130,8 +128,7 @@ fn a_pane_border_shows_the_state_of_its_member() {
 
 #[test]
 fn s16_the_border_shows_a_crashed_member_and_its_logs_end() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("my last words");
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_in_pane(&world, &inside, "bob", &["--prompt", "speak"]).ok();
     wait_for_state(&world, "bob", "idle");
@@ -157,9 +154,7 @@ fn s16_the_border_shows_a_crashed_member_and_its_logs_end() {
 
 #[test]
 fn s4_a_child_that_prompts_instead_of_saying_hello_is_reported_with_its_question() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "ann");
+    let (_api, world) = idle_world("here", "ann");
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_prompts")));
     let inside = InsideTmux::start(&world, 200, 50);
     for backend in ["tmux", "headless"] {
@@ -190,8 +185,7 @@ fn s4_a_child_that_prompts_instead_of_saying_hello_is_reported_with_its_question
 
 #[test]
 fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_block_no_spawn() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     let before = inside.belongings();
     spawn_in_pane(&world, &inside, "bob", &["--prompt", "hello"]).ok();
@@ -224,8 +218,7 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_block_no_spawn() {
 
 #[test]
 fn a_pane_that_cannot_be_closed_is_reported_by_the_command_that_stops_its_member() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_in_pane(&world, &inside, "bob", &["--prompt", "hello"]).ok();
     wait_for_state(&world, "bob", "idle");
@@ -241,8 +234,7 @@ fn a_pane_that_cannot_be_closed_is_reported_by_the_command_that_stops_its_member
 
 #[test]
 fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     world.write("root/swarm.toml", "[tmux]\nplace = \"split\"\n");
     let inside = InsideTmux::start(&world, 80, 24);
     let before = inside.belongings();
@@ -276,8 +268,7 @@ fn deadly_tmux(world: &World, command: &str) -> PathBuf {
 
 #[test]
 fn a_spawner_that_dies_between_two_calls_of_tmux_leaves_a_pane_that_is_found_and_closed() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     let before = inside.belongings();
     for (name, place, command) in [

@@ -6,8 +6,8 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script, Step};
 use swarm_tests::stage::{Running, World};
 
 use crate::scene::{
-    MODEL, column, demo_run_args, kill_process_of, spawn_args, spawn_idle, spawns, wait_for_file,
-    wait_for_state, world, world_over,
+    MODEL, column, demo_run_args, idle_world, kill_process_of, spawn_args, spawn_idle, spawns,
+    wait_for_file, wait_for_state, world, world_with,
 };
 
 /// Kills the process of a run with SIGKILL.
@@ -37,8 +37,7 @@ fn lost_lead() -> (World, FakeApi) {
             Step::says(Reply::text("nothing more")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(script);
     // Processes in a sandbox would end with the lead.
     world.write("root/swarm.toml", "[sandbox]\nbash = \"off\"\n");
     let running = world.start(&demo_run_args("go", &[]));
@@ -67,9 +66,7 @@ fn ps(world: &World) -> Vec<Value> {
 
 #[test]
 fn commands_on_a_copied_config_directory_stop_no_member_of_the_original() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     let copy = world.directory().join("copy");
     let (from, to) = (world.root(), copy.to_str().unwrap());
     let copied = world.start_program("cp", &["-r", from.to_str().unwrap(), to]);
@@ -106,8 +103,7 @@ fn processes_of_a_lead_are_listed_with_its_team() {
             Step::says(Reply::text("done")),
         ],
     );
-    let api = FakeApi::start(script);
-    let world = world().with_api(&api);
+    let (_api, world) = world_with(script);
     let running = world.start(&demo_run_args("go", &[]));
     wait_for_file(&world, "waiting");
     let mut seen = ps(&world);
@@ -260,9 +256,7 @@ fn l9_a_resumed_team_keeps_its_id_its_mail_and_its_members() {
 
 #[test]
 fn l7_a_respawned_member_gets_the_state_of_its_team_and_the_same_prompt() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (api, world) = idle_world("here", "bob");
     let before = api.last_of("bob").unwrap();
     spawn_idle(&world, "ann");
     world.swarm(&["task", "create", "Paint the boat"]).ok();
@@ -325,8 +319,8 @@ fn l9_a_new_lead_continues_the_conversation_and_reads_its_mail_once() {
 
 #[test]
 fn l9_a_team_with_a_running_lead_is_not_taken_over() {
-    let api = FakeApi::start(|_: &Ask| Reply::tool("t", "Bash", json!({"command": "sleep 600"})));
-    let world = world().with_api(&api);
+    let (api, world) =
+        world_with(|_: &Ask| Reply::tool("t", "Bash", json!({"command": "sleep 600"})));
     let running = world.start(&demo_run_args("go", &[]));
     api.wait_for("its turn", "team-lead", |_| true);
     let pid = running.pid().to_string();

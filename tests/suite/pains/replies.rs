@@ -126,8 +126,7 @@ fn of(name: &str, bodies: &[String]) -> Vec<String> {
 
 #[test]
 fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_once() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let world = world();
     // The sandbox hides the team from commands of agents.
     world.write("root/swarm.toml", "[sandbox]\nbash = \"off\"\n");

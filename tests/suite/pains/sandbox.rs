@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_protocol::{SandboxKind, SandboxUse};
 use swarm_tests::escapes::{disagreements, stated_rows, try_escapes, working_backends};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::{DEADLINE, wait_until};
 use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash};
-use crate::scene::{spawn_with, wait_for_state, world, world_over};
+use crate::scene::{spawn_with, team_with, wait_for_state, world};
 
 const GUIDE: &str = include_str!("../../../docs/guide.md");
 
@@ -119,7 +119,7 @@ fn no_placeholder_remains_after_a_kill() {
 }
 
 fn no_placeholder_remains_after(end: &str) {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         if ask.result_of("a").is_none() {
             let command = "sleep 999 > /dev/null 2>&1 & true";
             Reply::tool("a", "Bash", json!({ "command": command }))
@@ -127,7 +127,6 @@ fn no_placeholder_remains_after(end: &str) {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
     if !working_backends(&world.program("swarm-teammate")).contains(&SandboxKind::Namespaces) {
         return;
     }

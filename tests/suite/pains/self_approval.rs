@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use swarm_tests::escapes::working_backends;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::InsideTmux;
 
-use crate::scene::{spawn_with, wait_for_state, world_over};
+use crate::scene::{spawn_with, team_with, wait_for_state};
 
 /// The ways, each a command. One that ends well has approved something, or could.
 const WAYS: &str = r#"
@@ -69,7 +69,7 @@ int open64(const char *path, int flags, int mode) {
 
 #[test]
 fn a_member_in_the_sandbox_cannot_approve_its_own_request() {
-    let api = FakeApi::start(|ask: &Ask| {
+    let (_api, world) = team_with(|ask: &Ask| {
         let bash = |id: &str, input| Reply::tool(id, "Bash", input);
         if ask.result_of("t1").is_none() {
             let tries = "bash ./ways.sh >ways.log 2>&1";
@@ -80,7 +80,6 @@ fn a_member_in_the_sandbox_cannot_approve_its_own_request() {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
     if working_backends(&world.program("swarm-teammate")).is_empty() {
         return;
     }

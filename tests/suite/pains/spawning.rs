@@ -2,17 +2,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::InsideTmux;
 
 use crate::scene::{
-    MODEL, kill_member, runs_once, spawn_args, spawn_idle, spawn_in_pane, spawn_with, world_over,
+    MODEL, idle_world, kill_member, runs_once, spawn_args, spawn_in_pane, spawn_with, world_over,
+    world_saying,
 };
 
 #[test]
 fn s1_s2_no_shell_of_the_user_takes_part_in_a_spawn() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 60);
     // A shell that eats whatever is typed, and never runs a command.
     let shell = world.write(
@@ -90,8 +89,7 @@ fn s11_variables_arrive_unchanged_and_secrets_stay_hidden() {
 
 #[test]
 fn a_member_keeps_its_modes_when_it_is_replaced_or_started_again() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let modes = || {
         let bob = world.team("demo").member("bob").expect("bob");
         (bob["mode"].clone(), bob["swarm"]["workMode"].clone())
@@ -113,8 +111,7 @@ fn a_member_keeps_its_modes_when_it_is_replaced_or_started_again() {
 
 #[test]
 fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("my last words");
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_in_pane(&world, &inside, "bob", &["--prompt", "speak"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
@@ -136,9 +133,7 @@ fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
 
 #[test]
 fn a_taken_name_is_replaced_only_on_request() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (_api, world) = idle_world("here", "bob");
     let first = world.team("demo").hello("bob")["spawnId"].clone();
     world
         .swarm(&spawn_args("bob", "headless", &["--json"]))
@@ -157,8 +152,7 @@ fn a_taken_name_is_replaced_only_on_request() {
 
 #[test]
 fn s16_the_pane_of_a_crashed_member_is_closed_on_respawn_and_with_its_team() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here I am"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here I am");
     let inside = InsideTmux::start(&world, 200, 50);
     let again = || {
         let arguments = ["spawn", "bob", "--prompt", "hello again"];

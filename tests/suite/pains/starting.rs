@@ -9,13 +9,12 @@ use swarm_tests::stage::{InsideTmux, Running, World};
 
 use crate::scene::{
     MODEL, enter_foreign, run_args, runs_once, spawn_args, spawn_in_pane, spawn_over, spawn_with,
-    wait_for_state, world, world_over,
+    wait_for_state, world, world_over, world_saying, world_with,
 };
 
 #[test]
 fn s12_one_request_made_five_times_gives_one_process() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let arguments = spawn_args("bob", "headless", &["--json"]);
     let all: Vec<_> = (0..5).map(|_| world.start(&arguments)).collect();
     let codes: Vec<_> = all.into_iter().map(|one| one.wait().code).collect();
@@ -48,8 +47,7 @@ fn s12_one_request_made_five_times_gives_one_process() {
 
 #[test]
 fn s13_a_taken_name_is_refused_with_a_hint() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     spawn_over(&world, "bob");
     let refused = world
         .swarm(&["spawn", "bob", "--model", MODEL, "--json"])
@@ -68,8 +66,7 @@ fn s13_a_taken_name_is_refused_with_a_hint() {
 
 #[test]
 fn s15_spawning_works_after_a_pane_was_closed_by_hand() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let inside = InsideTmux::start(&world, 200, 50);
     let spawn = |name: &str| {
         spawn_in_pane(&world, &inside, name, &["--prompt", "hello"]).ok();
@@ -218,9 +215,8 @@ fn l11_of_two_concurrent_team_creations_one_wins_and_teams_stay_separate() {
 
 #[test]
 fn l11_of_two_concurrent_runs_of_one_team_one_leads_and_the_other_fails() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
+    let (gate, held) = Gate::pair();
+    let (api, world) = world_with(move |ask: &Ask| match ask.result_of("t1") {
         None => {
             let input = json!({"subject": ask.agent, "description": "do it"});
             Reply::tool("t1", "TaskCreate", input).held_by(&held, 1)
@@ -232,7 +228,6 @@ fn l11_of_two_concurrent_runs_of_one_team_one_leads_and_the_other_fails() {
         ),
         Some(_) => Reply::text("that is all"),
     });
-    let world = world().with_api(&api);
     let mut leads =
         ["north", "south"].map(|prompt| Some(world.start(&run_args(prompt, &["--team", "obs"]))));
     let loser = world.wait_for("one of them gives up", || {
@@ -262,7 +257,7 @@ fn l11_of_two_concurrent_runs_of_one_team_one_leads_and_the_other_fails() {
 #[test]
 fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_exit_code_says_how() {
     for (status, code) in [("completed", 0), ("pending", 9)] {
-        let api = FakeApi::start(move |ask: &Ask| {
+        let (_api, world) = world_with(move |ask: &Ask| {
             let create = json!({"subject": "the one", "description": "do it"});
             let update = json!({"taskId": "1", "status": status});
             match (ask.result_of("t1"), ask.result_of("t2")) {
@@ -271,7 +266,6 @@ fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_exit_code_says_how() {
                 _ => Reply::text("that is all"),
             }
         });
-        let world = world().with_api(&api);
         for _ in 0..3 {
             let team = "run";
             let arguments = run_args("go", &["--team", team]);

@@ -10,8 +10,8 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{Running, World};
 
 use crate::scene::{
-    kill_member, run_args, spawn_args, spawn_idle, spawn_over, spawn_with, wait_for_state,
-    world_over,
+    kill_member, run_args, spawn_args, spawn_idle, spawn_over, spawn_with, team_with,
+    wait_for_state, world_over, world_saying,
 };
 
 /// Each member enters the state that it is named after, and stays there.
@@ -120,11 +120,10 @@ fn d8_each_state_is_reported_correctly() {
 
 #[test]
 fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
-    let api = FakeApi::start(|ask: &Ask| match ask.number {
+    let (_api, world) = team_with(|ask: &Ask| match ask.number {
         1 => Reply::text("here"),
         _ => Reply::too_long(40_000, 30_000),
     });
-    let world = world_over(&api);
     spawn_idle(&world, "full");
     world.swarm(&["send", "full", "and now this"]).ok();
     wait_for_states(&world, "demo", &[("full", "exhausted")]);
@@ -139,9 +138,8 @@ fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
 
 #[test]
 fn d8_background_commands_are_reported_in_every_state() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let api = FakeApi::start(move |ask: &Ask| match ask.number {
+    let (gate, held) = Gate::pair();
+    let (_api, world) = team_with(move |ask: &Ask| match ask.number {
         1 => Reply::tool(
             "server",
             "Bash",
@@ -150,7 +148,6 @@ fn d8_background_commands_are_reported_in_every_state() {
         2 => Reply::text("it runs").held_by(&held, 1),
         _ => Reply::text("idle"),
     });
-    let world = world_over(&api);
     spawn_over(&world, "bob");
     let doing = || {
         let shown = world.swarm(&["status"]).ok().stdout.clone();
@@ -200,8 +197,7 @@ fn d8_a_member_that_has_not_said_hello_is_starting() {
 
 #[test]
 fn d8_a_member_whose_key_is_refused_is_shown_as_failed_with_the_reason() {
-    let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
-    let world = world_over(&api);
+    let (_api, world) = team_with(|_: &Ask| Reply::refusal(401));
     spawn_over(&world, "bob");
     wait_for_states(&world, "demo", &[("bob", "failed")]);
     let status = world.swarm(&["status", "--json"]).json();
@@ -235,8 +231,7 @@ fn hold_life_of(world: &World, name: &str) -> Running {
 
 #[test]
 fn d8_a_watched_status_shows_a_death_by_the_life_lock_alone() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("here");
     let names = ["ann", "bob", "eve"];
     for name in names {
         spawn_over(&world, name);

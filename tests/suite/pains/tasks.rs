@@ -1,15 +1,12 @@
 //! Free tasks that no member claims.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{kill_member, spawn_idle, wait_for_state, world_over};
+use crate::scene::{idle_world, kill_member, spawn_idle, wait_for_state, world_saying};
 
 #[test]
 fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (api, world) = idle_world("I see.", "bob");
     world.swarm(&["task", "create", "lay the ground"]).ok();
     world.swarm(&["task", "create", "lay the road"]).ok();
     world
@@ -51,9 +48,7 @@ fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
 
 #[test]
 fn d6_an_assignment_wakes_an_idle_member() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
-    let world = world_over(&api);
-    spawn_idle(&world, "bob");
+    let (api, world) = idle_world("I see.", "bob");
     world
         .swarm(&["task", "create", "paint it black", "--owner", "bob"])
         .ok();
@@ -70,8 +65,7 @@ fn d6_an_assignment_wakes_an_idle_member() {
 
 #[test]
 fn t4_the_task_of_a_killed_owner_is_free_again_with_a_note_and_fails_after_three_attempts() {
-    let api = FakeApi::start(|_: &Ask| Reply::text("ready"));
-    let world = world_over(&api);
+    let (_api, world) = world_saying("ready");
     world.swarm(&["task", "create", "hard work"]).ok();
     for attempt in 1..=3 {
         spawn_idle(&world, "bob");

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, FakeApi, Reply};
+use swarm_tests::fake_api::{Ask, Reply};
 
-use crate::scene::{spawn_with, world_over};
+use crate::scene::{spawn_with, team_with};
 
 /// The calls of the member, in order: a repository put together file by file below the top of the checkout, and the
 /// commands that would run the program in its configuration.
@@ -47,7 +47,7 @@ const COMPLETED: usize = 5;
 fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
     let package: Arc<OnceLock<PathBuf>> = Arc::default();
     let known = Arc::clone(&package);
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = team_with(move |ask: &Ask| {
         let package = known.get().unwrap();
         let done = |nth: &usize| ask.result_of(&format!("t{nth}")).is_some();
         let mut calls = calls(package);
@@ -61,7 +61,6 @@ fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
         let (tool, input) = calls.swap_remove(nth);
         Reply::tool(format!("t{nth}"), tool, input)
     });
-    let world = world_over(&api);
     world.write("project/pkg/a.txt", "mine\n");
     world.write("root/.credentials.json", "{\"token\": \"x\"}");
     world.commit_project();

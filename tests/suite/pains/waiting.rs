@@ -6,13 +6,12 @@ use rustix::process::{Pid, Signal};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Recorded, Reply};
 use swarm_tests::stage::{Finished, Running, World};
 
-use crate::scene::{MODEL, spawn_over, wait_for_state, wait_until_gone, world_over};
+use crate::scene::{MODEL, spawn_over, team_with, wait_for_state, wait_until_gone};
 
 /// A model whose turns last until the gate opens, in a world with bob at work.
 fn at_work(gate: &Gate) -> (FakeApi, World) {
     let held = gate.clone();
-    let api = FakeApi::start(move |_: &Ask| Reply::text("late").held_by(&held, 1));
-    let world = world_over(&api);
+    let (api, world) = team_with(move |_: &Ask| Reply::text("late").held_by(&held, 1));
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "working");
     api.wait_for("bob's turn", "bob", |_| true);

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, PromptTokens, Recorded, Reply};
+use swarm_tests::fake_api::{Ask, Block, Gate, PromptTokens, Recorded, Reply};
 
-use crate::scene::{run_args, world};
+use crate::scene::{run_args, world_with};
 
 /// Agents that are started in one answer.
 const AGENTS: usize = 5;
@@ -66,7 +66,7 @@ fn start(kind: Option<&str>) -> Reply {
 fn work(kind: Option<&'static str>) -> Work {
     let gate = Gate::closed();
     let come = AtomicUsize::new(0);
-    let api = FakeApi::start(move |ask: &Ask| {
+    let (api, world) = world_with(move |ask: &Ask| {
         let own = ask.own_texts().count();
         let begins = is_fork(ask) || is_fresh(ask) && own == 0;
         if begins && come.fetch_add(1, Ordering::SeqCst) + 1 == AGENTS {
@@ -81,7 +81,6 @@ fn work(kind: Option<&'static str>) -> Work {
             _ => Reply::text("All parts are done."),
         }
     });
-    let world = world().with_api(&api);
     let settings = "[agents]\nfork = \"on\"\nmax_concurrent = 8\n";
     world.write("root/swarm.toml", settings);
     for number in 0..READS {

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, FakeApi, PromptTokens, Recorded, Reply};
+use swarm_tests::fake_api::{Ask, Block, PromptTokens, Recorded, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{run_args, world};
+use crate::scene::{run_args, world_with};
 
 /// Requests of the conversation.
 const REQUESTS: usize = 40;
@@ -40,8 +40,7 @@ fn run(world: &World) -> Value {
 
 #[test]
 fn a_conversation_of_forty_requests_is_read_from_the_cache_for_more_than_nine_tenths() {
-    let api = FakeApi::start(reads);
-    let world = world().with_api(&api);
+    let (api, world) = world_with(reads);
     run(&world);
     let requests = api.requests();
     assert_eq!(requests.len(), REQUESTS, "{}", api.summary());
@@ -89,8 +88,7 @@ fn reads_in_a_small_window() -> impl Fn(&Ask) -> Reply + Send + Sync {
 
 #[test]
 fn a_run_goes_on_when_its_conversation_outgrows_the_window() {
-    let api = FakeApi::start(reads_in_a_small_window());
-    let world = world().with_api(&api);
+    let (api, world) = world_with(reads_in_a_small_window());
     let setting = format!(
         "[model.windows]\n\"anthropic/\" = {WINDOW}\n[compact]\nclear_tool_results = false\n"
     );

@@ -1,12 +1,12 @@
 //! The point in a conversation at which forks begin, and the part of a request before the messages.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_model::{StoredMessage, SystemBlock, ToolSpec};
 use swarm_permissions::AgentDefinition;
+use swarm_protocol::partial_debug;
 use swarm_tools::Tool;
 
 use crate::AgentError;
@@ -25,19 +25,8 @@ pub(crate) struct Origin {
     pub(crate) messages: Vec<Arc<StoredMessage>>,
 }
 
-impl fmt::Debug for ForkPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ForkPoint").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Origin")
-            .field("messages", &self.messages.len())
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(ForkPoint);
+partial_debug!(Origin);
 
 impl ForkPoint {
     /// Sets the origin for forks until the returned guard is dropped.

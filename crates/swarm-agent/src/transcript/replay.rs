@@ -7,7 +7,7 @@ use std::sync::Arc;
 use swarm_model::{ContentBlock, Role};
 use swarm_os::{OsError, read_optional_from};
 use swarm_protocol::{
-    AgentEvent, DetailLine, MailText, OpenedEnvelope, PERSON_SENDER, marked_images,
+    AgentEvent, DetailLine, MailText, OpenedEnvelope, PERSON_SENDER, marked_images, partial_debug,
 };
 use swarm_tools::{Tool, builtin, one_line, whole_call};
 
@@ -33,14 +33,7 @@ pub struct TranscriptReplay {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-impl std::fmt::Debug for TranscriptReplay {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TranscriptReplay")
-            .field("path", &self.path)
-            .field("lines", &self.lines.len())
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(TranscriptReplay: path);
 
 impl TranscriptReplay {
     /// Reads a transcript; a missing file is empty.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schema};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, Workplace, prompt};
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ pub(super) struct EnterWorktree(pub(super) Arc<SessionWorktree>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Name of the worktree [default: generated]
     name: Option<String>,
     /// An existing worktree of swarm, instead of a name
@@ -29,23 +29,12 @@ struct Input {
 }
 
 #[async_trait]
-impl Tool for EnterWorktree {
-    fn name(&self) -> &'static str {
-        "EnterWorktree"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/EnterWorktree").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        // It creates and removes files of the repository.
-        ToolKind::Other
-    }
+impl TypedTool for EnterWorktree {
+    type Parameters = Input;
+    const NAME: &'static str = "EnterWorktree";
+    const PROMPT: &'static str = prompt!("tools/EnterWorktree");
+    // It creates and removes files of the repository.
+    const KIND: ToolKind = ToolKind::Other;
 
     fn one_line(&self, input: &Value) -> String {
         let word = input["name"].as_str().or(input["path"].as_str());
@@ -57,17 +46,15 @@ impl Tool for EnterWorktree {
         self.0.moved_from(origin)
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match self.enter(input, ctx).await {
-            Ok(created) => report(&created),
-            Err(why) => ToolOutput::error(format!("EnterWorktree: {why}")),
-        }
+    async fn call(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let entered = self.enter(input, ctx).await;
+        let created = entered.map_err(|why| format!("{}: {why}", Self::NAME))?;
+        Ok(report(&created))
     }
 }
 
 impl EnterWorktree {
-    async fn enter(&self, input: Value, ctx: &ToolContext) -> Result<Created, String> {
-        let input: Input = parse("parameters", input)?;
+    async fn enter(&self, input: Input, ctx: &ToolContext) -> Result<Created, String> {
         if let Some(entered) = &*self.0.entered() {
             let path = entered.created.record.path.display();
             return Err(format!(

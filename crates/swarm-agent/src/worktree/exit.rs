@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::ToolKind;
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 use swarm_worktree::{Created, Hazard, RemovedWorktree, WorktreeOutcome};
 
 use super::isolator::blocking;
@@ -25,7 +25,7 @@ enum Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     action: Action,
     /// With `remove`: also remove uncommitted and unmerged work, which is saved as a ref and a patch first
     #[serde(default)]
@@ -33,23 +33,12 @@ struct Input {
 }
 
 #[async_trait]
-impl Tool for ExitWorktree {
-    fn name(&self) -> &'static str {
-        "ExitWorktree"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/ExitWorktree").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        // It creates and removes files of the repository.
-        ToolKind::Other
-    }
+impl TypedTool for ExitWorktree {
+    type Parameters = Input;
+    const NAME: &'static str = "ExitWorktree";
+    const PROMPT: &'static str = prompt!("tools/ExitWorktree");
+    // It creates and removes files of the repository.
+    const KIND: ToolKind = ToolKind::Other;
 
     fn one_line(&self, input: &Value) -> String {
         let action = input["action"].as_str().unwrap_or_default();
@@ -57,17 +46,15 @@ impl Tool for ExitWorktree {
         line.chars().filter(|c| !c.is_control()).take(120).collect()
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match self.leave(input).await {
-            Ok(text) => ToolOutput::ok(text, "left"),
-            Err(why) => ToolOutput::error(format!("ExitWorktree: {why}")),
-        }
+    async fn call(&self, input: Input, _ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let left = self.leave(input).await;
+        let text = left.map_err(|why| format!("{}: {why}", Self::NAME))?;
+        Ok(ToolOutput::ok(text, "left"))
     }
 }
 
 impl ExitWorktree {
-    async fn leave(&self, input: Value) -> Result<String, String> {
-        let input: Input = parse("parameters", input)?;
+    async fn leave(&self, input: Input) -> Result<String, String> {
         let entered = self.0.entered().clone();
         let created = entered.ok_or("you have not entered a worktree")?.created;
         let (session, moved) = (Arc::clone(&self.0), created.clone());

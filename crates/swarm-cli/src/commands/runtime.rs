@@ -62,6 +62,18 @@ pub(super) async fn called_off_by_signals<T>(
     done
 }
 
+/// Runs work with [`called_off_by_signals`] in a runtime of this call. Store calls that wait for a
+/// lock end with the process.
+pub(super) fn run_cancellable<T>(
+    cancel: CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(called_off_by_signals(cancel, Box::pin(work)));
+    runtime.shutdown_background();
+    Ok(done)
+}
+
 /// Runs work until its end or until Ctrl-C, without rollback; `standing` returns the error that
 /// describes the state. Threads that wait for a lock or for a member to stop end with the process.
 pub(super) fn run_until_ctrl_c<T>(

@@ -71,7 +71,8 @@ impl CommandLine for TypedCommands {
         if args.command.keeps_running() {
             return RanCommand::refused("this command keeps running; run it in another terminal");
         }
-        if args.command.opens_editor() && !has_terminal {
+        let opens_editor = matches!(&args.command, Command::Approve(args) if args.edit);
+        if opens_editor && !has_terminal {
             return RanCommand::refused("there is no terminal for the editor; pass `--input JSON`");
         }
         let names_team = args.global.team.is_some();
@@ -133,10 +134,6 @@ impl Command {
             Self::Inbox(args) => args.follow,
             _ => false,
         }
-    }
-
-    fn opens_editor(&self) -> bool {
-        matches!(self, Self::Approve(args) if args.edit)
     }
 }
 

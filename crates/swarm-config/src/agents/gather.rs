@@ -15,7 +15,7 @@ use crate::plugins::EnabledPlugins;
 use crate::trust::project_paths;
 
 use super::directory;
-use super::places::{self, AgentDirectory};
+use super::places::{self, AgentDirectory, MANAGED};
 
 /// The agent definitions of all sources.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ pub struct AgentSearch<'a> {
 /// An invalid `--agents` value.
 pub fn find_agents(search: AgentSearch<'_>) -> Result<FoundAgents, ConfigError> {
     find_agents_in(
-        places::agent_directories(search.root, search.cwd, search.plugins),
+        places::agent_directories(MANAGED.as_ref(), search.root, search.cwd, search.plugins),
         search,
     )
 }

@@ -8,7 +8,7 @@ use crate::plugins::{EnabledPlugins, plugins};
 use crate::settings::repository_directories;
 
 /// The directory of managed definitions.
-const MANAGED: &str = "/etc/claude-code/agents";
+pub(super) const MANAGED: &str = "/etc/claude-code/agents";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AgentDirectory {
@@ -20,15 +20,6 @@ pub(super) struct AgentDirectory {
 
 /// Returns all directories, strongest first; within a repository from `cwd` up to its top.
 pub(super) fn agent_directories(
-    root: &Path,
-    cwd: &Path,
-    enabled: &EnabledPlugins,
-) -> Vec<AgentDirectory> {
-    below(Path::new(MANAGED), root, cwd, enabled)
-}
-
-/// Like the public function, with a given directory of managed definitions.
-pub(super) fn below(
     managed: &Path,
     root: &Path,
     cwd: &Path,

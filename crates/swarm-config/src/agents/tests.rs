@@ -51,7 +51,7 @@ impl Machine {
     ) -> FoundAgents {
         let (root, cwd) = (self.path("root"), self.path("repo/src/deep"));
         let plugins = EnabledPlugins::of_user(enabled);
-        let places = places::below(&self.path("managed"), &root, &cwd, &plugins);
+        let places = places::agent_directories(&self.path("managed"), &root, &cwd, &plugins);
         let search = AgentSearch {
             root: &root,
             cwd: &cwd,

@@ -127,8 +127,8 @@ impl ClaudeSettings {
         Ok(())
     }
 
-    /// Adds the hooks and other commands of a file. Those of a repository come from its main checkout,
-    /// because agents can change the files of a worktree.
+    /// Adds the hooks and other commands of a file. Those of a repository come from its main
+    /// checkout, because agents can change the files of a worktree.
     fn add_programs(&mut self, file: &File) {
         self.key_helper.take(file, "apiKeyHelper");
         self.status_line.take(file, "statusLine");
@@ -169,8 +169,8 @@ impl ClaudeSettings {
         set.or_else(|| env.get(name))
     }
 
-    /// Returns the command that prints the key for the Messages API (`apiKeyHelper`). `trusted` says
-    /// whether that of the repository may run.
+    /// Returns the command that prints the key for the Messages API (`apiKeyHelper`). `trusted`
+    /// says whether that of the repository may run.
     pub fn api_key_helper(&self, trusted: bool) -> Option<&str> {
         self.key_helper.effective(trusted)?.as_str()
     }
@@ -183,11 +183,12 @@ impl ClaudeSettings {
 
     /// Whether that command is the repository's, so that agents may have written it.
     pub fn has_repository_status_line(&self, trusted: bool) -> bool {
-        self.status_line.is_of_repository(trusted)
+        let line = &self.status_line;
+        trusted && line.managed.is_none() && line.project.is_some()
     }
 
-    /// Returns the name of the output style, if it is not the default one. `trusted` says whether the
-    /// repository may choose it.
+    /// Returns the name of the output style, if it is not the default one. `trusted` says whether
+    /// the repository may choose it.
     pub fn output_style(&self, trusted: bool) -> Option<&str> {
         let name = self.output_style.effective(trusted)?.as_str()?;
         Some(name).filter(|name| !name.eq_ignore_ascii_case("default"))
@@ -295,13 +296,8 @@ impl ValueBySource {
         }
     }
 
-    /// Whether the effective value is that of the repository.
-    pub(super) fn is_of_repository(&self, trusted: bool) -> bool {
-        trusted && self.managed.is_none() && self.project.is_some()
-    }
-
-    /// Returns the effective value: managed policy wins over a trusted repository, and that over the
-    /// user.
+    /// Returns the effective value: managed policy wins over a trusted repository, and that over
+    /// the user.
     pub(super) fn effective(&self, trusted: bool) -> Option<&Value> {
         let project = self.project.as_ref().map(|(_, value)| value);
         self.managed

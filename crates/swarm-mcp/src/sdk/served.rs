@@ -105,12 +105,12 @@ impl ServerHandler for Served {
             () = context.ct.cancelled() => ToolOutput::error("the call was cancelled"),
             () = report_progress(&context) => ToolOutput::error("the client is gone"),
         };
-        let mut content = vec![ContentBlock::text(called.content)];
-        content.extend(called.attachments.into_iter().filter_map(picture));
+        let mut blocks = vec![ContentBlock::text(called.content)];
+        blocks.extend(called.attachments.into_iter().filter_map(picture));
         let result = if called.is_error {
-            CallToolResult::error(content)
+            CallToolResult::error(blocks)
         } else {
-            CallToolResult::success(content)
+            CallToolResult::success(blocks)
         };
         Ok(result.into())
     }
@@ -172,14 +172,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_asks_for_progress_hears_that_a_call_still_runs() {
         let (client, server) = tokio::io::duplex(1 << 16);
-        let served = ServedTools {
+        let tools = ServedTools {
             version: "1".to_owned(),
             instructions: String::new(),
             tools: Vec::new(),
             service: Arc::new(Waits),
         };
         let (input, output) = tokio::io::split(server);
-        let serving = tokio::spawn(serve_tools(served, input, output));
+        let serving = tokio::spawn(serve_tools(tools, input, output));
         let (input, mut output) = tokio::io::split(client);
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});

@@ -18,7 +18,6 @@ use swarm_team::{MemberContext, MemberWorkspace, SendMessageTool, StateKeeper, T
 use swarm_tools::{
     Caller, Confinement, ProtectedPaths, StructuredOutput, Tool, ToolContext, prompt,
 };
-use swarm_worktree::ProcessMark;
 use tokio_util::sync::CancellationToken;
 
 use crate::assemble::{MemberSetup, session_limits};
@@ -233,10 +232,7 @@ fn worktree_source(parts: &LeadParts) -> WorktreeIsolator {
     WorktreeIsolator {
         worktrees: dep.worktrees.clone(),
         clock: Arc::clone(&dep.clock),
-        process: ProcessMark {
-            pid: dep.process.pid,
-            start: dep.process.start.clone(),
-        },
+        process: dep.process.mark(),
     }
 }
 

@@ -7,8 +7,8 @@ use swarm_agent::{Interjections, Rights};
 use swarm_permissions::{HandoffScan, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, MemberName, MemberState, PermissionMode,
-    PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
-    ShutdownApproved, SpawnId,
+    PermissionRequestFrame, RequestId, RequestKind, RequestRecord, SessionId, ShutdownApproved,
+    SpawnId,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
@@ -178,22 +178,20 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
 
 fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
     let record = RequestRecord {
-        id: RequestId::new(id),
-        number: None,
-        from: name("bob"),
         spawn_id: Some(SpawnId::random()),
-        request: RequestKind::Permission {
-            tool: "Bash".to_owned(),
-            tool_use_id: "t1".to_owned(),
-            input: serde_json::json!({}),
-            digest: String::new(),
-            suggestions: Vec::new(),
-        },
         description: description.to_owned(),
-        why: String::new(),
-        asked_at: world.spawn_context.clock.now(),
-        deadline: None,
-        state: RequestState::Open,
+        ..RequestRecord::open(
+            RequestId::new(id),
+            name("bob"),
+            RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "t1".to_owned(),
+                input: serde_json::json!({}),
+                digest: String::new(),
+                suggestions: Vec::new(),
+            },
+            world.spawn_context.clock.now(),
+        )
     };
     world.crew().open_request(record, None).block_on().unwrap()
 }

@@ -317,11 +317,8 @@ fn worst_failure(ended: Result<TeamStopReport, LeadError>) -> Result<(), LeadErr
         .map_or(Ok(()), Err)
 }
 
-/// Runs work and the tasks that it starts on one thread. Each chunk of a response passes between two
-/// tasks; on several threads each chunk would wake another thread.
-///
-/// # Errors
-/// If the thread's event loop cannot be created.
+/// Runs work and the tasks that it starts on one thread. Each chunk of a response passes between
+/// two tasks; on several threads each chunk would wake another thread.
 pub(super) async fn on_own_thread<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<T> {

@@ -294,7 +294,6 @@ fn reporter(parts: &mut TeammateParts) -> Reporter {
     let theme = Theme {
         color: pane.color,
         width: None,
-        unicode: true,
     };
     let header = PaneHeader {
         name: spec.identity.agent.name.clone(),

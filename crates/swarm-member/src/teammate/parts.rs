@@ -8,6 +8,7 @@ use swarm_agent::{EventSink, HostFacts, Isolator};
 use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport, partial_debug};
 use swarm_store::TeamStore;
+use swarm_supervisor::ProcessIdentity;
 use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_ui::{Linker, PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,14 +19,8 @@ use crate::assemble::ModelServices;
 /// Facts about the running process.
 #[derive(Debug, Clone)]
 pub struct ProcessFacts {
-    /// Its PID.
-    pub pid: u32,
-    /// Start time in clock ticks since boot.
-    pub start: String,
-    /// Name of the machine.
-    pub host: String,
-    /// Host and pid namespace, `host#pid:[inode]`.
-    pub pid_space: String,
+    /// Its identity.
+    pub identity: ProcessIdentity,
     /// Description of the machine, for the system prompt.
     pub machine: HostFacts,
     /// Working directory.

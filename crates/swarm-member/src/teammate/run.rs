@@ -36,7 +36,8 @@ fn started_by(process: &ProcessFacts, root: &Path, spawn: SpawnId) -> Target {
     if process.life_kind() == LifeKind::Task {
         return processes_of_spawn(root, spawn);
     }
-    let own = process.pid.try_into().ok().zip(process.start.parse().ok());
+    let own = &process.identity;
+    let own = own.pid.try_into().ok().zip(own.start.parse().ok());
     let own = own.map(|(pid, start)| Process { pid, start });
     Target {
         marks: vec![(SPAWN_MARK.to_owned(), spawn.to_string())],
@@ -46,8 +47,8 @@ fn started_by(process: &ProcessFacts, root: &Path, spawn: SpawnId) -> Target {
     }
 }
 
-/// Runs a teammate from the start of its process, or of its task, to its end. On return, all processes that it
-/// started are terminated.
+/// Runs a teammate from the start of its process, or of its task, to its end. On return, all
+/// processes that it started are terminated.
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
@@ -138,14 +139,11 @@ fn take_life(
     let shell = &spec.definition.config.shell;
     let is_ours = spec.runtime.program.is_none();
     let record = LifeRecord {
-        kind: process.life_kind(),
-        pid: process.pid,
-        proc_start: process.start.clone(),
-        spawn_id: spec.identity.spawn_id,
-        host: process.host.clone(),
-        pid_space: process.pid_space.clone(),
         confined: shell.cut_terminals(),
         off_loopback: is_ours && shell.cut_loopback(),
+        ..process
+            .identity
+            .life_record(process.life_kind(), spec.identity.spawn_id)
     };
     let taken = store
         .team(&spec.identity.agent.team)
@@ -169,8 +167,8 @@ fn hello(
 ) -> Hello {
     Hello {
         spawn_id: spec.identity.spawn_id,
-        pid: process.pid,
-        proc_start: process.start.clone(),
+        pid: process.identity.pid,
+        proc_start: process.identity.start.clone(),
         pane: process.pane.clone(),
         cwd: process.cwd.clone(),
         worktree: process.worktree.clone(),
@@ -183,8 +181,8 @@ fn hello(
     }
 }
 
-/// Waits until the roster has this spawn as committed, until its deadline in `left_ms`. `None` if it
-/// was cancelled.
+/// Waits until the roster has this spawn as committed, until its deadline in `left_ms`. `None` if
+/// it was cancelled.
 async fn await_commit(
     store: &dyn TeamStore,
     watcher: &DirectoryWatcher,

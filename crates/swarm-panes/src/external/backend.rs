@@ -231,9 +231,12 @@ impl PaneBackend for ExternalBackend {
             None if record.opened.is_some() => Err(gone()),
             None => Ok(String::new()),
         };
-        let captured = captured.map_err(|error| match Self::was_closed(&record) {
-            true => gone(),
-            false => error,
+        let captured = captured.map_err(|error| {
+            if Self::was_closed(&record) {
+                gone()
+            } else {
+                error
+            }
         })?;
         let captured = if escapes {
             text::only_colours(&captured)

@@ -104,9 +104,6 @@ impl WindowQuery {
     }
 
     /// Runs the query in a separate call.
-    ///
-    /// # Errors
-    /// [`PaneError`] if the server does not answer.
     pub(crate) async fn ask(&self, server: &Server) -> Result<WindowFacts, PaneError> {
         let mark = SpawnId::random();
         let output = server.run(&self.commands(&mark)).await?;

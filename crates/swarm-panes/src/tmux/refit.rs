@@ -17,28 +17,13 @@ use crate::{PaneError, PaneStatus, Size};
 impl TmuxBackend {
     /// Rearranges the windows around the lead if its window no longer has the size `before`:
     /// teammates for which there is no room any more move to further windows. Returns the size of
-    /// the window; `None` if this backend has no lead. Without `before` nothing is changed.
+    /// the window; `None` if this backend has no lead. Without `before` nothing is changed. A
+    /// teammate of a lead without a process passes its `own` pane: only the one whose pane is the
+    /// oldest of its team changes anything.
     ///
     /// # Errors
     /// [`PaneError`] if the server does not answer properly.
-    pub async fn refit(&self, before: Option<Size>) -> Result<Option<Size>, PaneError> {
-        self.refit_by(None, before).await
-    }
-
-    /// Like [`TmuxBackend::refit`], in each teammate of a lead without a process: only the one whose
-    /// pane is the oldest of its team changes anything. `own` is the pane of this process.
-    ///
-    /// # Errors
-    /// As for [`TmuxBackend::refit`].
-    pub async fn refit_from(
-        &self,
-        own: &PaneId,
-        before: Option<Size>,
-    ) -> Result<Option<Size>, PaneError> {
-        self.refit_by(Some(own), before).await
-    }
-
-    async fn refit_by(
+    pub async fn refit(
         &self,
         own: Option<&PaneId>,
         before: Option<Size>,

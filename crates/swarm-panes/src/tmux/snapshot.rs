@@ -289,9 +289,6 @@ impl Snapshot {
     }
 
     /// Takes a snapshot. A server that has exited has no panes.
-    ///
-    /// # Errors
-    /// [`PaneError`] if the server does not answer properly.
     pub(crate) async fn take(server: &Server) -> Result<Self, PaneError> {
         if !server.socket().exists() {
             return Ok(Self::default());
@@ -310,9 +307,6 @@ impl Snapshot {
     /// libutempter (as on Debian), that library blocks the signal, and an exit within those
     /// milliseconds is noticed only with the next signal. So if a process has exited and tmux does
     /// not report it, the signal is sent again.
-    ///
-    /// # Errors
-    /// [`PaneError`] if the server does not answer properly.
     pub(crate) async fn take_current(server: &Server) -> Result<Self, PaneError> {
         let mut snapshot = Self::take(server).await?;
         let mut before = Self::default();

@@ -67,8 +67,7 @@ async fn a_border_shows_the_members_state_and_its_exit_status() {
 
 #[tokio::test]
 async fn the_border_of_a_killed_member_names_the_signal() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &sh("kill -KILL $$", &[]))
@@ -88,8 +87,7 @@ async fn the_border_of_a_killed_member_names_the_signal() {
 
 #[tokio::test]
 async fn a_border_shows_an_exit_before_tmux_knows_its_status() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let pane = backend.open(&spec("ada")).await.unwrap();
     // For tmux a program without a terminal is one that has ended and whose status nobody has collected. It is not to end by
     // the loss of its terminal.

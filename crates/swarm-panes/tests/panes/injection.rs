@@ -89,8 +89,7 @@ async fn a_title_is_shown_verbatim() {
 
 #[tokio::test]
 async fn a_program_cannot_rename_the_border_of_its_pane() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let script = "printf '\\033]2;team-lead\\007'; echo done; exec sleep 1000000";
@@ -148,8 +147,7 @@ async fn each_border_has_its_members_colour() {
 
 #[tokio::test]
 async fn a_pane_id_from_a_roster_is_checked_before_it_reaches_tmux() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (_server, backend) = UserServer::with_backend(200, 50);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     for bad in [
         "",

@@ -32,8 +32,7 @@ fn focus(server: &UserServer) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_next_to_it() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     for member in ["ada", "bob", "cyd", "dan", "eve"] {
         open_sleeper(&backend, member).await;
         let all = geometry(&server.socket);
@@ -58,8 +57,7 @@ async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_next_to_it
 
 #[tokio::test]
 async fn more_teammates_than_a_stack_holds_are_in_a_grid_next_to_the_lead() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let mut opened = Vec::new();
     for n in 0..10 {
         opened.push(open_sleeper(&backend, &format!("mate-{n}")).await);
@@ -132,8 +130,7 @@ async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
 
 #[tokio::test]
 async fn s7_twelve_mates_are_readable_and_overflow_into_further_windows() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let before = focus(&server);
     let mut windows = BTreeSet::new();
     for n in 0..12 {
@@ -190,8 +187,7 @@ fn split_nine_rows(server: &UserServer) {
 
 #[tokio::test]
 async fn s7_a_pane_that_the_user_adds_later_keeps_its_size() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     split_nine_rows(&server);
     let user = |all: Vec<(String, [u16; 4])>| all.into_iter().find(|(id, _)| id == "%2").unwrap().1;
@@ -223,8 +219,7 @@ async fn s7_the_place_can_be_chosen() {
 
 #[tokio::test]
 async fn s9_a_zoomed_window_stays_zoomed() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let (_, ada) = open_sleeper(&backend, "ada").await;
     server.run(&["resize-pane", "-Z", "-t", ada.id.as_str()]);
     let zoomed = || server.run(&["display-message", "-p", "-t", "%0", "#{window_zoomed_flag}"]);
@@ -242,8 +237,7 @@ async fn s9_a_zoomed_window_stays_zoomed() {
 
 #[tokio::test]
 async fn s9_closing_a_hidden_pane_restores_the_zoom() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let mut mates = Vec::new();
     for member in ["ada", "bob", "cyd"] {
         mates.push(open_sleeper(&backend, member).await);
@@ -320,8 +314,7 @@ async fn opening_a_pane_reports_its_position_and_why_it_is_not_next_to_the_lead(
 
 #[tokio::test]
 async fn the_room_of_a_closed_pane_is_distributed_evenly() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     open_sleeper(&backend, "bob").await;
     open_sleeper(&backend, "cyd").await;

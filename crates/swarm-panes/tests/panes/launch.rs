@@ -207,8 +207,7 @@ type Change = fn(&mut PaneCommand);
 
 #[tokio::test]
 async fn commands_that_cannot_run_are_rejected_before_tmux_hides_the_error() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (_server, backend) = UserServer::with_backend(200, 50);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let good = sh("true", &[]);
     let changes: [(&str, Change); 5] = [
@@ -263,8 +262,7 @@ async fn end_of(backend: &dyn PaneBackend, pane: &Pane) -> PaneStatus {
 
 #[tokio::test]
 async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let log = server.directory.path("it's 100% #1 #[x] ##[y].log");
@@ -288,8 +286,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
 
 #[tokio::test]
 async fn twenty_programs_that_exit_immediately_leave_their_status() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (_server, backend) = UserServer::with_backend(200, 50);
     for n in 0..20 {
         let spec = spec(&format!("mate-{n}"));
         let pane = backend.open(&spec).await.unwrap();
@@ -301,8 +298,7 @@ async fn twenty_programs_that_exit_immediately_leave_their_status() {
 
 #[tokio::test]
 async fn the_signal_of_a_killed_program_is_reported() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (_server, backend) = UserServer::with_backend(200, 50);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend.start(&pane, &sh("kill -9 $$", &[])).await.unwrap();
     let status = end_of(&backend, &pane).await;
@@ -318,8 +314,7 @@ async fn the_signal_of_a_killed_program_is_reported() {
 
 #[tokio::test]
 async fn an_exit_is_noticed_while_a_grandchild_holds_the_terminal() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     // It ignores SIGHUP and exits when the test opens the pipe.
@@ -337,8 +332,7 @@ async fn an_exit_is_noticed_while_a_grandchild_holds_the_terminal() {
 
 #[tokio::test]
 async fn panes_of_a_killed_server_are_gone() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &sh("exec sleep 1000000", &[]))

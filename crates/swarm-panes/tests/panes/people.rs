@@ -74,8 +74,7 @@ async fn s6_typed_keys_reach_the_same_pane_during_spawns_and_state_changes() {
 
 #[tokio::test]
 async fn a_pane_that_the_user_closes_is_gone_and_reported() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let (_, pane) = open_sleeper(&backend, "ada").await;
     let (status, ()) = tokio::join!(within("the end is seen", backend.exited(&pane)), async {
         server.run(&["kill-pane", "-t", pane.id.as_str()]);
@@ -85,8 +84,7 @@ async fn a_pane_that_the_user_closes_is_gone_and_reported() {
 
 #[tokio::test]
 async fn a_pane_respawned_by_the_user_is_still_watched() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let started = backend
@@ -122,8 +120,7 @@ async fn a_pane_respawned_by_the_user_is_still_watched() {
 
 #[tokio::test]
 async fn a_pane_moved_by_the_user_is_still_found() {
-    let server = UserServer::start(200, 50);
-    let backend = server.backend(PanePlacement::Auto);
+    let (server, backend) = UserServer::with_backend(200, 50);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     server.run(&["break-pane", "-d", "-s", pane.id.as_str()]);
     assert_eq!(backend.panes(&team()).await.unwrap()[0].pane.id, pane.id);

@@ -49,12 +49,12 @@ async fn the_lead_keeps_its_share_and_teammates_without_room_move_to_further_win
     for member in ["ada", "bob", "cyd"] {
         open_sleeper(&backend, member).await;
     }
-    let mut size = backend.refit(None).await.unwrap();
+    let mut size = backend.refit(None, None).await.unwrap();
     assert_eq!(size, Some(Size::new(200, 50)));
 
     resize(&server, 160, 40).await;
     assert_ne!(columns(&server)[0], 60, "tmux shrinks every pane");
-    size = backend.refit(size).await.unwrap();
+    size = backend.refit(None, size).await.unwrap();
     assert_eq!(columns(&server), [60, 99, 99, 99]);
     let heights: Vec<u16> = geometry(&server.socket)[1..]
         .iter()
@@ -66,21 +66,21 @@ async fn the_lead_keeps_its_share_and_teammates_without_room_move_to_further_win
     );
 
     resize(&server, 130, 23).await;
-    size = backend.refit(size).await.unwrap();
+    size = backend.refit(None, size).await.unwrap();
     assert_eq!(columns(&server), [60, 69, 69], "two have room");
     assert_eq!(windows(&server), 2);
     assert_readable(&server.socket, Some(LEAD));
 
     resize(&server, 100, 40).await;
-    size = backend.refit(size).await.unwrap();
+    size = backend.refit(None, size).await.unwrap();
     assert_eq!(columns(&server), [100], "none has room");
     assert_eq!(windows(&server), 2);
     assert_readable(&server.socket, Some(LEAD));
 
     resize(&server, 200, 50).await;
-    size = backend.refit(size).await.unwrap();
+    size = backend.refit(None, size).await.unwrap();
     open_sleeper(&backend, "dan").await;
     server.run(&["resize-pane", "-t", LEAD, "-x", "90"]);
-    assert_eq!(backend.refit(size).await.unwrap(), size);
+    assert_eq!(backend.refit(None, size).await.unwrap(), size);
     assert_eq!(columns(&server), [90, 109], "a person chose this");
 }

@@ -85,6 +85,13 @@ impl UserServer {
         Self::start_with(columns, rows, &[])
     }
 
+    /// Also returns the backend of a lead in the session's pane.
+    pub(crate) fn with_backend(columns: u16, rows: u16) -> (Self, TmuxBackend) {
+        let server = Self::start(columns, rows);
+        let backend = server.backend(PanePlacement::Auto);
+        (server, backend)
+    }
+
     /// Like [`Self::start`], with global options set before the session is created.
     pub(crate) fn start_with(columns: u16, rows: u16, options: &[(&str, &str)]) -> Self {
         let directory = Directory::new();

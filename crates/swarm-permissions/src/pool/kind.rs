@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::named_enum;
 
 named_enum! {
-    /// The role of an agent relative to the agent or person that started it.
+    /// The role of an agent relative to the agent or person that started it. A lead has all tools,
+    /// and a fork exactly those of its parent: another list would invalidate the prompt cache.
     pub enum AgentKind {
-        /// The lead of a team.
-        Lead = "lead",
         /// A lead that only delegates work.
         Coordinator = "coordinator",
         /// A teammate in its own process.
@@ -18,8 +17,6 @@ named_enum! {
         SubAgent = "sub-agent",
         /// A sub-agent that runs while its caller continues.
         Background = "background agent",
-        /// A sub-agent that continues its caller's conversation.
-        Fork = "fork",
     }
 }
 
@@ -32,25 +29,14 @@ impl AgentKind {
     /// Returns the filter layers for its tools, in order.
     pub fn layers(self) -> &'static [FilterLayer] {
         use FilterLayer::{
-            AllAgents, Background, Coordinator, CustomAgents, DefinitionAllow, DefinitionDeny,
-            ParentCeiling,
+            AllAgents, Background, Coordinator, DefinitionAllow, DefinitionDeny, ParentCeiling,
         };
         match self {
-            // A fork has exactly its parent's tools: a different list would invalidate the prompt
-            // cache.
-            Self::Lead | Self::Fork => &[],
             Self::Coordinator => &[Coordinator],
-            Self::SubAgent => &[
-                AllAgents,
-                CustomAgents,
-                DefinitionDeny,
-                DefinitionAllow,
-                ParentCeiling,
-            ],
+            Self::SubAgent => &[AllAgents, DefinitionDeny, DefinitionAllow, ParentCeiling],
             // Teammates run concurrently with their lead like background agents, in any process.
             Self::TeammateProcess | Self::TeammateInProcess | Self::Background => &[
                 AllAgents,
-                CustomAgents,
                 Background,
                 DefinitionDeny,
                 DefinitionAllow,
@@ -66,8 +52,6 @@ impl AgentKind {
 pub enum FilterLayer {
     /// Tools denied to all agents below a lead.
     AllAgents,
-    /// Tools denied to agents whose definition is not built in.
-    CustomAgents,
     /// The only tools of background agents.
     Background,
     /// `disallowedTools` of the definition.
@@ -85,7 +69,6 @@ impl FilterLayer {
     pub fn name(self) -> &'static str {
         match self {
             FilterLayer::AllAgents => "all agents",
-            FilterLayer::CustomAgents => "custom agents",
             FilterLayer::Background => "background",
             FilterLayer::DefinitionDeny => "definition: disallowedTools",
             FilterLayer::DefinitionAllow => "definition: tools",

@@ -94,8 +94,6 @@ fn removal(request: &PoolRequest<'_>, layer: FilterLayer, tool: &str) -> Option<
             let holds = exception.holds(request.kind, request.levels_left, request.mode);
             (!holds).then(|| (*why).to_owned())
         }
-        // Its table equals that of all agents, which has removed them.
-        FilterLayer::CustomAgents => None,
         FilterLayer::Background => {
             let extra = request.kind.is_teammate() && TEAMMATE_EXTRA.contains(&tool);
             let kept = is_mcp || leaves_plan || is_required || extra;

@@ -51,8 +51,8 @@ const NO_MEMBER: &str = "a sub-agent is not a member of the team";
 pub const MEMBER_TOOLS: [&str; 5] =
     word_list("SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete");
 
-/// Tools denied to all agents below a lead, with exceptions and the reason: they control the lead or
-/// ask an absent person.
+/// Tools denied to all agents below a lead, with exceptions and the reason: they control the lead
+/// or ask an absent person.
 pub(super) const ALL_AGENTS: &[(&str, Exception, &str)] = &[
     (
         "Agent",
@@ -89,30 +89,13 @@ pub(super) const ALL_AGENTS: &[(&str, Exception, &str)] = &[
     ("TeamDelete", Never, "only the lead deletes teams"),
 ];
 
-/// The only tools of a background agent.
-pub(super) const BACKGROUND: &[&str] = &[
-    "Read",
-    "Grep",
-    "Glob",
-    "Edit",
-    "Write",
-    "NotebookEdit",
-    "Bash",
-    "PowerShell",
-    "WebFetch",
-    "WebSearch",
-    "TodoWrite",
-    "Skill",
-    "ToolSearch",
-    "StructuredOutput",
-    "EnterWorktree",
-    "ExitWorktree",
-    // Planned in Claude Code.
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-    // Not in Claude Code 2.1.88, which had one level only; the first layer checks the depth.
-    "Agent",
-];
+/// The only tools of a background agent. Claude Code 2.1.88 plans those of MCP resources; it had
+/// one level of agents only, so without Agent, whose depth the first layer checks.
+pub(super) const BACKGROUND: &[&str] = &word_list::<19>(
+    "Read Grep Glob Edit Write NotebookEdit Bash PowerShell WebFetch WebSearch TodoWrite Skill
+    ToolSearch StructuredOutput EnterWorktree ExitWorktree ListMcpResourcesTool ReadMcpResourceTool
+    Agent",
+);
 
 /// Additional tools of a teammate, in any process, besides [`TEAMMATE_REQUIRED`].
 pub(super) const TEAMMATE_EXTRA: &[&str] = &word_list::<8>(
@@ -120,16 +103,9 @@ pub(super) const TEAMMATE_EXTRA: &[&str] = &word_list::<8>(
 );
 
 /// Tools that a teammate keeps even if its definition's `tools` does not list them, because
-/// membership requires them.
-pub(super) const TEAMMATE_REQUIRED: &[&str] = &[
-    "SendMessage",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    // A teammate in plan mode must be able to submit its plan.
-    "ExitPlanMode",
-];
+/// membership requires them. In plan mode it must be able to submit its plan.
+pub(super) const TEAMMATE_REQUIRED: &[&str] =
+    &word_list::<6>("SendMessage TaskCreate TaskGet TaskList TaskUpdate ExitPlanMode");
 
 /// Tools that an agent with a memory needs to maintain it.
 pub(super) const MEMORY: &[&str] = &["Read", "Write", "Edit"];

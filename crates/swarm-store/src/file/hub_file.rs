@@ -24,9 +24,6 @@ struct HubFile {
 }
 
 /// Returns the hub of a team; `None` for teams in files.
-///
-/// # Errors
-/// If the file cannot be read.
 pub(crate) fn read(layout: &Layout, team: &TeamName) -> Result<Option<HubSettings>> {
     let file: Option<HubFile> = record::read(&path(layout, team))?;
     Ok(file.map(|file| file.hub))

@@ -1,11 +1,10 @@
 //! Teams as files under one config directory.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_os::LockOptions;
-use swarm_protocol::{Clock, Event, TeamName};
+use swarm_protocol::{Clock, Event, TeamName, partial_debug};
 
 use crate::StoreLimits;
 use crate::file::layout::Layout;
@@ -15,7 +14,8 @@ use crate::observer::Observer;
 /// Minimum number of tasks in an interrupted write for which its completion is announced.
 const WORTH_TELLING: usize = 100;
 
-/// [`TeamStore`](crate::TeamStore) on Claude Code's files below one config directory (`~/.claude` by default).
+/// [`TeamStore`](crate::TeamStore) on Claude Code's files below one config directory (`~/.claude`
+/// by default).
 #[derive(Clone)]
 pub struct FileStore {
     pub(crate) layout: Layout,
@@ -31,14 +31,7 @@ pub struct FileStore {
 /// Receives the number of tasks in an interrupted write that is about to be completed.
 type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
 
-impl fmt::Debug for FileStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileStore")
-            .field("layout", &self.layout)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(FileStore: layout, limits);
 
 impl FileStore {
     /// Creates a store below `root`, which need not exist yet. The lock type depends on the file

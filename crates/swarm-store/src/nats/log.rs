@@ -39,7 +39,8 @@ impl Requests {
             end: 0,
         };
         let pattern = subjects::entries(&self.team, log);
-        let (first, last) = try_join(self.first(&pattern, from + 1), self.last(&pattern)).await?;
+        let ends = try_join(self.first(&pattern, from + 1), self.last(&pattern));
+        let (first, last) = Box::pin(ends).await?;
         let end = last.map_or(0, |last| last.sequence);
         found.end = end;
         let mut next = first;

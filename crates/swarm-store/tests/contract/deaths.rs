@@ -4,13 +4,13 @@ use std::sync::Barrier;
 use std::thread;
 
 use swarm_protocol::{
-    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, SpawnId, StateReport, TaskState,
+    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, StateReport, TaskState,
     TaskStatus, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft, ReconcileReport, StoreError};
 
 use crate::requests::request;
-use crate::values::{id, name, new_member};
+use crate::values::{deaths, id, name, new_member};
 use crate::world::{World, owner, report, status};
 
 pub(crate) fn the_death_of_a_terminated_process_has_its_reported_reason(world: &World) {
@@ -125,7 +125,7 @@ pub(crate) fn a_member_that_stopped_in_order_did_not_die(world: &World) {
     assert!(report.died[0].in_order);
     assert_eq!(report.released, [id(1)]);
     assert!(matches!(
-        deaths(world, spawn)[..],
+        deaths(world.events(), spawn)[..],
         [Event::MemberStopped { .. }]
     ));
     let task = world.handle().task(&id(1)).block_on().unwrap();
@@ -167,7 +167,7 @@ pub(crate) fn a_member_that_a_person_stops_did_not_die(world: &World) {
         drop(life);
         let report = world.handle().reconcile().block_on().unwrap();
         assert_eq!(report.died[0].in_order, is_stop);
-        let ends = deaths(world, spawn);
+        let ends = deaths(world.events(), spawn);
         match &ends[..] {
             [Event::MemberStopped { how, .. }] => assert!(is_stop && how == "killed", "{how}"),
             [Event::MemberDied { .. }] => assert!(!is_stop),
@@ -282,19 +282,6 @@ pub(crate) fn mail_to_a_dead_member_waits_for_its_successor(world: &World) {
     assert_eq!(world.unread("alice").len(), 1);
 }
 
-/// The journal events of the end of a spawn.
-fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
-    let events = world.events().into_iter();
-    events
-        .filter(|event| match event {
-            Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
-                *spawn_id == spawn
-            }
-            _ => false,
-        })
-        .collect()
-}
-
 pub(crate) fn l6_of_eight_reconciliations_one_reports_the_death_and_releases_the_tasks(
     world: &World,
 ) {
@@ -326,7 +313,7 @@ pub(crate) fn l6_of_eight_reconciliations_one_reports_the_death_and_releases_the
     let reported: Vec<_> = reports.iter().flat_map(|report| &report.died).collect();
     assert_eq!(reported.len(), 1);
     assert_eq!(reported[0].released, [id(1), id(2)]);
-    let events = deaths(world, spawn);
+    let events = deaths(world.events(), spawn);
     assert!(
         matches!(&events[..], [Event::MemberDied { released, .. }] if released.len() == 2),
         "{events:?}"

@@ -6,8 +6,7 @@ use std::time::Duration;
 use swarm_hubkit::NatsServer;
 use swarm_os::Liveness;
 use swarm_protocol::{
-    BackendType, Clock, ErrorKind, Order, OrderId, OrderState, PaneId, Reservation, SpawnId,
-    SystemClock, UnixMs,
+    BackendType, Clock, ErrorKind, Order, PaneId, Reservation, SpawnId, SystemClock, UnixMs,
 };
 use swarm_store::{Actor, BlockOn as _, Draft, NewMember, Team, TeamStore};
 
@@ -86,18 +85,11 @@ fn an_order_expires_by_the_hubs_clock() {
     }
     let scene = Scene::new();
     let [early, late] = early_and_late(&scene).map(|machine| machine.orders().unwrap());
-    let order = || Order {
-        id: OrderId::random(),
-        words: vec!["peek".to_owned(), "bob".to_owned()],
-        input: None,
-        repository: None,
-        state: OrderState::Open,
-    };
     for (from, to, lifetime, is_taken) in [
         (&early, &late, Duration::from_mins(1), true),
         (&late, &early, Duration::ZERO, false),
     ] {
-        let order = order();
+        let order = Order::new(vec!["peek".to_owned()]);
         from.place(order.clone(), lifetime).block_on().unwrap();
         let taken = to.take(order.id, SpawnId::random()).block_on().unwrap();
         assert_eq!(taken.is_some(), is_taken, "{lifetime:?}");

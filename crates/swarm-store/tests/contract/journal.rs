@@ -2,12 +2,10 @@
 
 use std::thread;
 
-use swarm_protocol::{
-    Budget, BudgetScope, CostRecord, ErrorKind, Event, Money, RunBudget, UnixMs, Usage,
-};
+use swarm_protocol::{Budget, BudgetScope, ErrorKind, Event, Money, RunBudget};
 use swarm_store::{BlockOn as _, Cursor, Draft};
 
-use crate::values::{name, team};
+use crate::values::{cost, name, team};
 use crate::world::World;
 
 pub(crate) fn a_follower_sees_every_event_once(world: &World) {
@@ -69,20 +67,6 @@ pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {
     team.set_run_budget(None).block_on().unwrap();
     assert_eq!(team.budgets().block_on().unwrap().run, None);
     assert_eq!(team.budgets().block_on().unwrap().team, Some(five));
-}
-
-pub(crate) fn cost(member: &str, dollars: f64) -> CostRecord {
-    CostRecord {
-        at: UnixMs(1),
-        member: name(member),
-        agent: None,
-        task: None,
-        model: "anthropic/m".to_owned(),
-        usage: Usage::default(),
-        usd: Money::dollars(dollars),
-        price: None,
-        reservation: None,
-    }
 }
 
 pub(crate) fn costs_are_read_once_in_order(world: &World) {

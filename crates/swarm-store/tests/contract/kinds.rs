@@ -1,16 +1,15 @@
 //! The kinds of stores that keep the contract. A new kind is added here and in `main.rs`.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use swarm_protocol::SystemClock;
 use swarm_store::{FileStore, MemoryStore, StoreLimits, TeamStore};
 
-use crate::values::store_at;
+use crate::values::{ForeignLocks, files_below, store_at};
 use crate::world::{Kind, World};
 
 /// Claude Code's files in a directory of their own.
@@ -37,58 +36,17 @@ impl Kind for Files {
         ];
         let inboxes = fs::read_dir(root.join("teams/crew/inboxes")).unwrap();
         files.extend(inboxes.map(|entry| entry.unwrap().path()));
-        Box::new(Foreign::on(files))
+        Box::new(ForeignLocks::on(files))
     }
 
     fn content(&self) -> String {
-        format!("{:?}", content_of(self.directory.path()))
+        let files = files_below(self.directory.path()).into_iter();
+        let text = |content: Vec<u8>| String::from_utf8_lossy(&content).into_owned();
+        // A file is replaced when it is written.
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        let files = files.map(|(path, content)| (inode(&path), path, text(content)));
+        format!("{:?}", files.collect::<Vec<_>>())
     }
-}
-
-/// Lock directories of another program.
-struct Foreign(Vec<PathBuf>);
-
-impl Foreign {
-    fn on(files: Vec<PathBuf>) -> Self {
-        let locks = files.into_iter().map(|file| {
-            let mut lock = file.into_os_string();
-            lock.push(".lock");
-            PathBuf::from(lock)
-        });
-        let locks: Vec<PathBuf> = locks.collect();
-        for lock in &locks {
-            fs::create_dir(lock).unwrap();
-        }
-        Self(locks)
-    }
-}
-
-impl Drop for Foreign {
-    fn drop(&mut self) {
-        for lock in &self.0 {
-            fs::remove_dir(lock).unwrap();
-        }
-    }
-}
-
-/// Every regular file below a directory, except lock files, with its inode: a file is replaced when it
-/// is written.
-fn content_of(root: &Path) -> BTreeMap<PathBuf, (u64, String)> {
-    let mut files = BTreeMap::new();
-    let mut directories = vec![root.to_owned()];
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if path.parent().unwrap().file_name().unwrap() != "locks" {
-                let content = fs::read(&path).unwrap();
-                let content = String::from_utf8_lossy(&content).into_owned();
-                files.insert(path.clone(), (fs::metadata(&path).unwrap().ino(), content));
-            }
-        }
-    }
-    files
 }
 
 struct Memory {

@@ -118,6 +118,7 @@ contract! {
     }
     exchange {
         a_large_value_is_complete_until_it_is_deleted,
+        a_large_value_that_no_branch_names_is_removed_when_it_is_old,
         a_value_above_the_limit_or_without_a_team_is_refused,
         past_its_deadline_a_large_value_has_left_nothing,
         of_two_published_branches_the_newest_wins_and_the_other_bundle_is_gone,

@@ -30,13 +30,7 @@ fn report(slots: u32) -> NodeReport {
 }
 
 fn order() -> Order {
-    Order {
-        id: OrderId::random(),
-        words: vec!["peek".to_owned(), "bob".to_owned()],
-        input: None,
-        repository: None,
-        state: OrderState::Open,
-    }
+    Order::new(vec!["peek".to_owned(), "bob".to_owned()])
 }
 
 fn outcome() -> OrderOutcome {

@@ -14,22 +14,21 @@ use crate::world::World;
 
 pub(crate) fn request(id: &str, asked_at: u64) -> RequestRecord {
     RequestRecord {
-        id: RequestId::new(id),
-        from: name("alice"),
-        number: None,
         spawn_id: Some(SpawnId::random()),
-        request: RequestKind::Permission {
-            tool: "Bash".to_owned(),
-            tool_use_id: "toolu_1".to_owned(),
-            input: json!({"command": "make"}),
-            digest: "d".to_owned(),
-            suggestions: vec![json!({"type": "setMode"})],
-        },
         description: "run make".to_owned(),
-        why: String::new(),
-        asked_at: UnixMs(asked_at),
         deadline: Some(UnixMs(9)),
-        state: RequestState::Open,
+        ..RequestRecord::open(
+            RequestId::new(id),
+            name("alice"),
+            RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "toolu_1".to_owned(),
+                input: json!({"command": "make"}),
+                digest: "d".to_owned(),
+                suggestions: vec![json!({"type": "setMode"})],
+            },
+            UnixMs(asked_at),
+        )
     }
 }
 

@@ -1,13 +1,15 @@
 //! Values for tests of the store.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::LockOptions;
 use swarm_protocol::{
-    LifeKind, LifeRecord, MemberName, NewTask, Reservation, SpawnId, SystemClock, TaskId, TeamName,
-    UnixMs,
+    CostRecord, Event, LifeKind, LifeRecord, MemberName, Money, NewTask, Reservation, SpawnId,
+    SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
 use swarm_store::{FileStore, NewMember, NewTeam, process};
 
@@ -62,5 +64,74 @@ pub(crate) fn life_record(spawn_id: SpawnId) -> LifeRecord {
             process::start_time(pid).unwrap(),
             spawn_id,
         )
+    }
+}
+
+pub(crate) fn cost(member: &str, dollars: f64) -> CostRecord {
+    CostRecord {
+        at: UnixMs(1),
+        member: name(member),
+        agent: None,
+        task: None,
+        model: "anthropic/m".to_owned(),
+        usage: Usage::default(),
+        usd: Money::dollars(dollars),
+        price: None,
+        reservation: None,
+    }
+}
+
+/// Returns those of the events that record the end of a spawn.
+pub(crate) fn deaths(mut events: Vec<Event>, spawn: SpawnId) -> Vec<Event> {
+    events.retain(|event| match event {
+        Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
+            *spawn_id == spawn
+        }
+        _ => false,
+    });
+    events
+}
+
+/// Returns every regular file below a directory with its content, except lock files.
+pub(crate) fn files_below(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.parent().unwrap().file_name().unwrap() != "locks" {
+                let content = fs::read(&path).unwrap();
+                files.insert(path, content);
+            }
+        }
+    }
+    files
+}
+
+/// Lock directories of another program.
+pub(crate) struct ForeignLocks(Vec<PathBuf>);
+
+impl ForeignLocks {
+    pub(crate) fn on(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let locks = files.into_iter().map(|file| {
+            let mut lock = file.into_os_string();
+            lock.push(".lock");
+            PathBuf::from(lock)
+        });
+        let locks: Vec<PathBuf> = locks.collect();
+        for lock in &locks {
+            fs::create_dir(lock).unwrap();
+        }
+        Self(locks)
+    }
+}
+
+impl Drop for ForeignLocks {
+    fn drop(&mut self) {
+        for lock in &self.0 {
+            fs::remove_dir(lock).unwrap();
+        }
     }
 }

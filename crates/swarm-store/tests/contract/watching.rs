@@ -12,10 +12,9 @@ use swarm_protocol::{
 use swarm_store::{BlockOn as _, Topic};
 use tokio::runtime::Builder;
 
-use crate::journal::cost;
 use crate::requests::request;
 use crate::spawns::hello;
-use crate::values::{life_record, name};
+use crate::values::{cost, life_record, name};
 use crate::world::{World, report};
 
 pub(crate) fn the_deletion_of_the_team_is_noticed(world: &World) {

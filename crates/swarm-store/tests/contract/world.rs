@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use swarm_protocol::{
     BackendType, Event, InboxEntry, MemberState, MessageId, PaneId, SpawnId, StateReport, TaskId,
-    TaskStatus, TeamName, UnixMs, Usage,
+    TaskStatus, TeamName, UnixMs,
 };
 use swarm_store::{
     Actor, BlockOn as _, Draft, Lease, StoreError, StoreLimits, TaskChange, TaskUpdated, Team,
@@ -153,16 +153,8 @@ pub(crate) fn owner(member: &str) -> TaskChange {
 
 pub(crate) fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
     StateReport {
-        spawn_id,
-        state,
-        since: UnixMs(1),
-        detail: None,
-        task: None,
         turns: 1,
         progress: 1,
-        usage: Usage::default(),
-        context: None,
-        commands: Vec::new(),
-        fallback: None,
+        ..StateReport::new(spawn_id, state, UnixMs(1))
     }
 }

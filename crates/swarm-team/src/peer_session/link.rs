@@ -1,9 +1,8 @@
 //! How a lead's tools reach other sessions.
 
-use std::fmt;
-
 use swarm_protocol::{
     MessageId, PeerAddress, PeerDelivery, PeerMessage, PeerMode, PeerSession, SessionId,
+    partial_debug,
 };
 
 use super::{PeerError, PeerPlaces};
@@ -20,13 +19,7 @@ pub struct PeerLink {
     pub mode: Box<dyn Fn() -> PeerMode + Send + Sync>,
 }
 
-impl fmt::Debug for PeerLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PeerLink")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(PeerLink: address);
 
 impl PeerLink {
     /// Returns the other sessions.

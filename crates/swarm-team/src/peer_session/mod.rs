@@ -1,4 +1,4 @@
-//! Messages between the leads of different teams. Each lead listens on a socket of its own, which a
+//! Messages between the leads of different teams. Each lead listens on its own socket, which a
 //! record in the config directory describes, and has a log on the hub of its team, if there is one.
 //! Sessions of Claude Code on the same machine take part.
 

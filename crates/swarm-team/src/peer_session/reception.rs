@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_protocol::{
     LONGEST_FRAME, LifeRecord, PeerDelivery, PeerInbound, PeerMessage, PeerMode, PeerRecord,
-    PeerStatus,
+    PeerStatus, partial_debug,
 };
 use swarm_store::Sessions;
 use tokio::sync::oneshot;
@@ -62,14 +62,7 @@ pub struct PeerListener {
     pub inbox: Arc<dyn PeerInbox>,
 }
 
-impl fmt::Debug for PeerListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PeerListener")
-            .field("socket", &self.record.socket)
-            .field("inbound", &self.inbound)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(PeerListener: socket = record.socket, inbound = inbound);
 
 /// Decides about messages and keeps count of them.
 pub(super) struct Reception {
@@ -90,8 +83,8 @@ impl Reception {
         self.listener.inbox.notice(line);
     }
 
-    /// Takes a message, or refuses it. Returns the first answer, and what resolves to the last one if
-    /// there is another.
+    /// Takes a message, or refuses it. Returns the first answer, and what resolves to the last one
+    /// if there is another.
     pub(super) fn take(
         &self,
         message: PeerMessage,

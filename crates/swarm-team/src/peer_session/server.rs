@@ -1,6 +1,5 @@
 //! The receiving side on this machine: a socket for messages of other sessions.
 
-use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::OsError;
-use swarm_protocol::{PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerStatus};
+use swarm_protocol::{PeerDelivery, PeerFrame, PeerMessage, PeerRecord, PeerStatus, partial_debug};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -70,14 +69,8 @@ impl PeerServer {
     }
 }
 
-impl fmt::Debug for PeerServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The record has the token.
-        f.debug_struct("PeerServer")
-            .field("socket", &self.record.socket)
-            .finish_non_exhaustive()
-    }
-}
+// The record has the token.
+partial_debug!(PeerServer: socket = record.socket);
 
 impl Drop for PeerServer {
     fn drop(&mut self) {

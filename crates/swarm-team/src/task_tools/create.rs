@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId, ToolKind};
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
-use tokio_util::sync::CancellationToken;
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::checks::{check_commands, check_owner, check_subject};
 use crate::{MemberContext, created_hooks};
@@ -18,7 +17,7 @@ pub(super) struct TaskCreate(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Short imperative title
     subject: String,
     /// What to do, and when it counts as done
@@ -40,22 +39,11 @@ struct Input {
 }
 
 #[async_trait]
-impl Tool for TaskCreate {
-    fn name(&self) -> &'static str {
-        "TaskCreate"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TaskCreate").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
+impl TypedTool for TaskCreate {
+    type Parameters = Input;
+    const NAME: &'static str = "TaskCreate";
+    const PROMPT: &'static str = prompt!("tools/TaskCreate");
+    const KIND: ToolKind = ToolKind::Team;
 
     fn one_line(&self, input: &Value) -> String {
         format!("TaskCreate {}", input["subject"].as_str().unwrap_or("?"))
@@ -68,21 +56,9 @@ impl Tool for TaskCreate {
             .collect()
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input = match parse("TaskCreate", input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        self.create(input, &ctx.cancel)
-            .await
-            .unwrap_or_else(ToolOutput::error)
-    }
-}
-
-impl TaskCreate {
-    async fn create(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
+    async fn call(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let context = &self.0;
-        check_subject("TaskCreate", &input.subject)?;
+        check_subject(Self::NAME, &input.subject)?;
         check_commands(&input.checks)?;
         let team = context.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
@@ -105,7 +81,7 @@ impl TaskCreate {
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
         };
-        created_hooks(&*team, &[id], &context.hooks(), &actor, cancel).await?;
+        created_hooks(&*team, &[id], &context.hooks(), &actor, &ctx.cancel).await?;
         team.announce_tasks(&[id], &actor).await.map_err(|error| {
             format!("task #{id} was created, but its owner was not notified: {error}")
         })?;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::{TaskId, ToolKind, task_numbers};
 use swarm_store::{StoreError, Team};
-use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::checks::named_task;
 use crate::{MemberContext, check_line};
@@ -18,50 +18,30 @@ pub(super) struct TaskGet(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Number of the task
     #[schemars(with = "String")]
     task_id: TaskId,
 }
 
 #[async_trait]
-impl Tool for TaskGet {
-    fn name(&self) -> &'static str {
-        "TaskGet"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TaskGet").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
+impl TypedTool for TaskGet {
+    type Parameters = Input;
+    const NAME: &'static str = "TaskGet";
+    const PROMPT: &'static str = prompt!("tools/TaskGet");
+    const KIND: ToolKind = ToolKind::Team;
+    const READ_ONLY: bool = true;
 
     fn one_line(&self, input: &Value) -> String {
         format!("TaskGet #{}", named_task(input))
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        let input: Input = match parse("TaskGet", input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        let Some(team) = self.0.team() else {
-            return ToolOutput::error("there is no team yet, and so no task list");
-        };
-        match describe(&*team, &input.task_id).await {
-            Ok(text) => ToolOutput::ok(text, "ok"),
-            Err(error) => ToolOutput::error(error.to_string()),
-        }
+    async fn call(&self, input: Input, _ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let team = self.0.team();
+        let team = team.ok_or("there is no team yet, and so no task list")?;
+        let text = describe(&*team, &input.task_id).await;
+        let text = text.map_err(|error| error.to_string())?;
+        Ok(ToolOutput::ok(text, "ok"))
     }
 }
 

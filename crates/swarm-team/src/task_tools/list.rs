@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::Value;
 use swarm_protocol::{Task, ToolKind, task_numbers};
 use swarm_store::TaskList as StoredTasks;
-use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
+use swarm_tools::{NoParameters, ToolContext, ToolOutput, TypedTool, prompt};
 
 use crate::MemberContext;
 
@@ -14,47 +13,24 @@ use crate::MemberContext;
 pub(super) struct TaskList(pub(super) Arc<MemberContext>);
 
 #[async_trait]
-impl Tool for TaskList {
-    fn name(&self) -> &'static str {
-        "TaskList"
-    }
+impl TypedTool for TaskList {
+    type Parameters = NoParameters;
+    const NAME: &'static str = "TaskList";
+    const PROMPT: &'static str = prompt!("tools/TaskList");
+    const KIND: ToolKind = ToolKind::Team;
+    const READ_ONLY: bool = true;
 
-    fn description(&self) -> String {
-        prompt!("tools/TaskList").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<NoParameters>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
-
-    fn is_read_only(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn one_line(&self, _input: &Value) -> String {
-        "TaskList".to_owned()
-    }
-
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = parse::<NoParameters>(self.name(), input) {
-            return ToolOutput::error(why);
-        }
-        let Some(team) = self.0.team() else {
-            return ToolOutput::ok("No tasks found", "no tasks");
-        };
-        let list = match team.tasks().await {
-            Ok(list) => list,
-            Err(error) => return ToolOutput::error(error.to_string()),
+    async fn call(&self, _input: NoParameters, _ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let list = match self.0.team() {
+            Some(team) => team.tasks().await.map_err(|error| error.to_string())?,
+            None => StoredTasks::default(),
         };
         if list.tasks.is_empty() {
-            return ToolOutput::ok("No tasks found", "no tasks");
+            return Ok(ToolOutput::ok("No tasks found", "no tasks"));
         }
         let lines: Vec<String> = list.tasks.iter().map(|task| line(task, &list)).collect();
-        ToolOutput::ok(lines.join("\n"), format!("{} tasks", list.tasks.len()))
+        let count = format!("{} tasks", lines.len());
+        Ok(ToolOutput::ok(lines.join("\n"), count))
     }
 }
 

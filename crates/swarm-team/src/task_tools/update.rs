@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind, task_numbers};
 use swarm_store::{TaskChange, TaskUpdated, Team};
-use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
+use swarm_tools::{ToolContext, ToolOutput, TypedTool, one_line, prompt};
 
 use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext};
@@ -21,7 +21,7 @@ pub(super) struct TaskUpdate(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Input {
+pub(super) struct Input {
     /// Number of the task
     #[schemars(with = "String")]
     task_id: TaskId,
@@ -56,22 +56,11 @@ enum Status {
 }
 
 #[async_trait]
-impl Tool for TaskUpdate {
-    fn name(&self) -> &'static str {
-        "TaskUpdate"
-    }
-
-    fn description(&self) -> String {
-        prompt!("tools/TaskUpdate").to_owned()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::<Input>()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Team
-    }
+impl TypedTool for TaskUpdate {
+    type Parameters = Input;
+    const NAME: &'static str = "TaskUpdate";
+    const PROMPT: &'static str = prompt!("tools/TaskUpdate");
+    const KIND: ToolKind = ToolKind::Team;
 
     fn one_line(&self, input: &Value) -> String {
         let id = named_task(input);
@@ -82,22 +71,10 @@ impl Tool for TaskUpdate {
         }
     }
 
-    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input = match parse("TaskUpdate", input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        self.update(input, ctx)
-            .await
-            .unwrap_or_else(ToolOutput::error)
-    }
-}
-
-impl TaskUpdate {
-    async fn update(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    async fn call(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let context = &self.0;
         if let Some(subject) = &input.subject {
-            check_subject("TaskUpdate", subject)?;
+            check_subject(Self::NAME, subject)?;
         }
         let team = context
             .team()
@@ -149,7 +126,9 @@ impl TaskUpdate {
         }
         Ok(output)
     }
+}
 
+impl TaskUpdate {
     /// A member that starts a task without naming an owner claims it. Other changes follow.
     async fn claim(
         &self,

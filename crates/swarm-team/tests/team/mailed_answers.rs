@@ -21,8 +21,7 @@ use crate::world::{World, name, request_id};
 
 #[tokio::test]
 async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     led_by_another_program(&world);
     let denied =
         PermissionOutcome::deny("The approval was for another call, so this one was not made.");
@@ -61,8 +60,7 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
 
 #[tokio::test]
 async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     led_by_another_program(&world);
     let open = open(&bob, &world, LONG);
     let content = json!({
@@ -129,8 +127,7 @@ async fn a_mailed_answer_is_ignored_after_the_leads_life_file_was_removed() {
 
 #[tokio::test]
 async fn a_mailed_yes_does_not_beat_a_recorded_no() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     led_by_another_program(&world);
     let open = open(&bob, &world, LONG);
     let id = &open.record.id;
@@ -149,8 +146,7 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
 
 #[tokio::test]
 async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let open = open(&bob, &world, LONG);
     let id = &open.record.id;
     mail_response(&world, "alice", &success(id, None));
@@ -182,8 +178,7 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
 
 #[tokio::test]
 async fn a_host_is_asked_for_as_claude_code_does_and_answered_in_the_queue_or_by_mail() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let ask = async || {
         let team = world.files();
         let asked = open_request(&bob, &*team, network("a.example"), LONG);

@@ -258,10 +258,6 @@ async fn a_connection_without_the_token_gets_no_answer() {
 }
 
 #[tokio::test]
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that passes in silence would look like a proof"
-)]
 async fn a_connection_of_another_user_gets_no_answer() {
     let session = session(PeerInbound::Accept);
     // The user of the session is the owner of its socket.

@@ -22,8 +22,7 @@ type Change = fn(&mut Value);
 
 #[test]
 fn a_request_is_in_the_queue_and_mailed_to_the_lead() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let id = open(&bob, &world, LONG).record.id;
     let record = world.files().request(&id).block_on().unwrap();
     let RequestKind::Permission { input, digest, .. } = &record.request else {
@@ -55,8 +54,7 @@ fn a_request_is_in_the_queue_and_mailed_to_the_lead() {
 
 #[tokio::test]
 async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     for (always, updates) in [(false, vec![]), (true, call().suggestions)] {
         let open = open(&bob, &world, LONG);
         yes(&world, &open, always);
@@ -70,8 +68,7 @@ async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
 
 #[tokio::test]
 async fn p2_a_no_carries_its_reason() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let open = open(&bob, &world, LONG);
     let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
     deny(&*world.files(), asked, why, AnsweredBy::default())
@@ -194,8 +191,7 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
 
 #[test]
 fn p2_exactly_one_answer_wins() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let asked = open(&bob, &world, LONG).record;
     let wins: usize = std::thread::scope(|scope| {
         let answers: Vec<_> = (0..6)
@@ -226,8 +222,7 @@ fn p2_exactly_one_answer_wins() {
 
 #[tokio::test]
 async fn p2_a_request_without_an_answer_is_denied_and_closed() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let timeout = Duration::from_millis(20);
     let open = open(&bob, &world, timeout);
     let asked = &open.record;
@@ -245,8 +240,7 @@ async fn p2_a_request_without_an_answer_is_denied_and_closed() {
 
 #[tokio::test]
 async fn an_interrupted_question_is_withdrawn() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let open = open(&bob, &world, LONG);
     let cancel = CancellationToken::new();
     cancel.cancel();

@@ -62,8 +62,7 @@ fn last_frame(world: &World, member: &str) -> ControlFrame {
 
 #[tokio::test]
 async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let open = put_forward(&bob, &world, "# Fix it");
     let RequestKind::Plan {
         plan_file_path,
@@ -208,8 +207,7 @@ async fn another_programs_lead_answers_a_plan_by_mail_with_words_and_a_mode() {
 
 #[tokio::test]
 async fn the_leads_model_decides_about_plans_and_denies_calls_that_it_could_not_make() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let tool = SendMessageTool::for_lead(world.lead().context);
     let say = |record: &RequestRecord, kind: &str, approve: bool| {
         let message = json!({"type": kind, "request_id": record.id, "approve": approve});
@@ -290,8 +288,7 @@ impl CallHost for MakesOnly {
 
 #[tokio::test]
 async fn the_leads_model_approves_calls_that_its_own_rules_allow() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let tool = SendMessageTool::for_lead(world.lead().context);
     let cwd = world.files().config().block_on().unwrap().members[1]
         .cwd

@@ -28,6 +28,12 @@ fn mate(world: &World, member: &str) -> Mate {
     }
 }
 
+fn new_mate(member: &str) -> (World, Mate) {
+    let world = World::new();
+    let mate = mate(&world, member);
+    (world, mate)
+}
+
 fn request(id: &str) -> ShutdownRequest {
     ShutdownRequest {
         request_id: request_id(id),
@@ -74,8 +80,7 @@ impl BackgroundAgents for Scouts {
 
 #[tokio::test]
 async fn a_sub_agent_is_reached_by_its_name_unless_a_member_has_it() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     world.join("alice");
     let agents: Arc<dyn BackgroundAgents> = Arc::new(Scouts);
     let tool = bob.tool.reaching(Arc::downgrade(&agents));
@@ -88,8 +93,7 @@ async fn a_sub_agent_is_reached_by_its_name_unless_a_member_has_it() {
 
 #[tokio::test]
 async fn text_goes_to_one_or_to_everybody_and_the_answer_names_them() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     world.join("alice");
     let one = call(
         &bob.tool,
@@ -109,8 +113,7 @@ async fn text_goes_to_one_or_to_everybody_and_the_answer_names_them() {
 
 #[tokio::test]
 async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     world.join("alice");
     for (more, words) in [
         (
@@ -156,8 +159,7 @@ async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
 
 #[tokio::test]
 async fn d3_an_unknown_name_is_an_error_that_lists_the_names() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (_world, bob) = new_mate("bob");
     let output = call(&bob.tool, json!({"to": "alcie", "message": "hello"})).await;
     let refusal = refusal(&output);
     assert!(
@@ -168,8 +170,7 @@ async fn d3_an_unknown_name_is_an_error_that_lists_the_names() {
 
 #[tokio::test]
 async fn what_is_no_message_is_refused_with_the_form() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     for input in [
         json!({"to": "team-lead"}),
         json!({"message": "hello"}),
@@ -218,8 +219,7 @@ async fn d18_a_request_to_everybody_has_an_outcome_for_each_and_only_the_lead_ma
 
 #[tokio::test]
 async fn d7_a_sender_learns_that_the_receiver_is_busy_and_a_newer_message_replaces_an_older() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     let (alice, _life) = world.live("alice");
     world.report("alice", alice, MemberState::Working);
     let input = |text: &str| json!({"to": "alice", "message": text, "supersede": "progress"});
@@ -287,8 +287,7 @@ async fn a_shutdown_request_goes_to_no_lead_and_no_stranger() {
 
 #[tokio::test]
 async fn only_the_lead_asks_a_member_to_stop() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     world.join("alice");
     let input = json!({"to": "alice", "message": {"type": "shutdown_request"}});
     let refusal = refusal(&call(&bob.tool, input).await);
@@ -298,8 +297,7 @@ async fn only_the_lead_asks_a_member_to_stop() {
 
 #[tokio::test]
 async fn a_refusal_needs_the_right_id_and_a_reason() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     let closed = refusal(&call(&bob.tool, response("r-1", false, Some("busy"))).await);
     assert!(closed.contains("no open shutdown request"), "{closed}");
     bob.shutdown.enter(request("r-1"));
@@ -314,8 +312,7 @@ async fn a_refusal_needs_the_right_id_and_a_reason() {
 
 #[tokio::test]
 async fn a_refusal_is_reported_to_the_lead_and_closes_the_request() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     bob.shutdown.enter(request("r-1"));
     let output = call(&bob.tool, response("r-1", false, Some("tests run"))).await;
     assert!(!output.is_error, "{}", output.content);
@@ -344,8 +341,7 @@ async fn a_refusal_is_reported_to_the_lead_and_closes_the_request() {
 
 #[tokio::test]
 async fn a_refusal_that_waits_for_a_lock_already_closes_the_request() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     bob.shutdown.enter(request("r-1"));
     let held = world.memory().hold();
     let refusal = call(&bob.tool, response("r-1", false, Some("tests run")));
@@ -375,8 +371,7 @@ async fn a_refusal_that_cannot_be_sent_leaves_the_request_open() {
 
 #[tokio::test]
 async fn an_approval_leaves_the_request_to_the_program() {
-    let world = World::new();
-    let bob = mate(&world, "bob");
+    let (world, bob) = new_mate("bob");
     bob.shutdown.enter(request("r-1"));
     let output = call(&bob.tool, response("r-1", true, None)).await;
     assert!(!output.is_error, "{}", output.content);

@@ -61,8 +61,7 @@ async fn an_id_may_be_a_number_and_a_task_has_a_description() {
 
 #[tokio::test]
 async fn parameters_that_a_task_tool_does_not_have_are_refused_by_name_and_change_nothing() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (_world, bob) = World::with_context("bob");
     for (tool, mut input) in [
         ("TaskCreate", json!({"subject": "s", "description": "d"})),
         ("TaskUpdate", json!({"taskId": "1"})),
@@ -120,8 +119,7 @@ async fn a_lead_without_a_team_gets_one_with_its_first_task() {
 
 #[tokio::test]
 async fn starting_on_a_task_claims_it() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     world.create("paint", None, &[]);
     assert_eq!(
         ok(&update(&bob, start(1)).await),
@@ -137,8 +135,7 @@ async fn starting_on_a_task_claims_it() {
 
 #[tokio::test]
 async fn a_claim_that_changes_more_says_how_far_it_came() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     world.create("paint", None, &[]);
     let mut input = start(1);
     input["subject"] = "paint it red".into();
@@ -155,8 +152,7 @@ async fn a_claim_that_changes_more_says_how_far_it_came() {
 
 #[tokio::test]
 async fn a_task_that_is_taken_blocked_or_done_is_not_claimed() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     let alice = world.seat_of_new("alice").context;
     world.create("first", None, &[]);
     world.create("second", None, &[1]);
@@ -172,8 +168,7 @@ async fn a_task_that_is_taken_blocked_or_done_is_not_claimed() {
 
 #[tokio::test]
 async fn a_replaced_namesake_works_on_nothing() {
-    let world = World::new();
-    let former = world.seat_of_new("bob").context;
+    let (world, former) = World::with_context("bob");
     world.create("paint", None, &[]);
     ok(&update(&former, start(1)).await);
     world
@@ -324,8 +319,7 @@ async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
 
 #[tokio::test]
 async fn the_list_shows_states_owners_and_open_blockers() {
-    let world = World::new();
-    let bob = world.seat_of_new("bob").context;
+    let (world, bob) = World::with_context("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
     ok(&update(&bob, start(1)).await);

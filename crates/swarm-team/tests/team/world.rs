@@ -9,7 +9,7 @@ use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, Color, Event, InboxEntry, LifeKind, LifeRecord,
     MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
-    SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
+    SystemClock, Task, TaskId, TeamName, UnixMs,
 };
 use swarm_store::{
     Actor, BlockOn as _, FileStore, Lease, MemoryStore, NewMember, NewTeam, StoreError,
@@ -184,19 +184,7 @@ impl World {
     }
 
     pub(crate) fn report(&self, member: &str, spawn_id: SpawnId, state: MemberState) {
-        let report = StateReport {
-            spawn_id,
-            state,
-            since: UnixMs(1),
-            detail: None,
-            task: None,
-            turns: 0,
-            progress: 0,
-            usage: Usage::default(),
-            context: None,
-            commands: Vec::new(),
-            fallback: None,
-        };
+        let report = StateReport::new(spawn_id, state, UnixMs(1));
         self.store
             .team(&self.team)
             .write_state(&name(member), &report)
@@ -225,6 +213,13 @@ impl World {
     pub(crate) fn seat_of_new(&self, member: &str) -> Seated {
         let spawn = self.join(member);
         self.context(member, spawn)
+    }
+
+    /// The team `crew` and the context of a member that has just joined.
+    pub(crate) fn with_context(member: &str) -> (Self, Arc<MemberContext>) {
+        let world = Self::new();
+        let context = world.seat_of_new(member).context;
+        (world, context)
     }
 
     pub(crate) fn lead(&self) -> Seated {

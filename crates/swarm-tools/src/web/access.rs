@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use swarm_protocol::WebAnswer;
 
 /// One request. Redirects are not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,21 +18,6 @@ pub struct WebRequest {
     pub max_bytes: usize,
     /// Timeout of the whole request.
     pub timeout: Duration,
-}
-
-/// An HTTP response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebAnswer {
-    /// HTTP status.
-    pub status: u16,
-    /// Redirect target as an absolute URL.
-    pub location: Option<String>,
-    /// `Content-Type`; empty if there is none.
-    pub content_type: String,
-    /// The body, possibly truncated.
-    pub body: Vec<u8>,
-    /// Whether the body was truncated.
-    pub cut: bool,
 }
 
 /// An HTTP client. It checks the resolved addresses of the host, and connects only to an address

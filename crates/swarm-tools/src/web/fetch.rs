@@ -146,7 +146,8 @@ impl TypedTool for WebFetch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::WebAnswer;
+    use swarm_protocol::WebAnswer;
+
     use super::*;
 
     /// A fake web that records requests.

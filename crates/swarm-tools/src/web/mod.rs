@@ -5,6 +5,6 @@ mod fetch;
 mod readable;
 mod search;
 
-pub use access::{WebAccess, WebAnswer, WebRequest};
+pub use access::{WebAccess, WebRequest};
 pub use fetch::WebFetch;
 pub use search::WebSearch;

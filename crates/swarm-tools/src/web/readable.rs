@@ -1,8 +1,7 @@
 //! Conversion of responses to text for the model.
 
 use htmd::HtmlToMarkdown;
-
-use super::WebAnswer;
+use swarm_protocol::WebAnswer;
 
 /// HTML elements without readable text.
 const SKIPPED: [&str; 7] = [
@@ -46,10 +45,9 @@ mod tests {
     fn answer(kind: &str, body: &[u8]) -> WebAnswer {
         WebAnswer {
             status: 200,
-            location: None,
             content_type: kind.to_owned(),
             body: body.to_vec(),
-            cut: false,
+            ..WebAnswer::default()
         }
     }
 

@@ -146,8 +146,8 @@ impl TypedTool for WebSearch {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use swarm_protocol::WebAnswer;
 
-    use super::super::WebAnswer;
     use super::*;
 
     #[derive(Debug)]

@@ -60,7 +60,7 @@ impl Alert {
     pub fn sequence(self, why: &str) -> String {
         let mut sequence = String::new();
         if let Some(osc) = self.osc {
-            let why = fit(&clean_line(why), MAX_LENGTH, "…");
+            let why = fit(&clean_line(why), MAX_LENGTH);
             sequence = osc.sequence(&why);
             if self.in_tmux {
                 let doubled = sequence.replace('\u{1b}', "\u{1b}\u{1b}");

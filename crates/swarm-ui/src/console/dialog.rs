@@ -33,6 +33,12 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Creates the answer of a key.
+    pub fn new(key: char, label: impl Into<String>) -> Self {
+        let label = label.into();
+        Self { key, label }
+    }
+
     /// Returns the row of the choice.
     pub(super) fn line(&self) -> String {
         format!("  {}: {}", self.key, self.label)

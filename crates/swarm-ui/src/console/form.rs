@@ -6,6 +6,7 @@ use super::dialog::{Choice, FormAnswer, FormQuestion};
 use super::input::Key;
 use super::styled::in_rows;
 use crate::sanitize::clean_line;
+use crate::signs::DONE;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::fit;
@@ -102,7 +103,7 @@ impl Form {
             return FormStep::Stay;
         };
         let answer = &mut self.answers[self.page];
-        answer.text = text.trim().to_owned();
+        text.trim().clone_into(&mut answer.text);
         if answer.text.is_empty() {
             return FormStep::Stay;
         }
@@ -196,14 +197,13 @@ impl Form {
         name.unwrap_or_default()
     }
 
-    fn label(&self, row: Row, theme: Theme) -> String {
-        let done = theme.signs().done;
+    fn label(&self, row: Row) -> String {
         let question = self.questions.get(self.page);
         let answer = self.answers.get(self.page);
         let mark = |is_chosen: bool, label: String| match question {
-            Some(question) if question.several && is_chosen => format!("[{done}] {label}"),
+            Some(question) if question.several && is_chosen => format!("[{DONE}] {label}"),
             Some(question) if question.several => format!("[ ] {label}"),
-            _ if is_chosen => format!("{label} {done}"),
+            _ if is_chosen => format!("{label} {DONE}"),
             _ => label,
         };
         match row {
@@ -226,8 +226,7 @@ impl Form {
     /// Returns the page below its heading, in at most `rows` rows if one row for each choice fits.
     /// Returns also whether a part is cut.
     pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> (Vec<String>, bool) {
-        let ellipsis = theme.signs().ellipsis;
-        let (mut lines, is_long) = self.above(theme, room);
+        let (mut lines, is_long) = self.above(room);
         let numbered = self.rows();
         let labels = numbered.iter().enumerate().map(|(at, row)| {
             let marker = if at == self.marked { ">" } else { " " };
@@ -235,7 +234,7 @@ impl Form {
                 name if name.is_empty() => "  ".to_owned(),
                 name => format!("{name}:"),
             };
-            let label = clean_line(&self.label(*row, theme));
+            let label = clean_line(&self.label(*row));
             in_rows(&format!("{marker} {name} {label}"), room)
         });
         let labels: Vec<Vec<String>> = labels.collect();
@@ -246,7 +245,7 @@ impl Form {
         for (at, label) in labels.into_iter().enumerate() {
             let shown = match &label[..] {
                 [first, _, ..] if is_tall => {
-                    vec![fit(&format!("{first} {ellipsis}"), room, ellipsis)]
+                    vec![fit(&format!("{first} …"), room)]
                 }
                 _ => label,
             };
@@ -259,30 +258,26 @@ impl Form {
             };
             lines.extend(shown.into_iter().map(style));
         }
-        let keys = fit(&self.keys(is_cut), room, ellipsis);
+        let keys = fit(&self.keys(is_cut), room);
         lines.push(paint(theme, Style::Dim, &keys));
         (lines, is_cut)
     }
 
     /// Returns what the page shows above its choices, and whether a part is cut.
-    fn above(&self, theme: Theme, room: usize) -> (Vec<String>, bool) {
-        let ellipsis = theme.signs().ellipsis;
+    fn above(&self, room: usize) -> (Vec<String>, bool) {
         if self.questions.len() == 1 {
             return (Vec::new(), false);
         }
         let Some(question) = self.questions.get(self.page) else {
             let answered = self.answered().into_iter();
-            return (
-                answered.map(|row| fit(&row, room, ellipsis)).collect(),
-                false,
-            );
+            return (answered.map(|row| fit(&row, room)).collect(), false);
         };
         let text = clean_line(&question.text);
         let rows = in_rows(&text, room.saturating_sub(INDENT));
         let is_long = rows.len() > MOST_QUESTION;
         let shown = rows.iter().take(MOST_QUESTION).enumerate();
         let shown = shown.map(|(at, row)| match at + 1 {
-            MOST_QUESTION if is_long => fit(&format!("  {row} {ellipsis}"), room, ellipsis),
+            MOST_QUESTION if is_long => fit(&format!("  {row} …"), room),
             _ => format!("  {row}"),
         });
         (shown.collect(), is_long)

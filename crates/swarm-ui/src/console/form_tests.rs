@@ -72,13 +72,17 @@ impl Terminal {
 
     /// What the last key drew, without the input line.
     fn shown(&self) -> String {
-        let drawn = String::from_utf8(self.screen.bytes()).unwrap();
+        let drawn = self.screen.text();
         let (_, drawn) = drawn.rsplit_once("\u{1b}[J").unwrap();
         let (rows, _) = drawn.rsplit_once("\r\n").unwrap();
         rows.replace("\r\n", "\n")
     }
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "compared with what a key returned"
+)]
 fn sent(answers: &[(&[usize], &str)]) -> Option<PaneInput> {
     let answers = answers.iter().map(|(options, text)| FormAnswer {
         options: options.iter().copied().collect(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::input::{Key, PaneInput};
 use super::styled::{PLAIN, REVERSE, cut};
 use crate::sanitize::clean_line;
+use crate::signs::WAITING;
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
@@ -121,7 +122,6 @@ impl Cover {
 fn last_row(last: &LastRow, area: Area, waiting: Option<&str>) -> (String, Option<usize>) {
     // The last column stays free: the line of a cursor after it is undefined.
     let room = area.columns.saturating_sub(1);
-    let ellipsis = area.theme.signs().ellipsis;
     let (left, right) = match last {
         LastRow::Prompt(text) => {
             let text = clean_line(text);
@@ -136,7 +136,7 @@ fn last_row(last: &LastRow, area: Area, waiting: Option<&str>) -> (String, Optio
         LastRow::Status { left, right } => (left, right),
     };
     let left = match waiting {
-        Some(question) => format!("{} {question}", area.theme.signs().waiting),
+        Some(question) => format!("{WAITING} {question}"),
         None => left.clone(),
     };
     let left = clean_line(&left);
@@ -147,8 +147,8 @@ fn last_row(last: &LastRow, area: Area, waiting: Option<&str>) -> (String, Optio
     {
         right = fewer;
     }
-    let right = fit(right, room, ellipsis);
-    let left = fit(&left, room.saturating_sub(columns(&right) + 1), ellipsis);
+    let right = fit(right, room);
+    let left = fit(&left, room.saturating_sub(columns(&right) + 1));
     let gap = room.saturating_sub(columns(&left) + columns(&right));
     let row = format!("{left}{}{right}", " ".repeat(gap));
     (format!("{REVERSE}{row}{PLAIN}"), None)

@@ -8,6 +8,7 @@ use super::dialog::{Choice, Dialog};
 use super::form::Form;
 use super::styled::in_rows;
 use crate::sanitize::clean_line;
+use crate::signs::WAITING;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::fit;
@@ -102,16 +103,15 @@ impl OpenDialog {
     /// Returns the lines for the screen, at most `rows` if the choices fit, each in one row of `room`
     /// columns.
     pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> Vec<String> {
-        let signs = theme.signs();
-        let line = |style, text: &str| paint(theme, style, &fit(text, room, signs.ellipsis));
+        let line = |style, text: &str| paint(theme, style, &fit(text, room));
         let question = self.question(room);
         let is_cut = question.len() > MOST_QUESTION;
         let shown = question.iter().take(MOST_QUESTION).enumerate();
         let question = shown.map(|(at, row)| {
-            let sign = if at == 0 { signs.waiting } else { " " };
+            let sign = if at == 0 { WAITING } else { " " };
             let is_last = is_cut && at + 1 == MOST_QUESTION;
-            let end = if is_last { signs.ellipsis } else { "" };
-            let row = fit(&format!("{sign} {row}{end}"), room, signs.ellipsis);
+            let end = if is_last { "…" } else { "" };
+            let row = fit(&format!("{sign} {row}{end}"), room);
             match self.dialog.asker.as_ref().filter(|_| at == 0) {
                 Some((name, color)) => with_badge(theme, &row, sign, name, *color),
                 None => paint(theme, Style::Attention, &row),
@@ -128,7 +128,7 @@ impl OpenDialog {
         lines.extend(details.iter().take(shown).cloned());
         let left = details.len() - shown;
         if left > 0 {
-            let more = format!("  {} +{left} lines (Tab)", signs.ellipsis);
+            let more = format!("  … +{left} lines (Tab)");
             lines.push(line(Style::Dim, &more));
         }
         let choices = self.choices(room);

@@ -184,11 +184,7 @@ fn output_dialogs_and_text_wait_until_the_pager_is_closed() {
     let dialog = Dialog {
         id: "perm-1".to_owned(),
         question: "bob asks: Bash make".to_owned(),
-        details: Vec::new(),
-        choices: vec![Choice {
-            key: '1',
-            label: "yes".to_owned(),
-        }],
+        choices: vec![Choice::new('1', "yes")],
         ..Dialog::default()
     };
     console.ask(Some(dialog), Duration::from_hours(1));

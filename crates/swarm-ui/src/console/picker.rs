@@ -70,11 +70,10 @@ impl Picker {
     }
 
     fn row(item: &PickerItem, is_selected: bool, area: Area) -> String {
-        let ellipsis = area.theme.signs().ellipsis;
         let room = area.columns.saturating_sub(4);
-        let note = fit(&clean_line(&item.note), room / 2, ellipsis);
+        let note = fit(&clean_line(&item.note), room / 2);
         let beside = room.saturating_sub(columns(&note) + 2);
-        let title = fit(&clean_line(&item.title), beside, ellipsis);
+        let title = fit(&clean_line(&item.title), beside);
         let gap = " ".repeat((room - columns(&note)).saturating_sub(columns(&title)));
         if is_selected {
             format!("{REVERSE}> {title}{gap}{note} {PLAIN}")
@@ -88,13 +87,12 @@ impl FullScreen for Picker {
     fn draw(&mut self, area: Area) -> (Vec<String>, LastRow) {
         let matching = self.matching();
         let selected = self.selected.min(matching.len().saturating_sub(1));
-        let ellipsis = area.theme.signs().ellipsis;
         let count = match self.words.as_str() {
             "" => String::new(),
             _ => format!(" ({} of {})", matching.len(), self.items.len()),
         };
         let room = area.columns.saturating_sub(columns(&count));
-        let title = fit(&clean_line(&self.title), room, ellipsis) + &count;
+        let title = fit(&clean_line(&self.title), room) + &count;
         let mut rows = vec![paint(area.theme, Style::Bold, &title)];
         // At least half of the rows are for items.
         let about = self.about.iter().take(area.rows / 2);
@@ -102,7 +100,7 @@ impl FullScreen for Picker {
             let words = line.trim_start_matches(' ');
             let indent = &line[..line.len() - words.len()];
             let line = format!("{indent}{}", clean_line(words));
-            let line = fit(&line, area.columns, ellipsis);
+            let line = fit(&line, area.columns);
             paint(area.theme, Style::Dim, &line)
         }));
         let room = area.rows.saturating_sub(rows.len()).max(1);

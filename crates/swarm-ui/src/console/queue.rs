@@ -37,16 +37,15 @@ impl Inner {
     pub(super) fn queue_rows(&self) -> Vec<String> {
         let lines = self.queued.as_deref().unwrap_or_default();
         let hidden = lines.len().saturating_sub(MOST_SHOWN);
-        let ellipsis = self.theme.signs().ellipsis;
         let mut rows = Vec::new();
         if hidden > 0 {
-            rows.push(format!("{ellipsis} +{hidden} queued"));
+            rows.push(format!("… +{hidden} queued"));
         }
         let shown = lines.iter().skip(hidden);
         rows.extend(shown.map(|line| format!("queued: {}", clean_line(line))));
         if let Some(last) = rows.last_mut() {
             let room = self.columns().saturating_sub(1 + HINT.len());
-            *last = fit(last, room, ellipsis) + HINT;
+            *last = fit(last, room) + HINT;
         }
         rows
     }
@@ -54,45 +53,30 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
     use crate::console::recorded_screen::Screen;
-    use crate::theme::Theme;
-
-    fn console() -> (Screen, Console) {
-        let screen = Screen::default();
-        let console = Console::open(
-            Box::new(screen.clone()),
-            Box::new(io::sink()),
-            Theme::PLAIN,
-            Box::new(|| Some(60)),
-            "lead > ",
-        );
-        (screen, console)
-    }
 
     #[test]
     fn the_last_queued_lines_are_shown_with_their_keys() {
-        let (screen, console) = console();
+        let (screen, console) = Screen::console(60, "lead > ");
         console.set_queued(
             ["one", "two", "three", "four\nfive"]
                 .map(str::to_owned)
                 .to_vec(),
         );
-        let shown = String::from_utf8(screen.bytes()).unwrap();
+        let shown = screen.text();
         let rows = "… +1 queued\r\nqueued: two\r\nqueued: three\r\n\
             queued: four five (Up: edit, Ctrl-S: send now)\r\nlead > ";
         assert!(shown.contains(rows), "{shown:?}");
         screen.clear();
         console.set_queued(Vec::new());
-        let shown = String::from_utf8(screen.bytes()).unwrap();
+        let shown = screen.text();
         assert!(!shown.contains("queued"), "{shown:?}");
     }
 
     #[test]
     fn keys_concern_the_queue_where_there_is_one() {
-        let (_screen, console) = console();
+        let (_screen, console) = Screen::console(60, "lead > ");
         let text = |text: &str| Key::Text(text.to_owned());
         console.key(text("a"));
         let line = Some(PaneInput::Line("a".to_owned()));

@@ -92,8 +92,8 @@ impl Inner {
         self.line.clear();
     }
 
-    /// Moves a reason into the history, because its dialog is about to be replaced: the text must not
-    /// become a prompt.
+    /// Moves a reason into the history, because its dialog is about to be replaced: the text must
+    /// not become a prompt.
     pub(super) fn keep_reason(&mut self) {
         if self.is_explaining() && self.line.finish().is_some() {
             self.note = Some("the request is no longer open; Up returns your text".to_owned());
@@ -103,38 +103,24 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::time::Duration;
 
     use super::*;
     use crate::console::recorded_screen::Screen;
     use crate::console::{Choice, Console, Dialog};
-    use crate::theme::Theme;
 
     /// Returns a console with a dialog whose key 2 asks for a reason.
     fn asked() -> (Screen, Console) {
-        let screen = Screen::default();
-        let console = Console::open(
-            Box::new(screen.clone()),
-            Box::new(io::sink()),
-            Theme::PLAIN,
-            Box::new(|| Some(80)),
-            "lead > ",
-        );
+        let (screen, console) = Screen::console(80, "lead > ");
         ask(&console);
         (screen, console)
     }
 
     fn ask(console: &Console) {
-        let choice = |key, label: &str| Choice {
-            key,
-            label: label.to_owned(),
-        };
         let dialog = Dialog {
             id: "perm-1".to_owned(),
             question: "bob asks: Bash make".to_owned(),
-            details: Vec::new(),
-            choices: vec![choice('1', "yes"), choice('2', "no")],
+            choices: vec![Choice::new('1', "yes"), Choice::new('2', "no")],
             reason: Some('2'),
             ..Dialog::default()
         };
@@ -157,7 +143,7 @@ mod tests {
     fn a_choice_is_answered_with_the_reason_that_is_typed_next() {
         let (screen, console) = asked();
         assert_eq!(press(&console, "2"), None);
-        let shown = String::from_utf8(screen.bytes()).unwrap();
+        let shown = screen.text();
         let rows = format!("{REASON_KEYS}\r\n{REASON_PROMPT}");
         assert!(shown.ends_with(&format!("{rows}\r\u{1b}[9C")), "{shown:?}");
         assert_eq!(press(&console, "1"), None, "a key is text now");
@@ -195,7 +181,7 @@ mod tests {
         press(&console, "because");
         console.ask(None, Duration::ZERO);
         assert_eq!(console.text(), "");
-        let shown = String::from_utf8(screen.bytes()).unwrap();
+        let shown = screen.text();
         assert!(shown.contains("Up returns your text"), "{shown:?}");
         assert_eq!(console.key(Key::Enter), None);
         console.key(Key::Up);

@@ -5,13 +5,29 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::Console;
+use crate::theme::Theme;
+
 /// Shared by its clones.
 #[derive(Clone, Default)]
 pub(super) struct Screen(Arc<Mutex<Vec<u8>>>);
 
 impl Screen {
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().clone()
+    /// Opens a console of this width on a new screen.
+    pub(super) fn console(width: usize, prompt: &str) -> (Self, Console) {
+        let screen = Self::default();
+        let console = Console::open(
+            Box::new(screen.clone()),
+            Box::new(io::sink()),
+            Theme::PLAIN,
+            Box::new(move || Some(width)),
+            prompt,
+        );
+        (screen, console)
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().clone()).unwrap()
     }
 
     pub(super) fn clear(&self) {

@@ -6,7 +6,7 @@ use super::screen::{Inner, Painted};
 use super::styled::plain_text;
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
-use crate::width::{columns, fit};
+use crate::width::{columns, cut, fit};
 
 /// Maximum number of displayed input rows.
 const INPUT_ROWS: usize = 8;
@@ -43,7 +43,7 @@ impl Inner {
         let mut lines = self.panel_lines(room, dialog.len());
         lines.extend(dialog);
         lines.extend(self.around_line().into_iter().map(|text| {
-            let text = fit(&clean_line(&text), room, self.theme.signs().ellipsis);
+            let text = fit(&clean_line(&text), room);
             paint(self.theme, Style::Dim, &text)
         }));
         for line in &lines {
@@ -55,7 +55,7 @@ impl Inner {
             (None, Some(addressee)) => format!("to {} (Esc: back) > ", addressee.name),
             (None, None) => self.prompt.clone(),
         };
-        let prompt = fit(&prompt, room / 2, "");
+        let prompt = cut(&prompt, room / 2);
         let indent = columns(&prompt);
         let shown = self
             .line
@@ -79,7 +79,8 @@ impl Inner {
         self.painted = Some(Painted { above, before });
     }
 
-    /// Returns the lines between the dialog and the input: status, queue, notices, search and completions.
+    /// Returns the lines between the dialog and the input: status, queue, notices, search and
+    /// completions.
     fn around_line(&self) -> Vec<String> {
         let mut lines = self.status.clone();
         lines.extend(self.queue_rows());

@@ -1,13 +1,11 @@
 //! Tests of the console on a simulated terminal.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::*;
 use crate::console::Choice;
 use crate::console::alert::BELL;
+use crate::console::recorded_screen::Screen;
 use crate::width::columns;
 
 /// End of a title sequence.
@@ -75,32 +73,12 @@ impl FakeTerminal {
     }
 }
 
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Shared {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().clone()).unwrap()
-    }
-}
-
-fn console(screen: &Shared, copy: &Shared) -> Console {
+fn console(screen: &Screen, copy: &Screen) -> Console {
     let (out, copy) = (Box::new(screen.clone()), Box::new(copy.clone()));
     Console::open(out, copy, Theme::PLAIN, Box::new(|| Some(40)), "bob > ")
 }
 
-fn shown(screen: &Shared) -> String {
+fn shown(screen: &Screen) -> String {
     let mut terminal = FakeTerminal::default();
     terminal.play(&screen.text());
     terminal.text()
@@ -108,7 +86,7 @@ fn shown(screen: &Shared) -> String {
 
 #[test]
 fn output_continues_at_its_last_position_above_the_input_line() {
-    let (screen, copy) = (Shared::default(), Shared::default());
+    let (screen, copy) = (Screen::default(), Screen::default());
     let console = console(&screen, &copy);
     let mut out = console.writer();
     let mut say = |text: &str| {
@@ -140,7 +118,7 @@ fn output_continues_at_its_last_position_above_the_input_line() {
 
 #[test]
 fn pasted_text_is_replaced_only_in_prompts() {
-    let console = console(&Shared::default(), &Shared::default());
+    let console = console(&Screen::default(), &Screen::default());
     console.attach_with(Box::new(|text: &str| {
         (text == "a.png").then(|| "[Image #1] ".to_owned())
     }));
@@ -157,22 +135,18 @@ fn pasted_text_is_replaced_only_in_prompts() {
 }
 
 fn question() -> Dialog {
-    let choice = |key, label: &str| Choice {
-        key,
-        label: label.to_owned(),
-    };
     Dialog {
         id: "perm-1".to_owned(),
         question: "bob asks: Bash touch made".to_owned(),
         details: (1..=10).map(|line| format!("    line {line}")).collect(),
-        choices: vec![choice('y', "yes"), choice('n', "no")],
+        choices: vec![Choice::new('y', "yes"), Choice::new('n', "no")],
         ..Dialog::default()
     }
 }
 
 #[test]
 fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
-    let (screen, copy) = (Shared::default(), Shared::default());
+    let (screen, copy) = (Screen::default(), Screen::default());
     let console = console(&screen, &copy);
     let mut out = console.writer();
     out.write_all(b"some out").unwrap();
@@ -210,8 +184,8 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
 
 #[test]
 fn a_long_call_is_wrapped_and_can_be_read_in_full() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     let long = Dialog {
         details: vec![format!(
             "    $ {} && rm -rf important",
@@ -246,8 +220,8 @@ fn a_long_call_is_wrapped_and_can_be_read_in_full() {
 
 #[test]
 fn a_long_question_is_wrapped() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     let asked = |text: &str| Dialog {
         question: text.to_owned(),
         details: Vec::new(),
@@ -269,15 +243,12 @@ fn a_long_question_is_wrapped() {
 
 #[test]
 fn a_choice_is_never_cut() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     let rule = "Edit(//home/me/project/src/parser.rs)";
-    let choice = Choice {
-        key: 'y',
-        label: format!("yes, and for the whole team: {rule}"),
-    };
+    let label = format!("yes, and for the whole team: {rule}");
     let asked = Dialog {
-        choices: vec![choice],
+        choices: vec![Choice::new('y', label)],
         ..question()
     };
     console.ask(Some(asked), Duration::ZERO);
@@ -287,8 +258,8 @@ fn a_choice_is_never_cut() {
 
 #[test]
 fn a_dialog_in_a_small_pane_shows_fewer_details() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     console.measure_height(Box::new(|| Some(8)));
     console.ask(Some(question()), Duration::ZERO);
     let rows = shown(&screen);
@@ -298,8 +269,8 @@ fn a_dialog_in_a_small_pane_shows_fewer_details() {
 
 #[test]
 fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     console.ask(Some(question()), Duration::from_hours(1));
     assert_eq!(console.key(Key::Text("y".to_owned())), None);
     assert!(
@@ -324,7 +295,7 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
 
 #[test]
 fn output_is_deferred_while_another_program_uses_the_terminal() {
-    let (screen, copy) = (Shared::default(), Shared::default());
+    let (screen, copy) = (Screen::default(), Screen::default());
     let console = console(&screen, &copy);
     console.set_text("a draft\nof two rows");
     assert_eq!(shown(&screen), "bob > a draft\n      of two rows");
@@ -342,8 +313,8 @@ fn output_is_deferred_while_another_program_uses_the_terminal() {
 
 #[test]
 fn searches_completions_and_truncated_pastes_are_shown_above_the_line() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     console.remember(vec!["fix it".to_owned()]);
     console.key(Key::Search);
     console.key(Key::Text("fi".to_owned()));
@@ -366,8 +337,8 @@ fn searches_completions_and_truncated_pastes_are_shown_above_the_line() {
 
 #[test]
 fn commands_are_listed_while_their_name_is_typed() {
-    let screen = Shared::default();
-    let console = console(&screen, &Shared::default());
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
     console.complete_with(Box::new(|text| {
         let all = ["/resume ", "/requests ", "/status "].map(str::to_owned);
         (
@@ -411,7 +382,7 @@ fn any_deleting_key() -> impl Strategy<Value = Key> {
 proptest! {
     #[test]
     fn no_key_panics(keys in prop::collection::vec(any_deleting_key(), 0..60), width in 1_usize..50) {
-        let screen = Shared::default();
+        let screen = Screen::default();
         let out = Box::new(screen.clone());
         let console = Console::open(out, Box::new(io::sink()), Theme::PLAIN, Box::new(move || Some(width)), "bob > ");
         console.complete_with(Box::new(|text| (text.len(), vec!["日本".to_owned(), "x".to_owned()])));
@@ -426,8 +397,8 @@ proptest! {
 
     #[test]
     fn no_typed_letter_is_lost(keys in prop::collection::vec(any_key(), 0..80)) {
-        let screen = Shared::default();
-        let console = console(&screen, &Shared::default());
+        let screen = Screen::default();
+        let console = console(&screen, &Screen::default());
         let (mut typed, mut said) = (String::new(), String::new());
         for (at, key) in keys.into_iter().enumerate() {
             // A distinct letter for each key.
@@ -462,7 +433,7 @@ proptest! {
     fn output_and_input_stay_intact_in_any_interleaving(
         steps in prop::collection::vec(prop_oneof!["[a-z]{1,8}", "\n", "[0-9]{1,6}".prop_map(|keys| format!("#{keys}"))], 0..24),
     ) {
-        let (screen, copy) = (Shared::default(), Shared::default());
+        let (screen, copy) = (Screen::default(), Screen::default());
         let console = console(&screen, &copy);
         let mut out = console.writer();
         let (mut output, mut typed) = (String::new(), String::new());
@@ -485,7 +456,7 @@ proptest! {
 
 #[test]
 fn pieces_of_output_share_a_frame_and_a_key_is_drawn_immediately() {
-    let (screen, copy) = (Shared::default(), Shared::default());
+    let (screen, copy) = (Screen::default(), Screen::default());
     let console = console(&screen, &copy);
     console.limit_frames();
     let mut out = console.writer();

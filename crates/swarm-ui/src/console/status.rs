@@ -6,11 +6,10 @@ use swarm_protocol::{AgentEvent, ContextUse, Money, PermissionMode};
 
 use super::turn_calls::TurnCalls;
 use crate::print::short_count;
-use crate::theme::Theme;
+use crate::signs::DOT;
 
 /// Frames of the activity indicator, one per second.
 const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
-const ASCII_SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// State of a session, updated by its events.
 #[derive(Debug, Clone)]
@@ -100,9 +99,9 @@ impl SessionStatus {
     }
 
     /// Returns the status line.
-    pub fn line(&self, now: Instant, theme: Theme) -> String {
+    pub fn line(&self, now: Instant) -> String {
         let mut parts = Vec::new();
-        parts.extend(self.activity(now, theme));
+        parts.extend(self.activity(now));
         parts.extend(self.is_coordinator.then(|| "coordinator".to_owned()));
         parts.push(self.mode.to_string());
         parts.push(match &self.fallback {
@@ -119,26 +118,21 @@ impl SessionStatus {
             parts.push(cost.to_string());
         }
         parts.extend(self.branch.clone());
-        parts.join(&format!(" {} ", theme.signs().dot))
+        parts.join(DOT)
     }
 
-    /// Returns rows about finished calls whose results are not in the output yet, because an earlier
-    /// call is running.
-    pub fn finished_calls(&self, theme: Theme) -> Vec<String> {
-        self.calls.finished_rows(theme)
+    /// Returns rows about finished calls whose results are not in the output yet, because an
+    /// earlier call is running.
+    pub fn finished_calls(&self) -> Vec<String> {
+        self.calls.finished_rows()
     }
 
     /// Returns the current activity and its duration; `None` between turns.
-    pub fn activity(&self, now: Instant, theme: Theme) -> Option<String> {
+    pub fn activity(&self, now: Instant) -> Option<String> {
         let turn = self.turn?;
         let seconds = |since: Instant| now.saturating_duration_since(since).as_secs();
-        let frames = if theme.unicode {
-            SPINNER
-        } else {
-            ASCII_SPINNER
-        };
-        let at = usize::try_from(seconds(turn)).unwrap_or_default() % frames.len();
-        let frame = frames[at];
+        let at = usize::try_from(seconds(turn)).unwrap_or_default() % SPINNER.len();
+        let frame = SPINNER[at];
         let what = match self.calls.running().as_slice() {
             _ if self.waits => "waiting for an answer".to_owned(),
             [] => format!("working {} s", seconds(turn)),
@@ -165,7 +159,7 @@ mod tests {
             PermissionMode::Default,
             Some("main".to_owned()),
         );
-        let line = |status: &SessionStatus, seconds| status.line(at(seconds), Theme::PLAIN);
+        let line = |status: &SessionStatus, seconds| status.line(at(seconds));
         assert_eq!(line(&status, 0), "default · sonnet · main");
         assert!(!status.is_working());
         status.follow(&AgentEvent::TurnStarted, at(0));
@@ -185,7 +179,7 @@ mod tests {
             detail: None,
         };
         status.follow(&enters(MemberState::WaitingPermission), at(17));
-        let activity = status.activity(at(17), Theme::PLAIN);
+        let activity = status.activity(at(17));
         assert_eq!(activity.as_deref(), Some("◓ waiting for an answer"));
         assert!(status.is_working() && !status.is_timed());
         status.follow(&enters(MemberState::Working), at(18));
@@ -205,7 +199,7 @@ mod tests {
         let took = status.follow(&ended, at(20));
         assert_eq!(took, Some(Duration::from_secs(20)));
         assert_eq!(line(&status, 99), "plan · sonnet · 1.5k tokens · main");
-        assert_eq!(status.activity(at(99), Theme::PLAIN), None);
+        assert_eq!(status.activity(at(99)), None);
         status.set_spent(2000, Money::dollars(0.25));
         let with_cost = "plan · sonnet · 2.0k tokens · $0.2500 · main";
         assert_eq!(line(&status, 99), with_cost);

@@ -212,7 +212,7 @@ impl TeamPanel {
         most: usize,
     ) -> Vec<String> {
         let dim = |text: &str| {
-            let text = fit(text, room, theme.signs().ellipsis);
+            let text = fit(text, room);
             paint(theme, Style::Dim, &text)
         };
         if self.subjects(content).is_empty() {

@@ -162,10 +162,7 @@ fn keys_do_not_act_on_a_panel_without_room() {
         id: "perm-1".to_owned(),
         question: "bob asks: Bash make".to_owned(),
         details: vec!["a line".to_owned(); 40],
-        choices: vec![Choice {
-            key: '1',
-            label: "yes".to_owned(),
-        }],
+        choices: vec![Choice::new('1', "yes")],
         ..Dialog::default()
     };
     console.ask(Some(dialog), Duration::ZERO);

@@ -24,7 +24,7 @@ impl Inner {
         }
         let before = self.title.as_ref().map_or("", |_| RESTORE);
         let title = wanted.as_ref().map_or_else(String::new, |question| {
-            let question = fit(&clean_line(question), MAX_LENGTH, "…");
+            let question = fit(&clean_line(question), MAX_LENGTH);
             format!("{SAVE}\u{1b}]2;{question}\u{7}")
         });
         self.send(&format!("{before}{title}"));
@@ -34,27 +34,18 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::time::Duration;
 
     use super::*;
     use crate::console::input::Key;
     use crate::console::recorded_screen::Screen;
-    use crate::console::{Alert, Console, Dialog};
-    use crate::theme::Theme;
+    use crate::console::{Alert, Dialog};
 
     #[test]
     fn the_question_is_the_title_until_it_is_answered_or_the_terminal_is_released() {
-        let screen = Screen::default();
-        let console = Console::open(
-            Box::new(screen.clone()),
-            Box::new(io::sink()),
-            Theme::PLAIN,
-            Box::new(|| Some(40)),
-            "> ",
-        );
+        let (screen, console) = Screen::console(40, "> ");
         let drawn = || {
-            let drawn = String::from_utf8_lossy(&screen.bytes()).into_owned();
+            let drawn = screen.text();
             screen.clear();
             drawn
         };
@@ -62,8 +53,6 @@ mod tests {
             let dialog = question.map(|question| Dialog {
                 id: "perm-1".to_owned(),
                 question: question.to_owned(),
-                details: Vec::new(),
-                choices: Vec::new(),
                 ..Dialog::default()
             });
             console.ask(dialog, Duration::ZERO);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::pane::MAIL_TOOL;
 use crate::sanitize::clean_line;
-use crate::theme::Theme;
+use crate::signs::{DONE, FAILED};
 
 /// Maximum number of rows about finished calls.
 const ROWS: usize = 4;
@@ -71,17 +71,16 @@ impl TurnCalls {
     }
 
     /// Returns a row for each finished call whose result is not in the output yet.
-    pub(super) fn finished_rows(&self, theme: Theme) -> Vec<String> {
-        let signs = theme.signs();
+    pub(super) fn finished_rows(&self) -> Vec<String> {
         let finished = self.0.iter().filter_map(|call| {
-            let sign = if call.ok? { signs.done } else { signs.failed };
+            let sign = if call.ok? { DONE } else { FAILED };
             Some(format!("{sign} {}", call.line))
         });
         let mut rows: Vec<String> = finished.collect();
         if rows.len() > ROWS {
             let others = rows.len() - (ROWS - 1);
             rows.truncate(ROWS - 1);
-            rows.push(format!("{} {others} more calls", signs.done));
+            rows.push(format!("{DONE} {others} more calls"));
         }
         rows
     }
@@ -103,7 +102,7 @@ mod tests {
         ] {
             calls.start(id, tool, line, Instant::now());
         }
-        let rows = |calls: &TurnCalls| calls.finished_rows(Theme::PLAIN);
+        let rows = TurnCalls::finished_rows;
         assert!(rows(&calls).is_empty());
         calls.finish("3", false);
         calls.finish("m", true);
@@ -126,7 +125,7 @@ mod tests {
         for number in 1..10 {
             calls.finish(&number.to_string(), true);
         }
-        let rows = calls.finished_rows(Theme::PLAIN);
+        let rows = calls.finished_rows();
         assert_eq!(rows, ["✓ Read 1", "✓ Read 2", "✓ Read 3", "✓ 6 more calls"]);
     }
 }

@@ -123,7 +123,7 @@ impl InputLine {
             return;
         };
         if motion == 'e' {
-            to += first_len(&self.text[to..]);
+            to += graphemes(&self.text[to..]).next().map_or(0, str::len);
         } else if motion == 'w' {
             to = to.min(self.line_end().max(self.cursor));
         }
@@ -298,10 +298,6 @@ impl InputLine {
         }
         at
     }
-}
-
-fn first_len(text: &str) -> usize {
-    graphemes(text).next().map_or(0, str::len)
 }
 
 #[cfg(test)]

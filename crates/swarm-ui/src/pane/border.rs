@@ -5,13 +5,11 @@ use swarm_protocol::{AgentEvent, MemberName, MemberState};
 use crate::console::BELL;
 use crate::pane::request::RequestLine;
 use crate::sanitize::clean_line;
+use crate::signs::DOT;
 use crate::width::fit;
 
 /// Maximum width in columns: a border also contains the name, and panes are narrow.
 const LIMIT: usize = 48;
-
-/// Separator between name, state and detail.
-const SEPARATOR: &str = " · ";
 
 /// Formats a state, such as `working · Bash`; a state that needs a person is in capitals.
 fn border_state(state: MemberState, detail: Option<&str>) -> String {
@@ -24,9 +22,9 @@ fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let words = if detail.is_empty() {
         word.to_owned()
     } else {
-        format!("{word}{SEPARATOR}{detail}")
+        format!("{word}{DOT}{detail}")
     };
-    fit(&words, LIMIT, "…")
+    fit(&words, LIMIT)
 }
 
 /// The title that follows a member's events: its name, its state, and the running tool.
@@ -87,11 +85,7 @@ impl BorderTitle {
             MemberState::Working => self.detail.as_deref().or(tool),
             _ => self.detail.as_deref(),
         };
-        let title = format!(
-            "{}{SEPARATOR}{}",
-            self.name,
-            border_state(self.state, detail)
-        );
+        let title = format!("{}{DOT}{}", self.name, border_state(self.state, detail));
         if title == self.told {
             return None;
         }

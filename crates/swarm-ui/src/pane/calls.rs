@@ -3,6 +3,7 @@
 use swarm_protocol::{Color, DetailLine};
 
 use crate::pane::log_canvas::INDENT;
+use crate::signs::{CALL, OUTCOME};
 use crate::style::{Style, paint, tinted};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
@@ -19,6 +20,9 @@ const NAMED_CALL: usize = 28;
 
 /// Minimum width for anything but the tool name of a call.
 const SHORTEST_CALL: usize = 12;
+
+/// Between a call and its outcome.
+const SEPARATOR: &str = " … ";
 
 /// A call that is not displayed with its result yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,12 +137,11 @@ impl Calls {
 
 /// Returns the line of a call and its width.
 pub(super) fn call_line(theme: Theme, color: Option<Color>, line: &str) -> (String, usize) {
-    let signs = theme.signs();
-    let line = fit(line, theme.room(INDENT), signs.ellipsis);
+    let line = fit(line, theme.room(INDENT));
     let (tool, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let drawn = format!(
         "{} {}{rest}",
-        tinted(theme, color, signs.call),
+        tinted(theme, color, CALL),
         paint(theme, Style::Bold, tool)
     );
     (drawn, INDENT + columns(&line))
@@ -152,11 +155,10 @@ pub(super) fn outcome_behind(
     outcome: &str,
     taken: usize,
 ) -> Option<String> {
-    let separator = separator(theme);
-    (columns(&separator) + columns(outcome) <= theme.room(taken)).then(|| {
+    (columns(SEPARATOR) + columns(outcome) <= theme.room(taken)).then(|| {
         format!(
             "{}{}",
-            paint(theme, Style::Dim, &separator),
+            paint(theme, Style::Dim, SEPARATOR),
             paint(theme, style, outcome)
         )
     })
@@ -170,19 +172,17 @@ pub(super) fn outcome_line(
     call: Option<&str>,
     outcome: &str,
 ) -> String {
-    let signs = theme.signs();
-    let start = format!("{}{} ", " ".repeat(INDENT), signs.outcome);
+    let start = format!("{}{OUTCOME} ", " ".repeat(INDENT));
     let room = theme.room(columns(&start));
     let words = match call {
         Some(line) => {
-            let separator = separator(theme);
-            let left = room.saturating_sub(columns(&separator) + columns(outcome));
-            let call = shortened(theme, line, left);
+            let left = room.saturating_sub(columns(SEPARATOR) + columns(outcome));
+            let call = shortened(line, left);
             // A single ellipsis is enough.
-            let separator = if call.ends_with(signs.ellipsis) {
+            let separator = if call.ends_with('…') {
                 " "
             } else {
-                &separator
+                SEPARATOR
             };
             call + separator + outcome
         }
@@ -191,18 +191,13 @@ pub(super) fn outcome_line(
     format!(
         "{}{}",
         paint(theme, Style::Dim, &start),
-        paint(theme, style, &fit(&words, room, signs.ellipsis))
+        paint(theme, style, &fit(&words, room))
     )
-}
-
-/// Returns the separator between a call and its outcome.
-fn separator(theme: Theme) -> String {
-    format!(" {} ", theme.signs().ellipsis)
 }
 
 /// Shortens a call's line to what identifies it: the last component of a path. The outcome is more
 /// important, so only the tool is named if fewer than [`SHORTEST_CALL`] columns are left.
-fn shortened(theme: Theme, line: &str, left: usize) -> String {
+fn shortened(line: &str, left: usize) -> String {
     let (tool, rest) = line.split_once(' ').unwrap_or((line, ""));
     let rest = if FILE_TOOLS.contains(&tool) {
         rest.rsplit('/').next().unwrap_or(rest)
@@ -214,7 +209,7 @@ fn shortened(theme: Theme, line: &str, left: usize) -> String {
     if rest.is_empty() || (columns(&named) > limit && limit < SHORTEST_CALL) {
         tool.to_owned()
     } else {
-        fit(&named, limit, theme.signs().ellipsis)
+        fit(&named, limit)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::sanitize::clean_text;
 use crate::style::{Style, paint};
 use crate::syntax::Syntax;
 use crate::theme::Theme;
-use crate::width::{columns, fit};
+use crate::width::{columns, cut, fit};
 
 /// Number of output lines shown when folded: the last ones, which contain the result.
 const OUTPUT_LINES: usize = 5;
@@ -36,7 +36,7 @@ pub(super) fn folded(
     if left_out <= 1 {
         return (lines(theme, detail, syntax), false);
     }
-    let mark = format!("{} +{left_out} lines ({KEY})", theme.signs().ellipsis);
+    let mark = format!("… +{left_out} lines ({KEY})");
     let mark = start(theme) + &paint(theme, Style::Dim, &mark);
     let mut shown;
     if is_difference {
@@ -57,7 +57,7 @@ pub(super) fn unfolded(theme: Theme, detail: &[DetailLine], syntax: Option<Synta
         let mut rest = clean(&line.text);
         let mut part = line.clone();
         while let Some(limit) = room.filter(|limit| columns(&rest) > *limit) {
-            let first = fit(&rest, limit, "");
+            let first = cut(&rest, limit);
             let cut = if first.is_empty() {
                 rest.chars().next().map_or(0, char::len_utf8)
             } else {
@@ -94,11 +94,7 @@ fn drawn(theme: Theme, width: usize, line: &DetailLine, syntax: Option<Syntax>) 
     } else {
         format!("{number:>width$} {sign} {text}")
     };
-    let text = fit(
-        text.trim_end(),
-        theme.room(2 * INDENT),
-        theme.signs().ellipsis,
-    );
+    let text = fit(text.trim_end(), theme.room(2 * INDENT));
     let syntax = syntax.filter(|_| line.change.is_some());
     let code_at = if width == 0 { 2 } else { width + 3 };
     let painted = match (syntax, text.split_at_checked(code_at)) {
@@ -154,7 +150,6 @@ mod tests {
     const THEME: Theme = Theme {
         color: false,
         width: Some(24),
-        unicode: true,
     };
 
     fn output(count: usize) -> Vec<DetailLine> {

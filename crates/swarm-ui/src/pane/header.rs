@@ -7,6 +7,7 @@ use swarm_protocol::{Color, MemberName, PermissionMode, TeamName};
 
 use crate::print::filled;
 use crate::sanitize::clean_line;
+use crate::signs::DOT;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
@@ -33,27 +34,25 @@ pub struct PaneHeader {
 impl PaneHeader {
     /// Returns the header line without a line break, and further lines if it does not fit.
     pub(super) fn line(&self, theme: Theme) -> String {
-        let signs = theme.signs();
         let model = clean_line(&short_model(&self.model));
-        let cwd = clean_line(&short_path(&self.cwd, self.home.as_deref(), signs.ellipsis));
+        let cwd = clean_line(&short_path(&self.cwd, self.home.as_deref()));
         let team = self.team.as_ref().map(TeamName::as_str);
         let facts = team.into_iter().chain([&*model, self.mode.name(), &*cwd]);
         let facts: Vec<&str> = facts.collect();
-        let name = fit(self.name.as_str(), theme.room(2), signs.ellipsis);
+        let name = fit(self.name.as_str(), theme.room(2));
         let name = if theme.color {
             format!(" {name} ")
         } else {
             format!("[{name}]")
         };
         let badge = paint(theme, Style::Badge(self.color), &name);
-        let separator = format!(" {} ", signs.dot);
-        let one_line = facts.join(&separator);
+        let one_line = facts.join(DOT);
         if columns(&one_line) <= theme.room(columns(&name) + 1) {
             return format!("{badge} {}", paint(theme, Style::Dim, &one_line));
         }
         let mut lines = vec![badge];
-        for line in filled(&facts, &separator, "", theme.room(1)) {
-            let line = fit(&line, theme.room(1), signs.ellipsis);
+        for line in filled(&facts, DOT, "", theme.room(1)) {
+            let line = fit(&line, theme.room(1));
             lines.push(format!(" {}", paint(theme, Style::Dim, &line)));
         }
         lines.join("\n")
@@ -79,7 +78,7 @@ fn short_model(model: &str) -> Cow<'_, str> {
 const KEPT_DIRECTORIES: usize = 2;
 
 /// Shortens a path: the home directory becomes `~`, and of a long path only the end remains.
-fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
+fn short_path(path: &Path, home: Option<&Path>) -> String {
     let below_home = home.and_then(|home| path.strip_prefix(home).ok());
     let (start, rest) = match below_home {
         Some(rest) => ("~", rest),
@@ -89,8 +88,7 @@ fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
     let kept = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
     let mut shown = start.to_owned();
     if kept.len() < directories.len() {
-        shown.push('/');
-        shown.push_str(ellipsis);
+        shown.push_str("/…");
     }
     for directory in kept {
         shown.push('/');
@@ -133,8 +131,7 @@ mod tests {
             ("/srv/repo", "/srv/repo"),
             ("/", "/"),
         ] {
-            assert_eq!(short_path(Path::new(path), home, "…"), shown, "{path}");
+            assert_eq!(short_path(Path::new(path), home), shown, "{path}");
         }
-        assert_eq!(short_path(Path::new("/a/b/c"), None, "..."), "/.../b/c");
     }
 }

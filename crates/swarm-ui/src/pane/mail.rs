@@ -3,6 +3,7 @@
 use swarm_protocol::{Color, SYSTEM_SENDER};
 
 use crate::pane::log_canvas::INDENT;
+use crate::signs::{MAIL_IN, MAIL_OUT};
 use crate::style::{Style, paint, tinted};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
@@ -33,19 +34,18 @@ pub(super) struct Mail<'a> {
 impl Mail<'_> {
     /// Returns one line, or two if the name leaves no room for the text.
     pub(super) fn lines(self, theme: Theme) -> Vec<String> {
-        let signs = theme.signs();
         let (sign, way) = match self.way {
-            Direction::In => (signs.mail_in, "from"),
-            Direction::Out => (signs.mail_out, "to"),
+            Direction::In => (MAIL_IN, "from"),
+            Direction::Out => (MAIL_OUT, "to"),
         };
         let (note, words) = self.note();
         let around = columns(sign) + columns(way) + columns(note) + "  :".len();
-        let name = fit(self.name, theme.room(around), signs.ellipsis);
+        let name = fit(self.name, theme.room(around));
         let end = if words.is_empty() { "" } else { ":" };
         let taken = around + columns(&name) + 1;
         let beside = columns(words).min(MIN_WIDTH) <= theme.room(taken);
         let room = theme.room(if beside { taken } else { INDENT });
-        let words = fit(words, room, signs.ellipsis);
+        let words = fit(words, room);
         // Messages from the program must not look like messages from a peer.
         let by_program = self.way == Direction::In && self.name == SYSTEM_SENDER;
         let head = if by_program {

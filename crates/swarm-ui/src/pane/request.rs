@@ -4,6 +4,7 @@ use swarm_protocol::RequestId;
 
 use crate::pane::log_canvas::INDENT;
 use crate::pane::text_wrap::broken;
+use crate::signs::WAITING;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
@@ -49,7 +50,7 @@ impl RequestLine<'_> {
     /// Returns the lines that show the request and the commands that answer it. The request is
     /// never truncated.
     pub(super) fn lines(self, theme: Theme) -> Vec<String> {
-        let head = format!("{} needs an answer", theme.signs().waiting);
+        let head = format!("{WAITING} needs an answer");
         let head = if theme.color {
             format!(" {head} ")
         } else {

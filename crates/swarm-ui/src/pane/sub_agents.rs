@@ -6,8 +6,15 @@ use crate::pane::log_canvas::INDENT;
 use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
-use crate::theme::{Branch, Theme};
+use crate::theme::Theme;
 use crate::width::fit;
+
+/// Edge of the first line of a sub-agent.
+const BEGIN: &str = "┌─";
+/// Edge of its other lines.
+const SIDE: &str = "│ ";
+/// Edge of its last line.
+const END: &str = "└─";
 
 /// Number of hex digits that distinguish the sub-agents of a pane.
 const SHORT_ID: usize = 4;
@@ -30,16 +37,15 @@ type Line = (usize, &'static str, String, Style);
 
 impl SubAgentLines {
     pub(super) fn line(&mut self, theme: Theme, event: &AgentEvent) -> Option<String> {
-        let signs = theme.signs();
-        let (depth, edge, words, style) = self.words(&signs.branch, event)?;
-        let above = signs.branch.side.repeat(depth);
+        let (depth, edge, words, style) = self.words(event)?;
+        let above = SIDE.repeat(depth);
         let edge = edge.trim_end();
         let line = format!("{}{above}{edge} {words}", " ".repeat(INDENT));
-        let line = fit(&line, theme.room(0), signs.ellipsis);
+        let line = fit(&line, theme.room(0));
         Some(paint(theme, style, &line))
     }
 
-    fn words(&mut self, branch: &'static Branch, event: &AgentEvent) -> Option<Line> {
+    fn words(&mut self, event: &AgentEvent) -> Option<Line> {
         match event {
             AgentEvent::SubAgentStarted {
                 id,
@@ -65,13 +71,13 @@ impl SubAgentLines {
                     short(id),
                     clean_line(description)
                 );
-                Some((depth, branch.begin, words, Style::Bold))
+                Some((depth, BEGIN, words, Style::Bold))
             }
             AgentEvent::SubAgentEvent { id, event } => {
                 let open = self.open.iter().find(|open| open.id == *id)?;
                 let what = inner_words(event)?;
                 let words = format!("[{} {}] {what}", open.agent_type, short(id));
-                Some((open.depth, branch.side, words, Style::Dim))
+                Some((open.depth, SIDE, words, Style::Dim))
             }
             AgentEvent::SubAgentEnded {
                 id,
@@ -102,7 +108,7 @@ impl SubAgentLines {
                 } else {
                     Style::Bad
                 };
-                Some((depth, branch.end, words, style))
+                Some((depth, END, words, style))
             }
             _ => None,
         }

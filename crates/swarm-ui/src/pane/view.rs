@@ -20,6 +20,7 @@ use crate::pane::paths::PathShortener;
 use crate::pane::sub_agents::SubAgentLines;
 use crate::print::{short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
+use crate::signs::{FAILED, NOTICE, RETRY, THINKING};
 use crate::style::{Style, paint};
 use crate::syntax::Syntax;
 use crate::theme::{Theme, WidthSource};
@@ -301,21 +302,19 @@ impl<W: Write> PaneView<W> {
     }
 
     fn thinking(&mut self, text: &str) {
-        let sign = self.theme().signs().thinking;
         if !self.folds {
-            return self.sheet.signed(sign, Style::Dim, &clean_text(text));
+            return self.sheet.signed(THINKING, Style::Dim, &clean_text(text));
         }
         if self.thinking != Some(self.sheet.pieces()) {
-            self.sheet.signed(sign, Style::Dim, "thinking");
+            self.sheet.signed(THINKING, Style::Dim, "thinking");
             self.thinking = Some(self.sheet.pieces());
         }
     }
 
     fn discarded(&mut self) {
         if self.text != Text::Nothing {
-            let sign = self.theme().signs().retry;
             let what = "the text above is discarded, retrying";
-            self.sheet.signed(sign, Style::Warn, what);
+            self.sheet.signed(RETRY, Style::Warn, what);
         }
         self.close_text();
         self.text = Text::Nothing;
@@ -423,8 +422,7 @@ impl<W: Write> PaneView<W> {
     fn retry(&mut self, attempt: u32, wait_ms: u64, reason: &str) {
         let wait = short_duration(wait_ms);
         let what = format!("attempt {attempt} in {wait}: {}", clean_line(reason));
-        let sign = self.theme().signs().retry;
-        self.sheet.signed(sign, Style::Warn, &what);
+        self.sheet.signed(RETRY, Style::Warn, &what);
     }
 
     fn command_output(&mut self, text: &str) {
@@ -438,8 +436,7 @@ impl<W: Write> PaneView<W> {
     }
 
     fn notice(&mut self, line: &str) {
-        let sign = self.theme().signs().notice;
-        self.sheet.signed(sign, Style::Dim, &clean_line(line));
+        self.sheet.signed(NOTICE, Style::Dim, &clean_line(line));
     }
 
     fn turn_ended(&mut self, tokens: u64, error: Option<&str>) {
@@ -453,13 +450,12 @@ impl<W: Write> PaneView<W> {
         self.tokens += tokens;
         self.failure = error.map(clean_line);
         if let Some(error) = self.failure.clone() {
-            let sign = self.theme().signs().failed;
             let what = if error.starts_with("the turn ") {
                 error
             } else {
                 format!("turn failed: {error}")
             };
-            self.sheet.signed(sign, Style::Bad, &what);
+            self.sheet.signed(FAILED, Style::Bad, &what);
         }
         self.rule_due = true;
     }
@@ -470,9 +466,8 @@ impl<W: Write> PaneView<W> {
             return;
         }
         let theme = self.theme();
-        let rule = theme.signs().rule;
-        let start = format!("{} turn {} ", rule.repeat(2), self.turns + 1);
-        let rest = rule.repeat(
+        let start = format!("── turn {} ", self.turns + 1);
+        let rest = "─".repeat(
             theme
                 .room(columns(&start))
                 .min(RULE.saturating_sub(columns(&start))),

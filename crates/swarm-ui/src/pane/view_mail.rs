@@ -79,7 +79,7 @@ impl<W: Write> PaneView<W> {
     fn more(&mut self, more: &str, command: &str) {
         let theme = self.theme();
         let [more, command] = [more, command].map(clean_line);
-        let text = format!("{} {more}: {command}", theme.signs().ellipsis);
+        let text = format!("… {more}: {command}");
         for line in wrapped(&text, theme.room(INDENT)) {
             let line = paint(theme, Style::Dim, line.trim_end());
             self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));

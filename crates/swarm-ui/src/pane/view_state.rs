@@ -9,13 +9,13 @@ use crate::pane::request::RequestLine;
 use crate::pane::view::PaneView;
 use crate::print::{counted, short_count};
 use crate::sanitize::clean_line;
+use crate::signs::{DOT, IDLE, STATE};
 use crate::style::Style;
 use crate::width::columns;
 
 impl<W: Write> PaneView<W> {
     pub(super) fn state(&mut self, state: MemberState, detail: Option<&str>) {
         let detail = clean_line(detail.unwrap_or_default());
-        let signs = self.theme().signs();
         match state {
             // The retry event of a throttled member contains more information.
             MemberState::Starting
@@ -30,12 +30,12 @@ impl<W: Write> PaneView<W> {
             }
             MemberState::Idle | MemberState::IdleUnreported => {
                 let line = self.idle_line(&detail);
-                self.state_line(signs.idle, line);
+                self.state_line(IDLE, line);
             }
             MemberState::Failed if self.has_shown(&detail) => {
-                self.state_line(signs.state, state.name().to_owned());
+                self.state_line(STATE, state.name().to_owned());
             }
-            state => self.state_line(signs.state, self.joined(&[state.name(), &detail])),
+            state => self.state_line(STATE, Self::joined(&[state.name(), &detail])),
         }
     }
 
@@ -58,8 +58,8 @@ impl<W: Write> PaneView<W> {
             0 => String::new(),
             tokens => format!("{} tokens", short_count(tokens)),
         };
-        let line = self.joined(&["idle", &turns, &tokens, detail]);
-        let longer = self.joined(&[&line, mail]);
+        let line = Self::joined(&["idle", &turns, &tokens, detail]);
+        let longer = Self::joined(&[&line, mail]);
         let fits = columns(&longer) <= self.theme().room(INDENT);
         if detail.is_empty() && fits {
             longer
@@ -69,10 +69,9 @@ impl<W: Write> PaneView<W> {
     }
 
     /// Joins the parts that are not empty into one line.
-    fn joined(&self, parts: &[&str]) -> String {
+    fn joined(parts: &[&str]) -> String {
         let parts = parts.iter().copied().filter(|part| !part.is_empty());
-        let separator = format!(" {} ", self.theme().signs().dot);
-        parts.collect::<Vec<_>>().join(&separator)
+        parts.collect::<Vec<_>>().join(DOT)
     }
 
     /// Draws a state unless the same line is the last output.

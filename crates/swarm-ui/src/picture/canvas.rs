@@ -19,8 +19,8 @@ const LARGEST: u16 = 512;
 /// from the lowest.
 type Arms = usize;
 
-/// Light lines by their arms.
-const LIGHT: [char; 16] = [
+/// The characters of borders, by their arms.
+pub(super) const BORDERS: [char; 16] = [
     ' ', '│', '│', '│', '─', '┘', '┐', '┤', '─', '└', '┌', '├', '─', '┴', '┬', '┼',
 ];
 
@@ -127,7 +127,7 @@ impl Canvas {
             }
         }
         let room = right.saturating_sub(left + 4);
-        let title = fit(&clean_line(&pane.title), room, "…");
+        let title = fit(&clean_line(&pane.title), room);
         if title.is_empty() {
             return;
         }
@@ -144,17 +144,6 @@ impl Canvas {
                 *self.cell_at_mut(x, row) = Ok(Cell { style, ..cell });
             }
         }
-    }
-}
-
-/// Returns the character of a border with these arms.
-pub(super) fn border_character(arms: Arms, unicode: bool) -> char {
-    match arms {
-        _ if unicode => LIGHT[arms],
-        0 => ' ',
-        1..=3 => '|',
-        4 | 8 | 12 => '-',
-        _ => '+',
     }
 }
 

@@ -3,21 +3,20 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::picture::canvas::{Canvas, Frame, Window, border_character, color};
+use crate::picture::canvas::{BORDERS, Canvas, Frame, Window, color};
 use crate::sanitize::clean_line;
 
 /// How long a recording shows its last frame.
 const LAST_FRAME: Duration = Duration::from_secs(4);
 
-/// Renders the windows as boxes of characters, one below the other, each under its name. Without
-/// `unicode` the boxes are drawn in ASCII; the content of the panes is unchanged.
-pub fn text(windows: &[Window], unicode: bool) -> String {
+/// Renders the windows as boxes of characters, one below the other, each under its name.
+pub fn text(windows: &[Window]) -> String {
     drawn(windows, |canvas, y| {
         let mut line = String::new();
         for x in 0..canvas.columns {
             match canvas.cell_at(x, y) {
                 Ok(cell) => line.push_str(&cell.text),
-                Err((arms, _)) => line.push(border_character(*arms, unicode)),
+                Err((arms, _)) => line.push(BORDERS[*arms]),
             }
         }
         line
@@ -32,7 +31,7 @@ pub fn svg(windows: &[Window]) -> String {
         for x in 0..canvas.columns {
             let (text, of) = match canvas.cell_at(x, y) {
                 Ok(cell) => (cell.text.clone(), cell.style),
-                Err((arms, of)) => (border_character(*arms, true).to_string(), color(*of)),
+                Err((arms, of)) => (BORDERS[*arms].to_string(), color(*of)),
             };
             if of != style {
                 // Writing into a String cannot fail.

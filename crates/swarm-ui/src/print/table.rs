@@ -144,8 +144,8 @@ impl Table {
         self
     }
 
-    /// Shows the texts of this column, counted from 0, in full even if the table is too wide: people
-    /// copy them.
+    /// Shows the texts of this column, counted from 0, in full even if the table is too wide:
+    /// people copy them.
     #[must_use]
     pub fn whole(mut self, column: usize) -> Self {
         self.whole = Some(column);
@@ -194,7 +194,7 @@ impl Table {
             let mut text = Cow::Borrowed(cell.text.as_str());
             let mut taken = columns(&text);
             if taken > width {
-                text = Cow::Owned(fit(&text, width, theme.signs().ellipsis));
+                text = Cow::Owned(fit(&text, width));
                 taken = columns(&text);
             }
             let room = width - taken;

@@ -105,10 +105,10 @@ proptest! {
     #[test]
     fn no_event_sends_control_sequences(
         events in prop::collection::vec(events(), 0..12),
-        color: bool, unicode: bool,
+        color: bool,
         width in prop::option::of(0_usize..100),
     ) {
-        let drawn = drawn(Theme { color, width, unicode }, &events);
+        let drawn = drawn(Theme { color, width }, &events);
         let bare = if color { strip_sgr(&drawn) } else { drawn };
         prop_assert!(!bare.contains(is_interpreted), "{bare:?}");
     }
@@ -116,10 +116,10 @@ proptest! {
     #[test]
     fn no_event_exceeds_the_width(
         events in prop::collection::vec(events(), 0..12),
-        color: bool, unicode: bool,
+        color: bool,
         width in NARROW..100,
     ) {
-        let drawn = drawn(Theme { color, width: Some(width), unicode }, &events);
+        let drawn = drawn(Theme { color, width: Some(width) }, &events);
         let bare = if color { strip_sgr(&drawn) } else { drawn };
         for line in bare.lines() {
             prop_assert!(line.width() <= width, "{line:?}");

@@ -24,14 +24,7 @@ fn golden() -> Vec<(PathBuf, String)> {
             },
         ),
         ("unbroken.txt", Theme::PLAIN),
-        (
-            "narrow-ascii.txt",
-            Theme {
-                width: Some(34),
-                unicode: false,
-                ..WIDE
-            },
-        ),
+        ("narrow.txt", Theme::PLAIN.with_width(34)),
     ];
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let golden = themes.map(|(name, theme)| {

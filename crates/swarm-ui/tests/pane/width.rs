@@ -29,10 +29,9 @@ fn dense(text: &str) -> String {
 #[test]
 fn no_line_of_a_session_is_wider_than_the_pane() {
     for width in WIDTHS {
-        for (color, unicode) in [(false, true), (true, true), (false, false)] {
+        for color in [false, true] {
             let theme = Theme {
                 color,
-                unicode,
                 ..theme(width)
             };
             let bare = strip_sgr(&drawn(theme, &session()));

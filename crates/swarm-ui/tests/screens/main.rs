@@ -66,7 +66,6 @@ struct Lead {
     console: Console,
     view: PaneView<swarm_ui::ConsoleWriter>,
     status: SessionStatus,
-    theme: Theme,
     begin: Instant,
 }
 
@@ -113,7 +112,6 @@ impl Lead {
             console,
             view,
             status,
-            theme,
             begin,
         }
     }
@@ -124,7 +122,7 @@ impl Lead {
             self.view.event(&event);
         }
         let now = self.begin + Duration::from_secs(12);
-        let line = self.status.line(now, self.theme);
+        let line = self.status.line(now);
         self.console.set_status(vec![
             line,
             "alice working, bob idle · 2 of 5 tasks done".to_owned(),
@@ -207,18 +205,14 @@ fn turn() -> Vec<AgentEvent> {
 }
 
 fn dialog() -> Dialog {
-    let choice = |key, label: &str| Choice {
-        key,
-        label: label.to_owned(),
-    };
     Dialog {
         id: "perm-1".to_owned(),
         question: "alice asks: Bash cargo publish --dry-run".to_owned(),
         details: vec!["    $ cargo publish --dry-run".to_owned()],
         choices: vec![
-            choice('1', "yes, this once"),
-            choice('2', "yes, and also until it ends: Bash(cargo publish:*)"),
-            choice('3', "no; you can type a reason"),
+            Choice::new('1', "yes, this once"),
+            Choice::new('2', "yes, and also until it ends: Bash(cargo publish:*)"),
+            Choice::new('3', "no; you can type a reason"),
         ],
         reason: Some('3'),
         ..Dialog::default()

@@ -12,15 +12,13 @@ use crate::fixture::{RepositoryFixture, environment, request, says};
 
 #[test]
 fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     fixture.write(
         &repo,
         ".gitignore",
         ".env*\n*.key\n/config/local/\n/.claude/settings.local.json\n",
     );
-    fixture.write(&repo, ".worktreeinclude", "# what agents need\n.env\n.env.*\n!.env.production\n/config/local/\nuntracked.txt\nlink.key\n");
-    fixture.commit(&repo, "ignore");
+    fixture.commit_file(&repo, ".worktreeinclude", "# what agents need\n.env\n.env.*\n!.env.production\n/config/local/\nuntracked.txt\nlink.key\n", "ignore");
     for (name, text) in [
         (".env", "A=1\n"),
         (".env.test", "B=1\n"),
@@ -80,17 +78,19 @@ fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
 
 #[test]
 fn nothing_is_copied_without_a_list() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
-    fixture.write(&repo, ".gitignore", ".env\n");
-    fixture.commit(&repo, "ignore");
+    let (fixture, repo) = RepositoryFixture::with_repo();
+    fixture.commit_file(&repo, ".gitignore", ".env\n", "ignore");
     fixture.write(&repo, ".env", "A=1\n");
     let made = fixture.create(&repo, "one").unwrap();
     assert!(made.record.carried.is_empty());
     assert!(!made.record.path.join(".env").exists());
     // A list that is a symbolic link could point to any file.
-    fixture.write(&repo, ".gitignore", ".env\n.worktreeinclude\n");
-    fixture.commit(&repo, "ignore more");
+    fixture.commit_file(
+        &repo,
+        ".gitignore",
+        ".env\n.worktreeinclude\n",
+        "ignore more",
+    );
     symlink("/etc/passwd", repo.join(".worktreeinclude")).unwrap();
     says(&fixture.create(&repo, "two").unwrap_err(), "symbolic link");
     assert!(!fixture.branches(&repo).contains(&"worktree-two".to_owned()));

@@ -11,8 +11,7 @@ use crate::fixture::{RepositoryFixture, request, says};
 
 #[test]
 fn a_worktree_has_the_same_path_as_in_claude_code_and_is_ignored_by_the_repository() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let made = fixture.create(&repo.join("src"), "fix/import").unwrap();
     assert_eq!(made.record.path, repo.join(".claude/worktrees/fix+import"));
     assert_eq!(made.cwd, made.record.path.join("src"));
@@ -41,8 +40,7 @@ fn i3_a_worktree_is_based_on_the_callers_head_and_reports_it() {
     );
     fixture.write(&mine, "c.txt", "c\n");
     let head = fixture.commit(&mine, "only here");
-    fixture.write(&origin, "d.txt", "d\n");
-    fixture.commit(&origin, "only there");
+    fixture.commit_file(&origin, "d.txt", "d\n", "only there");
     fixture.git_in(&mine, &["fetch", "-q"]);
 
     let made = fixture.create(&mine, "one").unwrap();
@@ -130,8 +128,7 @@ fn i5_forty_worktrees_can_be_created_eight_at_a_time() {
 
     // A failed creation leaves neither branch nor directory: this commit has a file that cannot be
     // checked out.
-    fixture.write(&mine, ".gitattributes", "*.txt filter=broken\n");
-    fixture.commit(&mine, "filtered");
+    fixture.commit_file(&mine, ".gitattributes", "*.txt filter=broken\n", "filtered");
     fixture.git_in(&mine, &["config", "filter.broken.smudge", "false"]);
     fixture.git_in(&mine, &["config", "filter.broken.required", "true"]);
     fixture.create(&mine, "failed").unwrap_err();
@@ -158,8 +155,7 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
     fixture.worktrees().rely_on_life_lock(&first).unwrap();
     fixture.write(&first.record.path, "work.txt", "work\n");
     let head = fixture.commit(&first.record.path, "work");
-    fixture.write(&repo, "later.txt", "later\n");
-    fixture.commit(&repo, "later");
+    fixture.commit_file(&repo, "later.txt", "later\n", "later");
     // The only call of git finds the repository.
     let count = fixture.path("count");
     let script = format!(
@@ -185,8 +181,7 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
 
 #[test]
 fn an_existing_branch_or_directory_is_reported_and_not_changed() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     fixture.git_in(&repo, &["branch", "worktree-taken"]);
     says(
         &fixture.create(&repo, "taken").unwrap_err(),
@@ -205,8 +200,7 @@ fn an_existing_branch_or_directory_is_reported_and_not_changed() {
 
 #[test]
 fn a_failed_spawn_removes_only_the_worktree_that_it_created() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let made = fixture.create(&repo, "one").unwrap();
     fixture.worktrees().undo(&made).unwrap();
     assert_eq!(
@@ -226,8 +220,7 @@ fn a_failed_spawn_removes_only_the_worktree_that_it_created() {
 fn only_sparse_paths_are_checked_out() {
     let mut fixture = RepositoryFixture::new();
     let repo = fixture.repo();
-    fixture.write(&repo, "docs/page.md", "page\n");
-    fixture.commit(&repo, "docs");
+    fixture.commit_file(&repo, "docs/page.md", "page\n", "docs");
     fixture.settings.sparse_paths = vec!["docs".to_owned()];
     let made = fixture.create(&repo, "one").unwrap();
     assert!(made.record.path.join("docs/page.md").exists());
@@ -240,10 +233,8 @@ fn only_sparse_paths_are_checked_out() {
 
 #[test]
 fn the_environment_sets_the_hooks_path_and_disables_maintenance() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
-    fixture.write(&repo, ".gitignore", "/.husky/_/\n");
-    fixture.commit(&repo, "ignore");
+    let (fixture, repo) = RepositoryFixture::with_repo();
+    fixture.commit_file(&repo, ".gitignore", "/.husky/_/\n", "ignore");
     fixture.write(&repo, ".husky/_/pre-commit", "#!/bin/sh\ntouch hook-ran\n");
     executable(&repo.join(".husky/_/pre-commit"));
     fixture.git_in(&repo, &["config", "core.hooksPath", ".husky/_"]);
@@ -274,8 +265,7 @@ fn the_notice_names_the_branch_the_merge_command_and_the_missing_files() {
     fixture.settings.uncommitted = Uncommitted::Leave;
     let repo = fixture.repo();
     fixture.write(&repo, ".gitignore", "*.key\n.env\n");
-    fixture.write(&repo, ".worktreeinclude", ".env\n");
-    fixture.commit(&repo, "list");
+    fixture.commit_file(&repo, ".worktreeinclude", ".env\n", "list");
     fixture.write(&repo, ".env", "A=b\n");
     fixture.write(&repo, "b.txt", "changed\n");
     let made = fixture.create(&repo, "x").unwrap();

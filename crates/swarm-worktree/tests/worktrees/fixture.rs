@@ -51,6 +51,13 @@ impl RepositoryFixture {
         fixture
     }
 
+    /// Also returns the path of the repository.
+    pub(crate) fn with_repo() -> (Self, PathBuf) {
+        let fixture = Self::new();
+        let repo = fixture.repo();
+        (fixture, repo)
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
@@ -84,6 +91,12 @@ impl RepositoryFixture {
         self.git_in(at, &["add", "-A"]);
         self.git_in(at, &["commit", "-q", "-m", message]);
         self.git_in(at, &["rev-parse", "HEAD"])
+    }
+
+    /// Writes a file and commits it.
+    pub(crate) fn commit_file(&self, at: &Path, name: &str, text: &str, message: &str) {
+        self.write(at, name, text);
+        self.commit(at, message);
     }
 
     /// Runs git as a user would and returns its output.

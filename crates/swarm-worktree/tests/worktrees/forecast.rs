@@ -47,10 +47,8 @@ fn a_forecast_names_pairs_that_conflict_and_follows_their_branches() {
 
 #[test]
 fn a_forecast_has_uncommitted_changes_and_changes_nothing() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
-    fixture.write(&repo, ".gitignore", "*.log\n");
-    fixture.commit(&repo, "ignored files");
+    let (fixture, repo) = RepositoryFixture::with_repo();
+    fixture.commit_file(&repo, ".gitignore", "*.log\n", "ignored files");
     let [a, b] = ["a", "b"].map(|name| fixture.left(name).record.path);
     for (tree, text) in [(&a, "AAA"), (&b, "BBB")] {
         fixture.write(tree, "src/a.txt", &format!("one\n{text}\nthree\n"));
@@ -135,8 +133,7 @@ fn a_known_forecast_does_not_read_the_worktrees() {
     assert_eq!(known(), 0);
     // Commits are always known.
     fixture.commit(&a, "a");
-    fixture.write(&b, "src/a.txt", "one\nBBB\nthree\n");
-    fixture.commit(&b, "b");
+    fixture.commit_file(&b, "src/a.txt", "one\nBBB\nthree\n", "b");
     assert_eq!(known(), 1);
 }
 
@@ -233,16 +230,13 @@ fn known_pairs_are_not_merged_again() {
 
 #[test]
 fn a_diff_has_committed_uncommitted_and_new_files_but_not_what_the_target_added() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let tree = fixture.left("a").record.path;
-    fixture.write(&tree, "src/a.txt", "one\nTWO\nthree\n");
-    fixture.commit(&tree, "work");
+    fixture.commit_file(&tree, "src/a.txt", "one\nTWO\nthree\n", "work");
     fixture.write(&tree, "b.txt", "B\n");
     fixture.write(&tree, "new.txt", "new\n");
     fixture.write(&tree, "é.txt", "new\n");
-    fixture.write(&repo, "theirs.txt", "theirs\n");
-    fixture.commit(&repo, "theirs");
+    fixture.commit_file(&repo, "theirs.txt", "theirs\n", "theirs");
     let status = fixture.status(&tree);
     let diff = || fixture.worktrees().diff(&repo, &slug("a")).unwrap().diff;
     let shown = diff();

@@ -52,8 +52,7 @@ fn assert_isolated(fixture: &RepositoryFixture, from: &Path, repository: &Path) 
 
 #[test]
 fn i10_submodules_nested_repositories_and_worktrees_are_isolated() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     assert_isolated(&fixture, &repo, &repo);
     assert_isolated(&fixture, &repo.join("src"), &repo);
 
@@ -77,16 +76,14 @@ fn i10_submodules_nested_repositories_and_worktrees_are_isolated() {
     );
 
     // So is a nested repository: no branch is created in the outer one.
-    fixture.write(&repo, ".gitignore", "/nested/\n");
-    fixture.commit(&repo, "ignore");
+    fixture.commit_file(&repo, ".gitignore", "/nested/\n", "ignore");
     let nested = fixture.init("repo/nested");
     assert_isolated(&fixture, &nested.join("src"), &nested);
     assert!(!fixture.branches(&repo).contains(&"worktree-one".to_owned()));
 
     // From inside a worktree, the new one is created next to it and based on its HEAD.
     let outer = fixture.create(&repo, "outer").unwrap().record.path;
-    fixture.write(&outer, "more.txt", "more\n");
-    fixture.commit(&outer, "ahead of main");
+    fixture.commit_file(&outer, "more.txt", "more\n", "ahead of main");
     assert_isolated(&fixture, &outer, &repo);
 
     // Settings of a single worktree.
@@ -140,8 +137,7 @@ fn i10_directories_that_cannot_be_isolated_are_refused() {
 
 #[test]
 fn i10_remains_of_a_worktree_are_not_reused() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     // The directory was deleted manually, and git still lists it.
     let made = fixture.left("one");
     fs::remove_dir_all(&made.record.path).unwrap();
@@ -230,8 +226,7 @@ fn i9_worktrees_outside_the_repository_leave_no_trace_in_it() {
 
 #[test]
 fn i9_git_does_not_list_worktrees_below_the_main_checkout() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let listed = |words: &[&str]| fixture.git_in(&repo, &[&["ls-files"], words].concat());
     let seen = || {
         [
@@ -291,8 +286,7 @@ fn i10_worktrees_of_a_bare_repository_are_inspected_and_removed() {
 
 #[test]
 fn i10_the_error_names_an_unsupported_reftable_repository() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     // As git 2.45 and later creates it with `--ref-format=reftable`, see gitrepository-layout(5).
     fs::create_dir(repo.join(".git/reftable")).unwrap();
     says(&fixture.create(&repo, "one").unwrap_err(), "reftable");

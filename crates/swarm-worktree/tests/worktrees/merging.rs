@@ -21,8 +21,7 @@ fn work(fixture: &RepositoryFixture, name: &str, file: &str, text: &str) {
 
 #[test]
 fn branches_are_merged_one_at_a_time_and_only_once() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     for name in ["a", "b", "c", "d"] {
         work(&fixture, name, &format!("{name}.new"), "new\n");
     }
@@ -49,8 +48,7 @@ fn branches_are_merged_one_at_a_time_and_only_once() {
 
 #[test]
 fn a_conflict_names_its_files_and_leaves_the_target_as_it_was() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     work(&fixture, "a", "src/a.txt", "one\nAAA\nthree\n");
     work(&fixture, "b", "src/a.txt", "one\nBBB\nthree\n");
     fixture.merge("a").unwrap();
@@ -82,8 +80,7 @@ fn a_conflict_names_its_files_and_leaves_the_target_as_it_was() {
 
 #[test]
 fn a_target_checkout_with_uncommitted_changes_is_not_changed() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     work(&fixture, "a", "c.txt", "theirs\n");
     fixture.write(&repo, "b.txt", "mine\n");
     says(
@@ -122,8 +119,7 @@ fn prepare(fixture: &RepositoryFixture, name: &str) -> Result<MergeCandidate, Wo
 
 #[test]
 fn a_merge_that_waits_for_another_one_reports_it() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     for name in ["a", "b"] {
         work(&fixture, name, &format!("{name}.new"), "new\n");
     }
@@ -151,8 +147,7 @@ fn a_committed_link_does_not_lead_a_merge_outside_of_the_repository() {
     let mut fixture = RepositoryFixture::new();
     let repo = fixture.repo();
     fixture.write(&repo, ".gitignore", "node_modules/\n");
-    fixture.write(&repo, "packages/web/package.json", "{}\n");
-    fixture.commit(&repo, "project");
+    fixture.commit_file(&repo, "packages/web/package.json", "{}\n", "project");
     for at in ["node_modules", "packages/web/node_modules"] {
         fixture.write(&repo, &format!("{at}/left/index.js"), "left\n");
     }
@@ -164,8 +159,7 @@ fn a_committed_link_does_not_lead_a_merge_outside_of_the_repository() {
     symlink(&outside, tree.join("packages/web")).unwrap();
     fixture.commit(&tree, "link");
     // The merge is no fast-forward, so it has a scratch checkout.
-    fixture.write(&repo, "c.txt", "c\n");
-    fixture.commit(&repo, "c");
+    fixture.commit_file(&repo, "c.txt", "c\n", "c");
     for dependencies in [
         Dependencies::Auto,
         Dependencies::Copy,
@@ -184,8 +178,7 @@ fn a_committed_link_does_not_lead_a_merge_outside_of_the_repository() {
 
 #[test]
 fn a_candidate_is_checked_out_for_checks_and_other_merges_wait_for_it() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     for name in ["a", "b"] {
         work(&fixture, name, &format!("{name}.new"), "new\n");
     }
@@ -223,8 +216,7 @@ fn a_candidate_is_checked_out_for_checks_and_other_merges_wait_for_it() {
 
 #[test]
 fn a_target_that_moves_during_the_checks_is_not_overwritten() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     work(&fixture, "a", "a.new", "new\n");
     for checked_out in [true, false] {
         let candidate = prepare(&fixture, "a").unwrap();
@@ -260,8 +252,7 @@ fn based_on_changes(fixture: &RepositoryFixture) -> std::path::PathBuf {
 
 #[test]
 fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let tree = based_on_changes(&fixture);
     assert!(tree.join("private.txt").exists());
     let subject = fixture.git_in(&tree, &["log", "-1", "--format=%s"]);
@@ -300,8 +291,7 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
     fixture.commit(&repo, "my changes");
     let again = fixture.merge("a").unwrap();
     assert_eq!(again.outcome, MergeOutcome::AlreadyThere);
-    fixture.write(&tree, "b.txt", "b\nhalf a thought, fixed\n");
-    fixture.commit(&tree, "three");
+    fixture.commit_file(&tree, "b.txt", "b\nhalf a thought, fixed\n", "three");
     fixture.merge("a").unwrap();
     let subjects = fixture.git_in(&repo, &["log", "--format=%s", "-2", "main"]);
     assert_eq!(subjects, "three\nmy changes");
@@ -315,11 +305,9 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
 
 #[test]
 fn work_on_uncommitted_changes_conflicts_until_they_are_committed() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let tree = based_on_changes(&fixture);
-    fixture.write(&tree, "b.txt", "b\nhalf a thought and more\n");
-    fixture.commit(&tree, "more");
+    fixture.commit_file(&tree, "b.txt", "b\nhalf a thought and more\n", "more");
     fixture.git_in(&repo, &["stash", "-q", "-u"]);
     let refused = fixture.merge("a").unwrap_err();
     let WorktreeError::Conflict { files, .. } = &refused else {
@@ -343,11 +331,9 @@ fn work_on_uncommitted_changes_conflicts_until_they_are_committed() {
 
 #[test]
 fn i4_a_reset_merge_does_not_count_as_merged() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let tree = based_on_changes(&fixture);
-    fixture.write(&tree, "c.txt", "work\n");
-    fixture.commit(&tree, "work");
+    fixture.commit_file(&tree, "c.txt", "work\n", "work");
     fixture.git_in(&repo, &["stash", "-q", "-u"]);
     let merged = fixture.merge("a").unwrap();
     assert_eq!(merged.outcome, MergeOutcome::Copied);

@@ -128,8 +128,7 @@ fn work_of_another_machine_is_listed_diffed_and_merged_like_that_of_this_one() {
     );
     assert_eq!(fs::read_to_string(repo.join("new.txt")).unwrap(), "new\n");
 
-    fixture.write(&repo, "mine.txt", "mine\n");
-    fixture.commit(&repo, "mine");
+    fixture.commit_file(&repo, "mine.txt", "mine\n", "mine");
     fixture.commit(&tree, "the draft");
     machines.publish(&tree);
     let merged = fixture.merge("alice").unwrap();
@@ -263,8 +262,7 @@ fn uncommitted_changes_that_the_work_is_based_on_are_left_out() {
     fixture.write(&machines.there, "b.txt", "changed there\n");
     let asked = request(&machines.there, "alice", Some(Uncommitted::Snapshot));
     let tree = fixture.worktrees().create(&asked).unwrap().record.path;
-    fixture.write(&tree, "new.txt", "new\n");
-    fixture.commit(&tree, "new");
+    fixture.commit_file(&tree, "new.txt", "new\n", "new");
     machines.publish(&tree);
     for outcome in [MergeOutcome::Copied, MergeOutcome::AlreadyThere] {
         let merged = fixture.merge("alice").unwrap();
@@ -288,8 +286,7 @@ fn a_forecast_has_work_of_other_machines() {
     let machines = Machines::new();
     let (fixture, repo) = (&machines.fixture, machines.fixture.repo());
     let here = fixture.left("bob").record.path;
-    fixture.write(&here, "src/a.txt", "one\nBBB\nthree\n");
-    fixture.commit(&here, "b");
+    fixture.commit_file(&here, "src/a.txt", "one\nBBB\nthree\n", "b");
     let tree = machines.work("alice", "src/a.txt", "one\nAAA\nthree\n");
     machines.publish(&tree);
     let collisions = fixture.worktrees().forecast(&repo).unwrap();
@@ -354,8 +351,7 @@ fn the_target_of_a_conflict_comes_to_the_worktree_under_a_name_that_is_no_branch
     let published = published(&machines.outgoing(&tree));
     let export = |limit| worktrees.export_target(&repo, &published, limit);
     assert_eq!(export(LIMIT).unwrap(), None, "there is nothing new");
-    fixture.write(&repo, "song.txt", "mine\n");
-    fixture.commit(&repo, "mine");
+    fixture.commit_file(&repo, "song.txt", "mine\n", "mine");
     let refused = worktrees.merge(&repo, &slug("alice")).unwrap_err();
     assert!(matches!(refused, WorktreeError::Conflict { .. }));
     let too_large = export(1).unwrap_err();

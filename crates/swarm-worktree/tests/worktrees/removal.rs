@@ -129,11 +129,9 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
 ];
 
 fn fixture() -> RepositoryFixture {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     fixture.write(&repo, ".gitignore", ".env\n/build/\n");
-    fixture.write(&repo, ".worktreeinclude", ".env\n");
-    fixture.commit(&repo, "ignore");
+    fixture.commit_file(&repo, ".worktreeinclude", ".env\n", "ignore");
     fixture.write(&repo, ".env", "KEY=1\n");
     fixture
 }
@@ -399,8 +397,7 @@ fn prune_supports_a_dry_run_and_ignores_worktrees_of_others() {
 
 #[test]
 fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     fixture.init("library");
     fixture.git_in(
         &repo,

@@ -6,8 +6,7 @@ use crate::fixture::RepositoryFixture;
 
 #[test]
 fn a_summary_has_the_main_branch_a_capped_status_and_the_last_five_commits() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     for number in 2..=7 {
         fixture.write(&repo, "b.txt", &number.to_string());
         fixture.commit(&repo, &format!("change {number}"));

@@ -37,8 +37,7 @@ fn receive(fixture: &RepositoryFixture, sent: &Exported) -> Result<PathBuf, Work
 
 #[test]
 fn a_commit_becomes_a_checkout_and_the_next_bundle_has_only_what_is_new() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     fixture.write(
         &repo,
         "large.txt",
@@ -64,8 +63,7 @@ fn a_commit_becomes_a_checkout_and_the_next_bundle_has_only_what_is_new() {
 
     assert_eq!(exported(&fixture).bundle, None, "it has the commit");
     receive(&fixture, &exported(&fixture)).unwrap();
-    fixture.write(&repo, "b.txt", "changed\n");
-    fixture.commit(&repo, "second");
+    fixture.commit_file(&repo, "b.txt", "changed\n", "second");
     let second = exported(&fixture);
     let (whole, more) = (
         first.bundle.unwrap().len(),
@@ -85,8 +83,7 @@ fn a_commit_becomes_a_checkout_and_the_next_bundle_has_only_what_is_new() {
 
 #[test]
 fn commits_come_from_a_checkout_on_the_machine_or_from_the_remote() {
-    let fixture = RepositoryFixture::new();
-    let repo = fixture.repo();
+    let (fixture, repo) = RepositoryFixture::with_repo();
     let mut sent = exported(&fixture);
     sent.bundle = None;
     let refused = receive(&fixture, &sent).unwrap_err();

@@ -25,9 +25,6 @@ pub(crate) struct BareHub {
 
 impl BareHub {
     /// Connects.
-    ///
-    /// # Errors
-    /// If the server cannot be reached.
     pub(crate) fn connect(url: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -39,9 +36,6 @@ impl BareHub {
     }
 
     /// Creates the stream, or empties it.
-    ///
-    /// # Errors
-    /// If the server refuses.
     pub(crate) fn create(&self) -> Result<()> {
         self.runtime.block_on(async {
             let config = Config {
@@ -57,9 +51,6 @@ impl BareHub {
     }
 
     /// Publishes a message and its event, and waits for both acknowledgements.
-    ///
-    /// # Errors
-    /// If the server refuses.
     pub(crate) fn send(&self, from: &str, number: usize) -> Result<()> {
         self.runtime.block_on(send(&self.context, from, number))
     }
@@ -77,9 +68,6 @@ async fn send(context: &Context, from: &str, number: usize) -> Result<()> {
 }
 
 /// Sends a number of messages and prints the nanoseconds of each.
-///
-/// # Errors
-/// If one cannot be sent.
 pub(crate) fn play(words: &[&str]) -> Result<()> {
     let [url, count] = words else {
         bail!("bare-send URL COUNT");
@@ -96,9 +84,6 @@ pub(crate) fn play(words: &[&str]) -> Result<()> {
 }
 
 /// Records that each message was delivered, until standard input is closed.
-///
-/// # Errors
-/// If the server cannot be reached.
 pub(crate) fn drain(words: &[&str]) -> Result<()> {
     let [url] = words else {
         bail!("bare-drain URL")
@@ -107,9 +92,6 @@ pub(crate) fn drain(words: &[&str]) -> Result<()> {
 }
 
 /// Sends a request to a model server for each message first.
-///
-/// # Errors
-/// If a server cannot be reached.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
     let [url, address, body] = words else {
         bail!("bare-ask URL ADDRESS BODY");

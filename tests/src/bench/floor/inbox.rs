@@ -46,9 +46,6 @@ pub(crate) struct BareInbox {
 
 impl BareInbox {
     /// Creates an empty inbox in a directory.
-    ///
-    /// # Errors
-    /// If a file cannot be created.
     pub(crate) fn create(directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
         let inbox = Self {
@@ -61,9 +58,6 @@ impl BareInbox {
     }
 
     /// Changes the content under the lock; returns the time at which the new content was visible.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
     pub(crate) fn change(
         &self,
         class: Class,
@@ -87,17 +81,11 @@ impl BareInbox {
     }
 
     /// Returns the content.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn read(&self) -> Result<Vec<Value>> {
         Ok(serde_json::from_slice(&fs::read(&self.path)?)?)
     }
 
     /// Returns the content, read under the lock.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(crate) fn read_locked(&self) -> Result<Vec<Value>> {
         let lock = File::open(&self.lock)?;
         lock.lock()?;

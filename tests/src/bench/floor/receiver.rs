@@ -36,9 +36,6 @@ impl Manner {
 }
 
 /// Starts one.
-///
-/// # Errors
-/// If it does not start.
 pub(crate) fn start(inbox: &BareInbox, address: &str, body: &Path, manner: Manner) -> Result<Part> {
     let path = |path: &Path| path.display().to_string();
     Part::start(&[
@@ -52,9 +49,6 @@ pub(crate) fn start(inbox: &BareInbox, address: &str, body: &Path, manner: Manne
 }
 
 /// Runs it.
-///
-/// # Errors
-/// If something is missing.
 pub(crate) fn play(words: &[&str]) -> Result<()> {
     let [manner, path, lock, address, body] = words else {
         bail!("receive MANNER INBOX LOCK ADDRESS BODY");
@@ -132,9 +126,6 @@ pub(crate) struct Server {
 
 impl Server {
     /// Connects to `host:port`.
-    ///
-    /// # Errors
-    /// If the connection is refused.
     pub(crate) fn connect(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -142,9 +133,6 @@ impl Server {
     }
 
     /// Sends a request and reads the whole response.
-    ///
-    /// # Errors
-    /// If the connection breaks.
     pub(crate) fn ask(&mut self, body: &[u8]) -> Result<()> {
         let head = format!(
             "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

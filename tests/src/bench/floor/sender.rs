@@ -18,9 +18,6 @@ fn inbox(path: &str, lock: &str) -> BareInbox {
 }
 
 /// Sends a number of messages and prints the nanoseconds of each.
-///
-/// # Errors
-/// If one cannot be sent.
 pub(crate) fn play(words: &[&str]) -> Result<()> {
     let [path, lock, class, count] = words else {
         bail!("send INBOX LOCK CLASS COUNT");
@@ -37,9 +34,6 @@ pub(crate) fn play(words: &[&str]) -> Result<()> {
 }
 
 /// Empties an inbox whenever it changes, and prints the number of messages.
-///
-/// # Errors
-/// If it cannot be read or written.
 pub(crate) fn drain(words: &[&str]) -> Result<()> {
     let [path, lock, class] = words else {
         bail!("drain INBOX LOCK CLASS");

@@ -201,11 +201,8 @@ fn sends(order: &Order, senders: usize) -> Result<Line> {
     ))
 }
 
-/// Runs a writer: sends a number of messages and prints the nanoseconds of each. One that is refused
-/// is not counted and not repeated.
-///
-/// # Errors
-/// If the team cannot be read.
+/// Runs a writer: sends a number of messages and prints the nanoseconds of each. One that is
+/// refused is not counted and not repeated.
 pub(crate) fn write(words: &[&str]) -> Result<()> {
     let [root, count] = words else {
         bail!("hub-write ROOT COUNT");
@@ -226,9 +223,6 @@ pub(crate) fn write(words: &[&str]) -> Result<()> {
 }
 
 /// Runs the reader: acknowledges whatever arrives.
-///
-/// # Errors
-/// If the inbox cannot be read.
 pub(crate) fn read(words: &[&str]) -> Result<()> {
     let [root] = words else {
         bail!("hub-read ROOT")

@@ -53,18 +53,12 @@ impl Played {
     }
 
     /// Waits for the next request of an agent, and returns its time.
-    ///
-    /// # Errors
-    /// On timeout.
     pub(crate) fn next_request(&self, agent: &str) -> Result<Recorded> {
         while self.next()? != agent {}
         self.api.last_of(agent).context("the recorded request")
     }
 
     /// Returns the next agent that sends a request.
-    ///
-    /// # Errors
-    /// On timeout.
     pub(crate) fn next(&self) -> Result<String> {
         match self.asked.recv_timeout(LONGEST) {
             Ok(agent) => Ok(agent),
@@ -86,9 +80,6 @@ impl Played {
     }
 
     /// Creates the team with idle members; returns their names and processes.
-    ///
-    /// # Errors
-    /// If a member has no hello.
     pub(crate) fn idle_mates(&self, count: usize) -> Result<(Vec<String>, Vec<u32>)> {
         self.world.swarm(&["team", "create", TEAM]).ok();
         let names: Vec<String> = (0..count).map(|number| format!("mate-{number}")).collect();
@@ -114,9 +105,6 @@ impl Played {
     }
 
     /// Returns the process of a member.
-    ///
-    /// # Errors
-    /// If it has no hello.
     pub(crate) fn pid(&self, name: &str) -> Result<u32> {
         let pid = self.world.team(TEAM).hello(name)["pid"].as_u64();
         Ok(u32::try_from(pid.context("a pid")?)?)

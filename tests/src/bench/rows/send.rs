@@ -171,9 +171,6 @@ pub(super) fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<R
 }
 
 /// Runs a writer: sends a number of messages and prints the nanoseconds of each.
-///
-/// # Errors
-/// If one cannot be sent.
 pub(crate) fn write(words: &[&str]) -> Result<()> {
     let [root, count] = words else {
         bail!("write ROOT COUNT");
@@ -200,9 +197,6 @@ pub(crate) fn text(number: usize) -> String {
 }
 
 /// Runs the reader: acknowledges whatever arrives.
-///
-/// # Errors
-/// If the inbox cannot be read.
 pub(crate) fn read(words: &[&str]) -> Result<()> {
     let [root] = words else { bail!("read ROOT") };
     let (store, team) = (store(Path::new(root)), team_name("bench"));

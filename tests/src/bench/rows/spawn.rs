@@ -204,9 +204,6 @@ fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
 }
 
 /// Runs a program that sends one request and stays.
-///
-/// # Errors
-/// If the server does not answer.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
     let [address, name] = words else {
         bail!("ask ADDRESS NAME");

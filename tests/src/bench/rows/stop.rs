@@ -31,8 +31,7 @@ const MODEL: &str = "model";
 /// One member after another: an idle one is stopped with `swarm shutdown`, a working one with
 /// `--force`.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
-    let gate = Gate::closed();
-    let held = gate.clone();
+    let (gate, held) = Gate::pair();
     let played = Played::new(order, move |ask: &Ask| {
         if ask.agent.starts_with(COMMAND) && ask.own_texts().count() == 0 {
             Reply::tool("sleep", "Bash", json!({"command": "sleep 100"}))

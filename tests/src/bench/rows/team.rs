@@ -48,9 +48,6 @@ pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
 }
 
 /// Creates a team whose members have no process.
-///
-/// # Errors
-/// If it cannot be created.
 pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
     let (store, team) = (store(root), team_name(name));
     store

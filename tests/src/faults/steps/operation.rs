@@ -195,9 +195,6 @@ impl Operation {
     }
 
     /// Performs it once.
-    ///
-    /// # Errors
-    /// Errors of the store.
     pub fn perform(self, store: &FileStore, ground: &TeamFixture) -> Result<()> {
         let team = &ground.team;
         match self {
@@ -397,22 +394,21 @@ fn spawn_of_owner(store: &FileStore, ground: &TeamFixture) -> Result<SpawnId> {
 
 fn request() -> RequestRecord {
     RequestRecord {
-        id: RequestId::new("perm-1-abcdefg"),
-        from: name(OWNER),
-        number: None,
         spawn_id: Some(SpawnId::random()),
-        request: RequestKind::Permission {
-            tool: "Bash".to_owned(),
-            tool_use_id: "toolu_1".to_owned(),
-            input: json!({"command": "make"}),
-            digest: "d".to_owned(),
-            suggestions: Vec::new(),
-        },
         description: "run make".to_owned(),
-        why: String::new(),
-        asked_at: UnixMs(1),
         deadline: Some(UnixMs(u64::MAX)),
-        state: RequestState::Open,
+        ..RequestRecord::open(
+            RequestId::new("perm-1-abcdefg"),
+            name(OWNER),
+            RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "toolu_1".to_owned(),
+                input: json!({"command": "make"}),
+                digest: "d".to_owned(),
+                suggestions: Vec::new(),
+            },
+            UnixMs(1),
+        )
     }
 }
 

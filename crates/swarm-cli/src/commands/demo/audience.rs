@@ -45,9 +45,6 @@ pub(super) struct Audience<'a> {
 
 impl Audience<'_> {
     /// Follows the team until the run has written its report, or the tmux server has ended.
-    ///
-    /// # Errors
-    /// If the journal cannot be read.
     pub(super) async fn follow(
         &mut self,
         stage: &Stage,

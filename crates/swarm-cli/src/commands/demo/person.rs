@@ -29,9 +29,6 @@ pub(super) struct Person<'a> {
 
 impl Person<'_> {
     /// Acts whenever the team has come far enough. Waits for ever at the end, or if the events end.
-    ///
-    /// # Errors
-    /// If a command cannot be started.
     pub(super) async fn act(mut self) -> Result<(), Failure> {
         let process = self.until(process_of_victim).await;
         self.until(has_ended_a_turn).await;
@@ -53,9 +50,6 @@ impl Person<'_> {
     }
 
     /// Acts like [`Self::act`], in a team with a member on a node.
-    ///
-    /// # Errors
-    /// If a command cannot be started.
     pub(super) async fn act_on_two_machines(mut self) -> Result<(), Failure> {
         self.until(is_ready).await;
         self.until(is_ready).await;

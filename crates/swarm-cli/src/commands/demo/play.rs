@@ -259,7 +259,7 @@ fn finish(
     let windows = picture.map_or(&[][..], |frame| &frame.windows);
     if !attach && !windows.is_empty() && !app.out.json {
         app.out.data("")?;
-        app.out.data(&drawing::text(windows, true))?;
+        app.out.data(&drawing::text(windows))?;
     }
     let save = |path: &Path, what: &str, svg: String| {
         let written = replace_alone(&app.env.cwd.join(path), svg.as_bytes());

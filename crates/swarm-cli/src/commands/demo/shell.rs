@@ -24,9 +24,6 @@ pub(super) struct Shell<'a> {
 
 impl Shell<'_> {
     /// Runs a command of swarm on a machine. Its output is printed if `prints_output` is set.
-    ///
-    /// # Errors
-    /// If the command cannot be started.
     pub(super) async fn swarm(
         &self,
         machine: &Machine,

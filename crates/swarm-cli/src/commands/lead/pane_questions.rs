@@ -53,8 +53,8 @@ impl PaneQuestions {
     }
 
     /// Shows the requests on a console from now on, and in its status rows how many are postponed.
-    /// Returns what takes the input about requests, and returns other input. Must be called within a
-    /// runtime.
+    /// Returns what takes the input about requests, and returns other input. Must be called within
+    /// a runtime.
     pub(crate) fn show_on(
         self,
         console: &Console,
@@ -191,7 +191,7 @@ impl QuestionHost for PaneHost {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use swarm_protocol::{MemberName, RequestId, RequestKind, RequestState, SystemClock, UnixMs};
+    use swarm_protocol::{MemberName, RequestId, RequestKind, SystemClock, UnixMs};
     use swarm_store::MemoryStore;
 
     use super::*;
@@ -226,18 +226,15 @@ mod tests {
     #[test]
     fn a_request_that_could_not_be_shown_is_offered_again() {
         let request = RequestRecord {
-            id: RequestId::new("perm-1-abcdefg"),
             number: Some(3),
-            from: MemberName::parse("bob").unwrap(),
-            spawn_id: None,
-            request: RequestKind::Sandbox {
-                host: "crates.io".to_owned(),
-            },
-            description: String::new(),
-            why: String::new(),
-            asked_at: UnixMs(1000),
-            deadline: None,
-            state: RequestState::Open,
+            ..RequestRecord::open(
+                RequestId::new("perm-1-abcdefg"),
+                MemberName::parse("bob").unwrap(),
+                RequestKind::Sandbox {
+                    host: "crates.io".to_owned(),
+                },
+                UnixMs(1000),
+            )
         };
         let host = Arc::new(Host::default());
         let questions = questions(&host);

@@ -125,9 +125,6 @@ fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
 }
 
 /// Opens the text in the person's editor and returns the saved text.
-///
-/// # Errors
-/// Returns an error if the editor fails or the text cannot be read.
 pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> Result<String, Failure> {
     let file = draft.write(text)?;
     edit_file(env, file)?;

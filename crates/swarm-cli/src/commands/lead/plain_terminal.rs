@@ -46,8 +46,8 @@ impl PlainTerminal {
             .ok();
     }
 
-    /// Returns the meaning of a line: the answer to the question, or a line for the lead. `None` if the
-    /// line is blank, or may have been typed before the question appeared.
+    /// Returns the meaning of a line: the answer to the question, or a line for the lead. `None` if
+    /// the line is blank, or may have been typed before the question appeared.
     pub(super) fn input(&self, line: &str) -> Option<PaneInput> {
         if line.trim().is_empty() {
             return None;
@@ -95,15 +95,11 @@ mod tests {
     use super::*;
 
     fn dialog() -> Dialog {
-        let choice = |key, label: &str| Choice {
-            key,
-            label: label.to_owned(),
-        };
         Dialog {
             id: "perm-1".to_owned(),
             question: "bob asks: Bash touch made".to_owned(),
             details: vec!["  why: no rule covers it".to_owned()],
-            choices: vec![choice('1', "yes, this once"), choice('2', "no")],
+            choices: vec![Choice::new('1', "yes, this once"), Choice::new('2', "no")],
             ..Dialog::default()
         }
     }

@@ -97,12 +97,9 @@ impl PromptCommands {
         names.into_keys().collect()
     }
 
-    /// Returns the prompt of a command; `None` if the command does not exist. Its `!` lines run, and
-    /// the tools that it names are allowed, if its directory is trusted and only a person can type
-    /// here at present.
-    ///
-    /// # Errors
-    /// Returns an error if its file cannot be read.
+    /// Returns the prompt of a command; `None` if the command does not exist. Its `!` lines run,
+    /// and the tools that it names are allowed, if its directory is trusted and only a person can
+    /// type here at present.
     pub(super) fn expand(
         &self,
         name: &str,

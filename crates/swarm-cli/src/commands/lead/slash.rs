@@ -99,9 +99,6 @@ pub(super) struct TerminalCommands {
 
 impl TerminalCommands {
     /// Creates the commands for a lead with these parts, which receives input from `lead`.
-    ///
-    /// # Errors
-    /// Returns an error if the actor cannot be determined.
     pub(super) fn new(
         app: &App,
         parts: &LeadParts,
@@ -282,8 +279,8 @@ impl TerminalCommands {
         }
     }
 
-    /// Returns the full name of the lead's current model. Events have only its id; unless it is one of
-    /// Anthropic's, the provider is taken to be that of the model at the start.
+    /// Returns the full name of the lead's current model. Events have only its id; unless it is one
+    /// of Anthropic's, the provider is taken to be that of the model at the start.
     pub(super) fn current_model(&self) -> String {
         let shown = self.status.model();
         if self.model.ends_with(&shown) {

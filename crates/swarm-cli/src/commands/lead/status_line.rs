@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_member::SpendingMeter;
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
+use swarm_ui::SessionStatus;
 use swarm_ui::print::short_count;
-use swarm_ui::{SessionStatus, Theme};
 use swarm_worktree::seen;
 use tokio::sync::Notify;
 
@@ -25,7 +25,6 @@ pub(super) const LONG_TURN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct StatusLine {
     terminal: LeadTerminal,
-    theme: Theme,
     /// Directory whose branch is shown.
     cwd: PathBuf,
     /// Program for notifications, if configured.
@@ -49,7 +48,6 @@ struct Inner {
 impl StatusLine {
     pub(super) fn new(
         terminal: LeadTerminal,
-        theme: Theme,
         cwd: PathBuf,
         command: Vec<String>,
         spending: Arc<SpendingMeter>,
@@ -58,7 +56,6 @@ impl StatusLine {
         status.branch = branch(&cwd);
         Self {
             terminal,
-            theme,
             cwd,
             command,
             spending,
@@ -200,7 +197,7 @@ impl StatusLine {
 
     /// Returns the status of the session, for `/status`.
     pub(super) fn session(&self) -> String {
-        self.inner.lock().status.line(Instant::now(), self.theme)
+        self.inner.lock().status.line(Instant::now())
     }
 
     fn draw(&self) {
@@ -208,8 +205,8 @@ impl StatusLine {
         if let Some(spent) = self.spending.known_since_start() {
             inner.status.set_spent(spent.usage.total(), spent.cost());
         }
-        let mut lines = inner.status.finished_calls(self.theme);
-        lines.push(inner.status.line(Instant::now(), self.theme));
+        let mut lines = inner.status.finished_calls();
+        lines.push(inner.status.line(Instant::now()));
         lines.extend(inner.team.clone());
         lines.extend(inner.requests.clone());
         drop(inner);

@@ -70,11 +70,9 @@ struct Modes {
 
 impl LeadTerminal {
     /// Takes over the terminal as soon as this process is in its foreground. With `theme` the
-    /// lead's work is drawn on stderr, with an input line after `prompt` if that is also a terminal. Must be
-    /// called within a runtime: signal handlers are installed before the modes change.
-    ///
-    /// # Errors
-    /// Returns an error if signal handlers or threads cannot be created.
+    /// lead's work is drawn on stderr, with an input line after `prompt` if that is also a
+    /// terminal. Must be called within a runtime: signal handlers are installed before the modes
+    /// change.
     pub(super) fn begin(theme: Option<Theme>, prompt: &str) -> io::Result<Self> {
         let screen = match theme.filter(|_| is_terminal()) {
             Some(theme) => Some(screen(theme, prompt)?),
@@ -223,8 +221,8 @@ impl LeadTerminal {
         }
     }
 
-    /// Closes the view that covers the terminal, or clears the input line. Returns whether there was
-    /// a view or text.
+    /// Closes the view that covers the terminal, or clears the input line. Returns whether there
+    /// was a view or text.
     pub(super) fn clear(&self) -> bool {
         let screen = self.0.screen.as_ref();
         screen.is_some_and(|(console, _)| console.close_view() || console.clear_line())

@@ -28,8 +28,8 @@ const YES: char = '1';
 /// Answer to a line that is not a choice.
 const NO_CHOICE: &str = "type 1 or 2; the lead takes prompts once it has started";
 
-/// Asks whether to trust the repository, if it is not trusted and has something that would run. Where
-/// an agent could type the answer, nothing is asked.
+/// Asks whether to trust the repository, if it is not trusted and has something that would run.
+/// Where an agent could type the answer, nothing is asked.
 pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
     if app.is_trusted()? {
         return Ok(());
@@ -70,10 +70,6 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
         .wrong
         .iter()
         .map(|what| format!("  once fixed: {what}"));
-    let choice = |key, label: &str| Choice {
-        key,
-        label: label.to_owned(),
-    };
     Dialog {
         id: "trust".to_owned(),
         question: format!(
@@ -83,8 +79,8 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
         ),
         details: runs.chain(wrong).collect(),
         choices: vec![
-            choice(YES, "trust it, also after later changes (`swarm trust`)"),
-            choice('2', "start without them this time (also Esc)"),
+            Choice::new(YES, "trust it, also after later changes (`swarm trust`)"),
+            Choice::new('2', "start without them this time (also Esc)"),
         ],
         ..Dialog::default()
     }

@@ -8,7 +8,7 @@ use swarm_config::{ClaudeSettings, Environment};
 use swarm_member::LeadParts;
 use swarm_protocol::{AgentEvent, Color, MemberName, RequestRecord, TeamName};
 use swarm_tools::{Caller, ProtectedPaths, ToolContext};
-use swarm_ui::{Alert, Console, DesktopAlert, PaneInput, SessionStatus, Theme, command_in};
+use swarm_ui::{Alert, Console, DesktopAlert, PaneInput, SessionStatus, command_in};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
@@ -21,7 +21,6 @@ use super::person_shell::ShellLines;
 use super::plain_terminal::text_of;
 use super::questions::{Questions, UNARMED, attentive};
 use super::queued_lines::QueuedLines;
-use super::report::OutputFormat;
 use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use super::rewind_picker::{REWIND, confirmed};
 use super::session_picker::RESUME;
@@ -29,7 +28,6 @@ use super::slash::{TerminalCommands, Typed};
 use super::status_command::StatusCommand;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
-use super::view::view_theme;
 use crate::app::App;
 use crate::escape_time::escape_time;
 use crate::failure::Failure;
@@ -59,8 +57,8 @@ const NO_IMAGES: &str = "images can be attached to the prompts of `swarm lead`";
 /// A second Esc within this time opens the picker of `/rewind`.
 const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
-/// Lets requests wait without a timeout, unless a setting says otherwise, and commands ask for hosts: a
-/// person answers here or comes back to a detached run.
+/// Lets requests wait without a timeout, unless a setting says otherwise, and commands ask for
+/// hosts: a person answers here or comes back to a detached run.
 pub(super) fn wait_for_answers(app: &App, parts: &mut LeadParts) {
     let agent_config = Arc::make_mut(&mut parts.spawn_context.definition.config);
     agent_config.shell.asks_for_hosts = true;
@@ -225,7 +223,6 @@ pub(super) fn status_line(
     session.is_coordinator = parts.is_coordinator;
     let status = StatusLine::new(
         terminal.clone(),
-        view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
         spawn_context.workspace.cwd.clone(),
         settings.notify_command,
         Arc::clone(&parts.services.spending),
@@ -307,8 +304,8 @@ fn editing(line: &str) -> Option<&str> {
     edits.then(|| line.trim().trim_start_matches('/'))
 }
 
-/// Returns whether the lead answers an input in a turn. Commands to the lead take effect between two
-/// turns in any case.
+/// Returns whether the lead answers an input in a turn. Commands to the lead take effect between
+/// two turns in any case.
 fn starts_turn(input: &PaneInput) -> bool {
     match input {
         PaneInput::Line(line) => {
@@ -439,7 +436,8 @@ impl Typist {
         });
     }
 
-    /// Shows postponed requests again, unless Esc interrupts a turn. Returns whether there were any.
+    /// Shows postponed requests again, unless Esc interrupts a turn. Returns whether there were
+    /// any.
     fn shows_postponed(&self) -> bool {
         !self.queue.is_in_turn() && self.questions.show_postponed()
     }

@@ -227,7 +227,7 @@ fn field(name: &str, value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_protocol::{MemberName, RequestId, RequestState, SpawnId};
+    use swarm_protocol::{MemberName, RequestId, SpawnId};
 
     use super::*;
 
@@ -235,27 +235,28 @@ mod tests {
 
     fn request(input: Value) -> RequestRecord {
         RequestRecord {
-            id: RequestId::new("perm-1-abcdefg"),
             number: Some(3),
-            from: MemberName::parse("bob").unwrap(),
             spawn_id: Some(SpawnId::random()),
-            request: RequestKind::Permission {
-                tool: "Bash".to_owned(),
-                tool_use_id: "t".to_owned(),
-                input,
-                digest: "d".to_owned(),
-                suggestions: vec![json!({
-                    "type": "addRules",
-                    "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
-                    "behavior": "allow",
-                    "destination": "session",
-                })],
-            },
             description: "Bash touch made".to_owned(),
             why: "no rule allows `touch made`".to_owned(),
-            asked_at: UnixMs(1000),
             deadline: Some(UnixMs(301_000)),
-            state: RequestState::Open,
+            ..RequestRecord::open(
+                RequestId::new("perm-1-abcdefg"),
+                MemberName::parse("bob").unwrap(),
+                RequestKind::Permission {
+                    tool: "Bash".to_owned(),
+                    tool_use_id: "t".to_owned(),
+                    input,
+                    digest: "d".to_owned(),
+                    suggestions: vec![json!({
+                        "type": "addRules",
+                        "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+                        "behavior": "allow",
+                        "destination": "session",
+                    })],
+                },
+                UnixMs(1000),
+            )
         }
     }
 

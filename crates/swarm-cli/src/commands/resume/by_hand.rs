@@ -11,7 +11,7 @@ use super::headless::ResumeArgs;
 use super::report;
 use crate::agent_config;
 use crate::app::App;
-use crate::commands::{called_off_by_signals, runtime};
+use crate::commands::{run_cancellable, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context};
 
@@ -88,7 +88,6 @@ fn bring_all_back(
         }
     }
     let cancel = CancellationToken::new();
-    let runtime = runtime()?;
     let spawns = dead.iter().map(|one| {
         let (prepared, cancel) = (&prepared, cancel.clone());
         async move {
@@ -101,7 +100,6 @@ fn bring_all_back(
             Ok(bring_back(&spawn_context, team, one, cancel).await?)
         }
     });
-    let results = runtime.block_on(called_off_by_signals(cancel.clone(), join_all(spawns)));
-    runtime.shutdown_background();
+    let results = run_cancellable(cancel.clone(), join_all(spawns))?;
     Ok(dead.into_iter().zip(results).collect())
 }

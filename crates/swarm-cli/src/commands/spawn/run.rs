@@ -25,7 +25,7 @@ use crate::agent_config;
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::worktree::wish;
-use crate::commands::{agents, called_off_by_signals, runtime};
+use crate::commands::{agents, run_cancellable, runtime};
 use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
@@ -37,8 +37,8 @@ pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<(), Failur
     run_next(app, args, &mut None)
 }
 
-/// Like [`run`], for one of several members: tells where it runs only if its backend is another than
-/// that of the member before, `told`.
+/// Like [`run`], for one of several members: tells where it runs only if its backend is another
+/// than that of the member before, `told`.
 pub(in crate::commands) fn run_next(
     app: &App,
     args: &SpawnArgs,
@@ -261,11 +261,7 @@ fn spawn(
 ) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
     let spawning = swarm_supervisor::spawn(spawn_context, team, options);
-    let runtime = runtime()?;
-    let spawned = runtime.block_on(called_off_by_signals(cancel, Box::pin(spawning)));
-    // Store calls that wait for a lock end with the process.
-    runtime.shutdown_background();
-    Ok(spawned?)
+    Ok(run_cancellable(cancel, spawning)??)
 }
 
 /// Refuses the name of a running member before its model and its flags are checked.

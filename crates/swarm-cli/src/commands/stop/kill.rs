@@ -44,7 +44,7 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure
             }
         };
         let words = ["kill", name.as_str()];
-        let command = |elsewhere| RelayedCommand::new(app, &*team, elsewhere, words);
+        let command = |elsewhere| RelayedCommand::new(app, &*team, elsewhere, &words);
         // A member that has ended is removed from here too.
         let running = elsewhere.filter(|elsewhere| !elsewhere.has_ended);
         match running.as_ref().and_then(command) {

@@ -43,8 +43,9 @@ impl PublishedMerges {
         if let Some(failed) = fetched.iter().find(|failed| of_member(&failed.branch)) {
             let why = failed.why.to_string();
             let text = format!(
-                "{}'s work for task #{} was published and not merged: {why}",
-                order.member, order.task
+                "{}'s work for task #{} was published and not merged: {why}. Merge it with `swarm worktree merge {}` in a clone of \
+                 the repository.",
+                order.member, order.task, failed.branch.worktree
             );
             tell_lead(team, text);
             return Ok(MergeReply::LeftToPerson(why));
@@ -76,7 +77,8 @@ impl PublishedMerges {
     }
 }
 
-/// Requires that the order stands, and that the candidate is what the member completes its task with.
+/// Requires that the order stands, and that the candidate is what the member completes its task
+/// with.
 fn permit(taken: &TakenMerge, candidate: &MergeCandidate) -> Result<(), Failure> {
     let why = match runtime()?.block_on(taken.why_void())? {
         Some(why) => why,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::SessionId;
 use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{
-    Created, Hazard, Owner, ProcessMark, Record, Request, Resident, Slug, WorktreeError,
-    WorktreeOutcome, Worktrees, worktree_notice,
+    Created, Hazard, Owner, Record, Request, Resident, Slug, WorktreeError, WorktreeOutcome,
+    Worktrees, worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +40,7 @@ impl OwnWorktree {
             from: app.env.cwd.clone(),
             slug,
             owner: Owner::default(),
-            process: own_process(),
+            process: identity().mark(),
             uncommitted: wish.uncommitted,
             now: app.clock.now(),
             cancel: cancel.clone(),
@@ -56,7 +56,7 @@ impl OwnWorktree {
         cwd: PathBuf,
     ) -> Result<Self, Failure> {
         let worktrees = worktrees(app);
-        let created = worktrees.take_over(record, own_process())?;
+        let created = worktrees.take_over(record, identity().mark())?;
         Self::moved(app, worktrees, Created { cwd, ..created })
     }
 
@@ -113,15 +113,6 @@ impl OwnWorktree {
     }
 }
 
-/// Returns this process as recorded in worktree records.
-fn own_process() -> ProcessMark {
-    let own = identity();
-    ProcessMark {
-        pid: own.pid,
-        start: own.start,
-    }
-}
-
 /// Creates the worktree unless a signal cancels it.
 fn create(
     worktrees: &Worktrees,
@@ -146,7 +137,7 @@ fn create(
 /// Releases a worktree that the lead entered and did not leave.
 pub(in crate::commands) fn leave_entered(app: &App) {
     let worktrees = worktrees(app);
-    match worktrees.held_by(&app.env.cwd, &own_process()) {
+    match worktrees.held_by(&app.env.cwd, &identity().mark()) {
         Ok(held) => {
             for record in held {
                 part(app, &worktrees, &record);

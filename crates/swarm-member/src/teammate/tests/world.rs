@@ -1,7 +1,6 @@
 //! A team with members and running teammates.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,9 +11,10 @@ use swarm_model::Model;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, JournalEntry,
     LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId,
-    SpawnId, SystemClock, TeamName, UnixMs,
+    SpawnId, SystemClock, TeamName, UnixMs, partial_debug,
 };
 use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, Team, TeamStore, process};
+use swarm_supervisor::ProcessIdentity;
 use swarm_team::{
     Incoming, MemberContext, MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions,
     MemberRuntime, MemberSpec, MemberWorkspace, PaneSettings, ShutdownAsk, SpawnOrder, StateKeeper,
@@ -243,10 +243,12 @@ impl World {
 
     fn process(&self) -> ProcessFacts {
         ProcessFacts {
-            pid: std::process::id(),
-            start: String::new(),
-            host: "here".to_owned(),
-            pid_space: String::new(),
+            identity: ProcessIdentity {
+                pid: std::process::id(),
+                start: String::new(),
+                host: "here".to_owned(),
+                pid_space: String::new(),
+            },
             machine: swarm_agent::HostFacts::default(),
             cwd: self.directory.path().to_owned(),
             worktree: None,
@@ -482,11 +484,7 @@ impl Write for Screen {
 /// A clock that runs a check at each reading: at every event of the teammate.
 pub(crate) struct Lookout(pub(crate) Box<dyn Fn() + Send + Sync>);
 
-impl fmt::Debug for Lookout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lookout")
-    }
-}
+partial_debug!(Lookout);
 
 impl Clock for Lookout {
     fn now(&self) -> UnixMs {

@@ -20,7 +20,8 @@ impl FileTeam {
         if !self.is_foreign() {
             return Ok(());
         }
-        self.refuse_foreign_links()?;
+        // Its private directory does not exist yet.
+        swarm_os::check_own_dir(self.at.directory())?;
         self.store.with_teams_lock(|| self.adopt_alone())
     }
 
@@ -30,11 +31,6 @@ impl FileTeam {
         let beginning = beginning.unwrap_or_default();
         let first = beginning.split(|byte| *byte == b'\n').next();
         Ok(String::from_utf8_lossy(first.unwrap_or_default()).contains(ADOPTED))
-    }
-
-    /// The private directory of a team of another program does not exist yet.
-    fn refuse_foreign_links(&self) -> Result<()> {
-        Ok(swarm_os::check_own_dir(self.at.directory())?)
     }
 
     fn adopt_alone(&self) -> Result<()> {

@@ -3,24 +3,10 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use swarm_protocol::{CostRecord, Money, UnixMs, Usage};
 use swarm_store::{BlockOn as _, Cursor};
 
-use crate::files::world::{World, name};
-
-fn cost(member: &str, dollars: f64) -> CostRecord {
-    CostRecord {
-        at: UnixMs(1),
-        member: name(member),
-        agent: None,
-        task: None,
-        model: "anthropic/m".to_owned(),
-        usage: Usage::default(),
-        usd: Money::dollars(dollars),
-        price: None,
-        reservation: None,
-    }
-}
+use crate::files::world::World;
+use crate::values::cost;
 
 #[test]
 fn costs_are_read_once_and_a_line_cut_short_spoils_no_other() {

@@ -4,8 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 use swarm_protocol::{
-    Answer, AnsweredBy, Grant, LEAD_NAME, RequestId, RequestKind, RequestRecord, RequestState,
-    SpawnId, UnixMs,
+    Answer, AnsweredBy, Grant, LEAD_NAME, RequestId, RequestKind, RequestRecord, SpawnId, UnixMs,
 };
 use swarm_store::{AnswerLookup, BlockOn as _, StoreError};
 
@@ -14,22 +13,20 @@ use crate::files::world::{World, name};
 /// An open request of `alice`.
 pub(crate) fn asked(id: &str, spawn_id: SpawnId) -> RequestRecord {
     RequestRecord {
-        id: RequestId::new(id),
-        from: name("alice"),
-        number: None,
         spawn_id: Some(spawn_id),
-        request: RequestKind::Permission {
-            tool: "Bash".to_owned(),
-            tool_use_id: "toolu_1".to_owned(),
-            input: json!({"command": "make"}),
-            digest: "d".to_owned(),
-            suggestions: Vec::new(),
-        },
         description: "run make".to_owned(),
-        why: String::new(),
-        asked_at: UnixMs(1),
-        deadline: None,
-        state: RequestState::Open,
+        ..RequestRecord::open(
+            RequestId::new(id),
+            name("alice"),
+            RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "toolu_1".to_owned(),
+                input: json!({"command": "make"}),
+                digest: "d".to_owned(),
+                suggestions: Vec::new(),
+            },
+            UnixMs(1),
+        )
     }
 }
 

@@ -3,26 +3,15 @@
 use std::fs;
 
 use swarm_os::Liveness;
-use swarm_protocol::{Event, MemberState, SpawnId};
+use swarm_protocol::{MemberState, SpawnId};
 use swarm_store::{Actor, BlockOn as _, ReconcileReport};
 
 use crate::files::children::Child;
 use crate::files::world::{World, id, name};
+use crate::values::deaths;
 
 fn member(world: &World, called: &str, spawn: SpawnId) -> Actor {
     Actor::member(&world.team, name(called), Some(spawn))
-}
-
-fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
-    let events = world.events().into_iter();
-    events
-        .filter(|event| match event {
-            Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
-                *spawn_id == spawn
-            }
-            _ => false,
-        })
-        .collect()
 }
 
 #[test]
@@ -74,7 +63,7 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     world.handle().reconcile().block_on().unwrap_err();
     fs::remove_dir(&inbox).unwrap();
     let entered = fs::read(&journal).unwrap();
-    assert_eq!(deaths(&world, spawn).len(), 1);
+    assert_eq!(deaths(world.events(), spawn).len(), 1);
     world.handle().reconcile().block_on().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert!(told(&world)[0].contains("alice died unexpectedly"));
@@ -91,7 +80,7 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     swarm_os::replace_alone(&journal, &entered).unwrap();
     world.handle().reconcile().block_on().unwrap();
     assert_eq!(told(&world).len(), 1);
-    assert_eq!(deaths(&world, spawn).len(), 1);
+    assert_eq!(deaths(world.events(), spawn).len(), 1);
 }
 
 #[test]
@@ -109,7 +98,7 @@ fn a_death_that_was_half_entered_is_entered_once() {
     swarm_os::replace_alone(&config, &before).unwrap();
     let report = world.handle().reconcile().block_on().unwrap();
     assert_eq!(report.died.len(), 1);
-    assert_eq!(deaths(&world, spawn).len(), 1);
+    assert_eq!(deaths(world.events(), spawn).len(), 1);
     let task = world.handle().task(&id(1)).block_on().unwrap();
     assert_eq!(task.swarm().attempt, 1);
 }

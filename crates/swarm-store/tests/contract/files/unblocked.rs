@@ -12,35 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop;
 
 use crate::files::world::{World, id, name};
+use crate::values::ForeignLocks;
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().build().unwrap()
-}
-
-/// Lock directories of another program.
-struct Foreign(Vec<PathBuf>);
-
-impl Foreign {
-    fn on(files: impl IntoIterator<Item = PathBuf>) -> Self {
-        let locks = files.into_iter().map(|file| {
-            let mut lock = file.into_os_string();
-            lock.push(".lock");
-            PathBuf::from(lock)
-        });
-        let locks: Vec<PathBuf> = locks.collect();
-        for lock in &locks {
-            fs::create_dir(lock).unwrap();
-        }
-        Self(locks)
-    }
-}
-
-impl Drop for Foreign {
-    fn drop(&mut self) {
-        for lock in &self.0 {
-            fs::remove_dir(lock).unwrap();
-        }
-    }
 }
 
 /// Polls a call once. Returns whether it is pending.
@@ -91,7 +66,7 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
     let store = world.store.clone();
     // The list is free but the second file is locked: an update of both gets only half of its
     // locks.
-    let foreign = Foreign::on([world.task_path(2)]);
+    let foreign = ForeignLocks::on([world.task_path(2)]);
     let hurried = store
         .team(&world.team)
         .with_lock_timeout(Duration::from_millis(50));
@@ -121,7 +96,7 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
 fn a_notice_for_a_locked_inbox_does_not_fail_the_change_and_is_delivered_later() {
     let world = World::with_member("bob");
     world.create("one", &[]);
-    let foreign = Foreign::on([world.inbox_path("bob")]);
+    let foreign = ForeignLocks::on([world.inbox_path("bob")]);
     let hurried = world.handle().with_lock_timeout(Duration::from_millis(50));
     let assign = TaskChange {
         owner: Some(name("bob")),
@@ -172,9 +147,9 @@ fn a_notice_for_a_free_inbox_does_not_wait_for_the_next_change_because_another_i
             .block_on()
             .unwrap();
     };
-    let _alice = Foreign::on([world.inbox_path("alice")]);
+    let _alice = ForeignLocks::on([world.inbox_path("alice")]);
     assign(1, "alice", 50);
-    let bob = Foreign::on([world.inbox_path("bob")]);
+    let bob = ForeignLocks::on([world.inbox_path("bob")]);
     std::thread::scope(|scope| {
         let assigning = scope.spawn(|| assign(2, "bob", 1000));
         // The reason is there once the first attempt has failed.
@@ -199,7 +174,7 @@ fn the_list_is_free_while_a_notice_waits_for_an_inbox() {
     world.create("one", &[]);
     world.create("two", &[]);
     let person = world.person();
-    let foreign = Foreign::on([world.inbox_path("bob")]);
+    let foreign = ForeignLocks::on([world.inbox_path("bob")]);
     let hurried = world.handle().with_lock_timeout(Duration::from_millis(300));
     std::thread::scope(|scope| {
         let assigning = scope.spawn(|| {
@@ -231,7 +206,7 @@ fn the_list_is_free_while_a_notice_waits_for_an_inbox() {
 /// Assigns a task to bob, whose inbox is locked. Returns the path and the content of the outbox.
 fn undelivered(world: &World) -> (PathBuf, Vec<u8>) {
     world.create("one", &[]);
-    let _foreign = Foreign::on([world.inbox_path("bob")]);
+    let _foreign = ForeignLocks::on([world.inbox_path("bob")]);
     let hurried = world.handle().with_lock_timeout(Duration::from_millis(50));
     let assign = TaskChange {
         owner: Some(name("bob")),

@@ -13,7 +13,7 @@ use swarm_protocol::{
 };
 use swarm_store::{Actor, BlockOn as _, FileStore, Team, TeamStore};
 
-use crate::values::life_record;
+use crate::values::{files_below, life_record};
 pub(crate) use crate::values::{id, name, new_member, new_task, new_team, store_at, team};
 
 /// A store with the team `crew`.
@@ -134,19 +134,7 @@ impl World {
 
     /// Returns every regular file below the root with its content, except lock files.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let mut files = BTreeMap::new();
-        let mut directories = vec![self.root.clone()];
-        while let Some(directory) = directories.pop() {
-            for entry in fs::read_dir(directory).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    directories.push(path);
-                } else if path.parent().unwrap().file_name().unwrap() != "locks" {
-                    files.insert(path.clone(), fs::read(&path).unwrap());
-                }
-            }
-        }
-        files
+        files_below(&self.root)
     }
 }
 

@@ -1,11 +1,10 @@
 //! One session of a client: a lead with its prompts.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
+use swarm_protocol::{AgentEvent, PermissionMode, SessionId, partial_debug};
 use swarm_ui::{PaneInput, command_in};
 use tokio_util::sync::CancellationToken;
 
@@ -65,13 +64,7 @@ pub(super) struct SessionLead {
     pub(super) questions: Questions,
 }
 
-impl fmt::Debug for ClientSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientSession")
-            .field("id", &self.id())
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(ClientSession);
 
 impl ClientSession {
     /// Creates a session for the request with this id.
