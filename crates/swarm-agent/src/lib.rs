@@ -62,8 +62,7 @@ pub use spawner::{
     only_the_lead_spawns,
 };
 pub use subagent::{
-    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,
-    SubAgentStatus, SubAgents,
+    ModelFactory, NoOtherModels, ReadyModel, SubAgentServices, SubAgentStatus, SubAgents,
 };
 pub use totals::Totals;
 pub use transcript::{

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Parser;
-use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
+use swarm_agent::{HookClients, HostFacts, WorktreeIsolator};
 use swarm_config::{Environment, HookDirectories, worktree_records};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{
@@ -225,12 +225,12 @@ fn worktrees(env: &Environment, root: &Path, spec: &MemberSpec) -> Worktrees {
 }
 
 /// Creates the worktrees of this member's sub-agents.
-fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
-    Arc::new(WorktreeIsolator {
+fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> WorktreeIsolator {
+    WorktreeIsolator {
         worktrees,
         clock,
         process: identity().mark(),
-    })
+    }
 }
 
 /// Returns the worktree of this process, read from git's files instead of the order. A worktree

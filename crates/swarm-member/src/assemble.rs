@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use swarm_agent::{
     AgentEnvironment, AgentError, AgentParts, AgentRuntime, Brief, EnvironmentFact, EventSink,
-    ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections, Isolator,
+    ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections,
     MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SessionLimits,
-    SubAgentServices, SubAgents, Teammates, TranscriptAuthor, TranscriptFile, own_tools,
-    without_unreadable,
+    SubAgentServices, SubAgents, Teammates, TranscriptAuthor, TranscriptFile, WorktreeIsolator,
+    own_tools, without_unreadable,
 };
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_mcp::ProcessServers;
@@ -62,7 +62,7 @@ pub(crate) struct MemberSetup {
     pub(crate) services: ModelServices,
     /// Model name as `provider/model`.
     pub(crate) model_name: String,
-    pub(crate) isolator: Option<Arc<dyn Isolator>>,
+    pub(crate) isolator: Option<WorktreeIsolator>,
     pub(crate) definition: MemberDefinition,
     pub(crate) workspace: MemberWorkspace,
     /// The blocks of the system prompt; the environment section becomes the second.

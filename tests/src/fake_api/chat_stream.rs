@@ -21,7 +21,7 @@ pub(crate) fn frames(reply: &Reply, id: &str, model: &str, usage: &Value) -> Vec
             .sum::<usize>();
         all.extend(deltas.into_iter().map(grow));
     }
-    let reason = finish_reason(reply.stop_reason());
+    let reason = if calls > 0 { "tool_calls" } else { "stop" };
     all.push(piece(
         json!([{"index": 0, "delta": {}, "finish_reason": reason}]),
     ));
@@ -57,16 +57,6 @@ fn deltas(block: &Block, call: usize) -> Vec<Value> {
             let calls = std::iter::once(first).chain(more);
             calls.map(|call| json!({"tool_calls": [call]})).collect()
         }
-    }
-}
-
-fn finish_reason(stop_reason: &str) -> &str {
-    match stop_reason {
-        "end_turn" => "stop",
-        "tool_use" => "tool_calls",
-        "max_tokens" => "length",
-        "refusal" => "content_filter",
-        other => other,
     }
 }
 

@@ -60,7 +60,6 @@ pub(crate) struct Refusal {
 pub struct Reply {
     pub(crate) blocks: Vec<Block>,
     pub(crate) refusal: Option<Refusal>,
-    pub(crate) stop_reason: Option<String>,
     pub(crate) error_after: Option<(usize, String)>,
     pub(crate) cut_after: Option<usize>,
     pub(crate) held_by: Option<(Gate, usize)>,
@@ -73,7 +72,6 @@ impl Reply {
         Self {
             blocks: blocks.into_iter().collect(),
             refusal: None,
-            stop_reason: None,
             error_after: None,
             cut_after: None,
             held_by: None,
@@ -131,13 +129,6 @@ impl Reply {
         self
     }
 
-    /// Sets another stop reason than the default of the blocks.
-    #[must_use]
-    pub fn stops_with(mut self, reason: impl Into<String>) -> Self {
-        self.stop_reason = Some(reason.into());
-        self
-    }
-
     /// Sends an error of this kind after this many events and ends the stream.
     #[must_use]
     pub fn fails_in_stream(mut self, events: usize, kind: impl Into<String>) -> Self {
@@ -160,16 +151,12 @@ impl Reply {
         self
     }
 
-    pub(crate) fn stop_reason(&self) -> &str {
+    pub(crate) fn stop_reason(&self) -> &'static str {
         let calls = self
             .blocks
             .iter()
             .any(|block| matches!(block, Block::ToolUse { .. }));
-        match &self.stop_reason {
-            Some(reason) => reason,
-            None if calls => "tool_use",
-            None => "end_turn",
-        }
+        if calls { "tool_use" } else { "end_turn" }
     }
 }
 

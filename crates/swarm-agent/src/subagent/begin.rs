@@ -140,7 +140,7 @@ impl SubAgents {
             let from = self.moved(record)?.map(|moved| moved.cwd);
             let from = from.filter(|cwd| cwd.is_dir());
             let from = from.unwrap_or_else(|| record.parent.parts.tool_context.cwd.clone());
-            let directory = isolator.prepare(&record.id, &from, cancel.clone()).await?;
+            let directory = isolator.prepare(&record.id, &from, cancel).await?;
             record.live().directory = Some(directory);
         }
         self.start_servers(record, cancel).await?;

@@ -4,15 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use swarm_mcp::McpServers;
 use swarm_model::Model;
 use swarm_permissions::AgentConfig;
-use swarm_protocol::{Clock, SubAgentId, partial_debug};
+use swarm_protocol::{Clock, partial_debug};
 use swarm_tools::BackgroundCommands;
-use tokio_util::sync::CancellationToken;
 
 use crate::HostFacts;
+use crate::worktree::WorktreeIsolator;
 
 /// A model and its client.
 #[derive(Debug, Clone)]
@@ -45,8 +44,8 @@ pub struct SubAgentServices {
     pub model: String,
     /// Creates model clients.
     pub models: Arc<dyn ModelFactory>,
-    /// Creates isolated directories; `None` if they are not available.
-    pub isolator: Option<Arc<dyn Isolator>>,
+    /// Creates worktrees for sub-agents; `None` if they are not available.
+    pub isolator: Option<WorktreeIsolator>,
     /// MCP servers of the process; also starts the servers of a sub-agent's definition.
     pub servers: Option<Arc<McpServers>>,
     /// Background commands of the process's agent.
@@ -69,40 +68,4 @@ impl ModelFactory for NoOtherModels {
     fn model(&self, name: &str) -> Result<ReadyModel, String> {
         Err(format!("model {name} is not available here"))
     }
-}
-
-/// The isolated directory of a sub-agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IsolatedDirectory {
-    /// Working directory of the sub-agent, at or below `root`.
-    pub path: PathBuf,
-    /// Top of the isolated directory; the sub-agent writes nothing outside it.
-    pub root: PathBuf,
-    /// Git branch that is checked out in it, if any.
-    pub branch: Option<String>,
-    /// Text for the sub-agent after its prompt; may be empty.
-    pub notice: String,
-    /// Content that exists nowhere else, after the sub-agent has ended.
-    pub holds: Vec<String>,
-}
-
-/// Creates and removes the directories of sub-agents with `isolation: worktree`.
-#[async_trait]
-pub trait Isolator: Send + Sync + fmt::Debug {
-    /// Creates a directory for a sub-agent whose parent works in `from`, or finds its existing one.
-    /// The error is for the model.
-    async fn prepare(
-        &self,
-        id: &SubAgentId,
-        from: &std::path::Path,
-        cancel: CancellationToken,
-    ) -> Result<IsolatedDirectory, String>;
-
-    /// Removes the directory of a sub-agent that has ended, unless its content would be lost.
-    /// Returns the directory if it was kept.
-    async fn clean_up(
-        &self,
-        id: &SubAgentId,
-        directory: IsolatedDirectory,
-    ) -> Option<IsolatedDirectory>;
 }

@@ -30,9 +30,7 @@ mod sink;
 mod task_output;
 mod task_stop;
 
-pub use kit::{
-    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,
-};
+pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentServices};
 use list_agents::ListAgents;
 pub(crate) use parent::Parent;
 pub use record::SubAgentStatus;

@@ -12,8 +12,9 @@ use swarm_tools::{BackgroundCommands, Workplace};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{IsolatedDirectory, Parent, SubAgentRequest};
+use super::{Parent, SubAgentRequest};
 use crate::fork::FORK;
+use crate::worktree::IsolatedDirectory;
 use crate::{Injected, Totals};
 
 named_enum! {

@@ -11,9 +11,10 @@ use swarm_tools::{Confinement, Workplace};
 use super::meta::{Meta, SwarmMeta};
 use super::record::{Finding, Live, Record, View};
 use super::registry::Root;
-use super::{IsolatedDirectory, Parent, SubAgentRequest, SubAgentStatus, SubAgents};
+use super::{Parent, SubAgentRequest, SubAgentStatus, SubAgents};
 use crate::fork::{FORK, fork_definition};
 use crate::transcript::Entry;
+use crate::worktree::IsolatedDirectory;
 use crate::{AgentTool, Totals, TranscriptAuthor, TranscriptFile};
 
 /// File name suffix of a description.

@@ -1,9 +1,8 @@
 //! Worktrees for sub-agents with `isolation: worktree`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
 use swarm_worktree::{
     FormerOwner, Owner, ProcessMark, Request, Resident, Slug, WorktreeError, WorktreeOutcome,
@@ -11,10 +10,23 @@ use swarm_worktree::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::subagent::{IsolatedDirectory, Isolator};
+/// The isolated directory of a sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IsolatedDirectory {
+    /// Working directory of the sub-agent, at or below `root`.
+    pub(crate) path: PathBuf,
+    /// Top of the isolated directory; the sub-agent writes nothing outside it.
+    pub(crate) root: PathBuf,
+    /// Git branch that is checked out in it, if any.
+    pub(crate) branch: Option<String>,
+    /// Text for the sub-agent after its prompt; may be empty.
+    pub(crate) notice: String,
+    /// Content that exists nowhere else, after the sub-agent has ended.
+    pub(crate) holds: Vec<String>,
+}
 
 /// Creates git worktrees for sub-agents, and removes those without unsaved work.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct WorktreeIsolator {
     /// Creates and removes the worktrees.
     pub worktrees: Worktrees,
@@ -42,18 +54,17 @@ impl WorktreeIsolator {
             cancel: cancel.clone(),
         }
     }
-}
 
-#[async_trait]
-impl Isolator for WorktreeIsolator {
-    async fn prepare(
+    /// Creates a directory for a sub-agent whose parent works in `from`, or finds its existing one.
+    /// The error is for the model.
+    pub(crate) async fn prepare(
         &self,
         id: &SubAgentId,
         from: &Path,
-        cancel: CancellationToken,
+        cancel: &CancellationToken,
     ) -> Result<IsolatedDirectory, String> {
         let slug = Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?;
-        let request = self.request(from, slug, owner(id), &cancel);
+        let request = self.request(from, slug, owner(id), cancel);
         let worktrees = self.worktrees.clone();
         let created = blocking(move || worktrees.create(&request)).await?;
         if cancel.is_cancelled() {
@@ -75,7 +86,9 @@ impl Isolator for WorktreeIsolator {
         })
     }
 
-    async fn clean_up(
+    /// Removes the directory of a sub-agent that has ended, unless its content would be lost.
+    /// Returns the directory if it was kept.
+    pub(crate) async fn clean_up(
         &self,
         id: &SubAgentId,
         directory: IsolatedDirectory,

@@ -8,4 +8,5 @@ mod stay;
 
 pub use fixed::worktree_tools;
 pub(crate) use fixed::{MOVE_TOOLS, fork_tools};
+pub(crate) use isolator::IsolatedDirectory;
 pub use isolator::WorktreeIsolator;

@@ -134,7 +134,7 @@ pub(super) fn assemble(
         watcher: Arc::clone(&dep.watcher),
         services: parts.services.clone(),
         model_name: dep.runtime.model.clone(),
-        isolator: Some(Arc::new(worktree_source(&parts))),
+        isolator: Some(worktree_source(&parts)),
         definition: dep.definition.clone(),
         workspace: MemberWorkspace {
             env: shell_env(&parts),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
-use swarm_agent::{EventSink, HostFacts};
+use swarm_agent::{EventSink, HostFacts, NoEvents};
 use swarm_permissions::RuleSet;
 use swarm_protocol::{PeerInbound, SessionId, TeamName, partial_debug};
 use swarm_tools::RequiredOutput;
@@ -16,6 +16,9 @@ use tokio_util::sync::CancellationToken;
 use swarm_supervisor::{MergeCarrier, SpawnContext};
 
 use crate::assemble::ModelServices;
+
+/// How long a run waits for background commands: the timeout of a foreground command.
+const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
 /// Initial team of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +98,40 @@ pub struct LeadParts {
     pub hangup: CancellationToken,
     /// Cancelled to stop immediately.
     pub kill: CancellationToken,
+}
+
+impl LeadParts {
+    /// Creates a lead with a new conversation, without team, rules and terminal, that runs until its
+    /// work is done.
+    pub fn new(spawn_context: SpawnContext, services: ModelServices) -> Self {
+        Self {
+            home: None,
+            worktree: None,
+            session: SessionId::random(),
+            team: None,
+            beginning: Beginning::New,
+            services,
+            rules: RuleSet::default(),
+            rules_in_force: Arc::default(),
+            events: Arc::new(NoEvents),
+            person: None,
+            host: HostFacts::default(),
+            instructions: Vec::new(),
+            is_interactive: false,
+            output: None,
+            is_coordinator: false,
+            max_requests: spawn_context.limits.max_requests,
+            command_wait: COMMAND_WAIT,
+            timeout: None,
+            remove_team: false,
+            peers: None,
+            merges: None,
+            stop: CancellationToken::new(),
+            hangup: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            spawn_context,
+        }
+    }
 }
 
 partial_debug!(LeadParts: spawn_context, session);

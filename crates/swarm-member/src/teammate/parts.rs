@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use swarm_agent::{EventSink, HostFacts, Isolator};
+use swarm_agent::{EventSink, HostFacts, WorktreeIsolator};
 use swarm_os::LockInterrupt;
 use swarm_protocol::{BackendType, Clock, LifeKind, PaneId, WorktreeReport, partial_debug};
 use swarm_store::TeamStore;
@@ -64,7 +64,7 @@ pub struct TeammateParts {
     /// Merges its work when it completes a task.
     pub merger: Option<Arc<dyn WorkMerger>>,
     /// Creates worktrees for isolated sub-agents.
-    pub isolator: Option<Arc<dyn Isolator>>,
+    pub isolator: Option<WorktreeIsolator>,
     /// Its pane.
     pub pane: TeammatePane,
     /// Input of a person in the pane; `None` without a terminal.

@@ -13,7 +13,7 @@ use crate::remote::{Assembly, Refusal, Step};
 /// Data of the event that ends a stream.
 const DONE: &str = "[DONE]";
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     model: String,
     usage: Usage,
@@ -30,12 +30,7 @@ impl Answer {
     pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
-            usage: Usage::default(),
-            finish_reason: None,
-            thinking: String::new(),
-            text: String::new(),
-            has_refused: false,
-            calls: Calls::default(),
+            ..Self::default()
         }
     }
 

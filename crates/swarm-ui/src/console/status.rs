@@ -12,7 +12,7 @@ use crate::signs::DOT;
 const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
 
 /// State of a session, updated by its events.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionStatus {
     /// Model id at its provider.
     pub model: String,
@@ -41,16 +41,9 @@ impl SessionStatus {
     pub fn new(model: String, mode: PermissionMode, branch: Option<String>) -> Self {
         Self {
             model,
-            fallback: None,
             mode,
-            is_coordinator: false,
             branch,
-            context: None,
-            tokens: 0,
-            cost: None,
-            turn: None,
-            calls: TurnCalls::default(),
-            waits: false,
+            ..Self::default()
         }
     }
 

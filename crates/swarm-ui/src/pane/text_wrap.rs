@@ -24,7 +24,7 @@ pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String 
 }
 
 /// Wraps a block of text. Its output must be taken and written before any other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TextWrap {
     indent: usize,
     width: Option<usize>,
@@ -56,16 +56,7 @@ impl TextWrap {
         Self {
             indent,
             width: usable(width),
-            column: 0,
-            line_ends: 0,
-            spaces: 0,
-            word: String::new(),
-            styles: Vec::new(),
-            style: String::new(),
-            hang: 0,
-            begun: false,
-            out: String::new(),
-            links: None,
+            ..Self::default()
         }
     }
 

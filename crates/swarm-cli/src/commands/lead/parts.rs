@@ -4,12 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
 use swarm_member::{Beginning, LeadParts, ModelServices, PeerPlace, RunReport, SpendingMeter};
 use swarm_protocol::{Budget, MemberName, SessionId, TeamName};
 use swarm_supervisor::SpawnContext;
-use tokio_util::sync::CancellationToken;
 
 use super::coordinator::is_coordinator;
 use super::execute_lead::{LeadConsole, execute_lead};
@@ -26,9 +24,6 @@ use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
 use crate::spawn_context::{Prepared, socket_directory, spawn_context};
-
-/// How long a run waits for background commands: the timeout of a foreground command.
-const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
 /// A lead that has not started.
 pub(in crate::commands) struct Ready {
@@ -183,36 +178,18 @@ fn parts(
         let chosen = swarm_panes::choose(&spawn_context.backend, &spawn_context.terminal);
         runtime()?.block_on(chosen)?;
     }
+    let services = ModelServices {
+        runtime: Arc::new(swarm_agent::ModelLoop),
+        model,
+        models: Arc::new(models::Factory::new(source, &spawn_context.workspace.cwd)),
+        spending,
+    };
     Ok(LeadParts {
         home: app.env.home(),
-        worktree: None,
-        session: SessionId::random(),
-        team: None,
-        beginning: Beginning::New,
-        services: ModelServices {
-            runtime: Arc::new(swarm_agent::ModelLoop),
-            model,
-            models: Arc::new(models::Factory::new(source, &spawn_context.workspace.cwd)),
-            spending,
-        },
         rules: claude.rules,
-        rules_in_force: Arc::default(),
-        events: Arc::new(NoEvents),
-        person: None,
         host: host.wait(),
-        is_interactive: false,
-        is_coordinator: false,
-        output: None,
-        instructions: Vec::new(),
-        max_requests: app.settings.max_requests,
-        command_wait: COMMAND_WAIT,
-        timeout: None,
-        remove_team: false,
         peers: Some(peer_place(app)),
         merges: Some(Arc::new(PublishedMerges(app.clone()))),
-        stop: CancellationToken::new(),
-        hangup: CancellationToken::new(),
-        kill: CancellationToken::new(),
-        spawn_context,
+        ..LeadParts::new(spawn_context, services)
     })
 }

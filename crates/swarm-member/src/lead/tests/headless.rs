@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use swarm_model::Model;
-use swarm_permissions::RuleSet;
-use swarm_protocol::{AnsweredBy, MemberState, PermissionMode, SessionId, TaskState};
+use swarm_protocol::{AnsweredBy, MemberState, PermissionMode, TaskState};
 use swarm_store::BlockOn as _;
 use swarm_supervisor::LeadError;
 use swarm_testkit::{
     Answer, Events, FakeModel, World, call, heard, idle_notice, name, report_state, say, team,
 };
-use tokio_util::sync::CancellationToken;
 
-use crate::{Beginning, LeadParts, ModelServices, Outcome, RunReport, run_lead};
+use crate::{LeadParts, ModelServices, Outcome, RunReport, run_lead};
 
 pub(super) struct Run {
     pub(super) world: Arc<World>,
@@ -38,41 +36,20 @@ impl Run {
         world.spawn_context.limits.shutdown_grace_ms = 20;
         let model = Arc::new(FakeModel::default());
         let asked: Arc<dyn Model> = model.clone();
+        let services = ModelServices {
+            runtime: Arc::new(swarm_agent::ModelLoop),
+            model: asked,
+            models: Arc::new(swarm_agent::NoOtherModels),
+            spending: Arc::new(crate::SpendingMeter::new(
+                swarm_protocol::MemberName::lead(),
+                &world.spawn_context.definition.config,
+                None,
+            )),
+        };
         let parts = LeadParts {
-            worktree: None,
-            spawn_context: world.spawn_context.clone(),
-            home: None,
-            session: SessionId::random(),
-            team: None,
-            beginning: Beginning::New,
-            services: ModelServices {
-                runtime: Arc::new(swarm_agent::ModelLoop),
-                model: asked,
-                models: Arc::new(swarm_agent::NoOtherModels),
-                spending: Arc::new(crate::SpendingMeter::new(
-                    swarm_protocol::MemberName::lead(),
-                    &world.spawn_context.definition.config,
-                    None,
-                )),
-            },
-            rules: RuleSet::default(),
-            rules_in_force: Arc::default(),
             events: Arc::new(Events::default()),
-            person: None,
-            host: swarm_agent::HostFacts::default(),
-            is_interactive: false,
-            is_coordinator: false,
-            output: None,
-            instructions: Vec::new(),
-            max_requests: 20,
             command_wait: Duration::from_mins(1),
-            timeout: None,
-            remove_team: false,
-            peers: None,
-            merges: None,
-            stop: CancellationToken::new(),
-            hangup: CancellationToken::new(),
-            kill: CancellationToken::new(),
+            ..LeadParts::new(world.spawn_context.clone(), services)
         };
         Self {
             world: Arc::new(world),
