@@ -356,7 +356,7 @@ fn always_for_an_edit_sets_the_mode_where_the_ceiling_permits_it() {
     wait_for_state(&world, "bob", "waiting-permission");
     let approved = world.swarm(&["approve", "--always"]).ok().stdout.clone();
     let scope =
-        "for this member, also after a restart: mode acceptEdits (edits in its working directory)";
+        "for this member until you change it: mode acceptEdits (edits in its working directory)";
     assert!(approved.contains(scope), "{approved}");
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("below/two.txt").is_file());

@@ -164,7 +164,7 @@ fn scope<E>(request: &RequestRecord, suggestion: &Result<Suggestion, E>) -> &'st
         _ if request.spawn_id.is_none() => "for this member only",
         // A restarted member continues in its last mode, a lead in that of its command.
         Ok(Suggestion::SetMode { .. }) if !request.from.is_lead() => {
-            "for this member, also after a restart"
+            "for this member until you change it"
         }
         _ => "until it exits",
     }
@@ -309,7 +309,7 @@ mod tests {
         for (suggestion, expected) in [
             (rule("deny"), "until it exits: deny Bash(touch:*)"),
             (directory, "until it exits: edits in /srv"),
-            (mode, "for this member, also after a restart: mode plan"),
+            (mode, "for this member until you change it: mode plan"),
         ] {
             assert_eq!(granted_for(own, &suggestion).as_deref(), Some(expected));
         }
