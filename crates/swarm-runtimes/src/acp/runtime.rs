@@ -176,7 +176,7 @@ impl AgentRuntime for AcpRuntime {
         // A turn that still runs drops it.
         let agent = self.agent.try_lock().ok();
         let agent = agent.and_then(|mut slot| slot.take());
-        // Its sandbox ends once this runtime has reaped its processes.
+        // Blocks until its sandbox has ended.
         drop(tokio::task::spawn_blocking(move || drop(agent)).await);
     }
 

@@ -146,7 +146,7 @@ impl AgentRuntime for ClaudeRuntime {
         // A turn that still runs drops it.
         let claude = self.claude.try_lock().ok();
         let claude = claude.and_then(|mut slot| slot.take());
-        // Its sandbox ends once this runtime has reaped its processes.
+        // Blocks until its sandbox has ended.
         drop(tokio::task::spawn_blocking(move || drop(claude)).await);
     }
 
