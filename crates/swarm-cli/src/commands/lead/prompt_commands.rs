@@ -249,6 +249,7 @@ fn collect(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<(String
 
 #[cfg(test)]
 mod tests {
+    use swarm_config::ClaudeSettings;
     use swarm_permissions::{Behavior, Rule, RuleSet};
 
     use super::*;
@@ -315,5 +316,29 @@ mod tests {
             text.contains("[not run") && !text.contains("on b") && allowed.is_empty(),
             "{text}"
         );
+    }
+
+    #[test]
+    fn commands_of_plugins_have_the_name_of_the_plugin_and_know_its_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().canonicalize().unwrap();
+        let root = directory.join("root");
+        let plugin = root.join("plugins/cache/m/kit/1.0");
+        let text = "Read ${CLAUDE_PLUGIN_ROOT}/rules.\n!`echo on`";
+        write(&plugin.join("commands/git/fix.md"), text);
+        let enabled = r#"{"enabledPlugins": {"kit@m": true}}"#;
+        write(&root.join("settings.json"), enabled);
+        let settings = ClaudeSettings::load(&root, &directory, None).unwrap();
+        let env = Environment::new([("SHELL", "sh")], &directory);
+        let commands = PromptCommands::new(
+            (&env, &Arc::default()),
+            (&root, &directory),
+            false,
+            &settings.active_plugins(false),
+            ReadFilter::denials(&RuleSet::default(), &directory, None),
+        );
+        assert_eq!(commands.names(), ["kit:git:fix"]);
+        let (text, _) = prompt(commands.expand("kit:git:fix", "", true));
+        assert_eq!(text, format!("Read {}/rules.\non", plugin.display()));
     }
 }
