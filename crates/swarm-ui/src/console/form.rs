@@ -86,11 +86,13 @@ impl Form {
                     self.marked = at;
                     return Some(self.act(rows[at]));
                 }
-                return match marked {
-                    Row::OwnWords if text != " " => Some(FormStep::Type(text.clone())),
-                    marked if text == " " => Some(self.act(marked)),
-                    _ => None,
-                };
+                if text == " " {
+                    return Some(self.act(marked));
+                }
+                // Commands are typed as usual; other text is meant as an answer.
+                let own = rows.iter().position(|row| *row == Row::OwnWords);
+                self.marked = own.filter(|_| !text.starts_with(['/', '!']))?;
+                return Some(FormStep::Type(text.clone()));
             }
             _ => return None,
         }

@@ -172,8 +172,9 @@ fn the_only_question_is_answered_by_its_number_or_the_marked_row() {
     terminal.press(Key::Up);
     assert_eq!(terminal.press(Key::Enter), None, "own words are typed");
     assert_eq!(terminal.press(Key::Enter), None, "an empty answer is none");
-    terminal.text("3");
-    terminal.text(" green ");
+    terminal.press(Key::Down);
+    terminal.text("g");
+    terminal.text("reen ");
     assert_eq!(terminal.press(Key::Enter), sent(&[(&[], "green")]));
     let several = asked(vec![question("Which?", &["left", "right"], true)]);
     let terminal = Terminal::with(several, Duration::ZERO);
@@ -231,17 +232,17 @@ fn a_form_can_be_declined_with_a_reason() {
 }
 
 #[test]
-fn keys_typed_before_a_form_appeared_and_prompts_do_not_answer_it() {
+fn keys_typed_before_a_form_appeared_and_commands_do_not_answer_it() {
     let terminal = Terminal::with(two(), Duration::from_hours(1));
     assert_eq!(terminal.text("1"), None);
     assert_eq!(terminal.console.text(), "1");
     let terminal = Terminal::with(two(), Duration::ZERO);
-    terminal.text("h");
+    terminal.text("/");
     terminal.text("1");
-    assert_eq!(terminal.console.text(), "h1");
+    assert_eq!(terminal.console.text(), "/1");
     assert_eq!(
         terminal.press(Key::Enter),
-        Some(PaneInput::Line("h1".to_owned()))
+        Some(PaneInput::Line("/1".to_owned()))
     );
 }
 
