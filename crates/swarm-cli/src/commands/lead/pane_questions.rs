@@ -24,7 +24,7 @@ use crate::pane_status::PaneStatus;
 const ESC: char = '\u{1b}';
 
 /// A second Esc within this time interrupts the turn, also while requests are postponed.
-const DOUBLE_ESC: Duration = Duration::from_millis(800);
+pub(super) const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
 /// The requests of a teammate, before its pane is open.
 pub(crate) struct PaneQuestions {
@@ -101,7 +101,7 @@ impl PaneQuestions {
 }
 
 /// The keys that answer requests and show postponed ones again.
-struct RequestKeys {
+pub(super) struct RequestKeys {
     questions: Questions,
     /// A second Esc within this time interrupts the turn.
     double_esc: Duration,
@@ -110,7 +110,7 @@ struct RequestKeys {
 }
 
 impl RequestKeys {
-    fn new(questions: Questions, double_esc: Duration) -> Self {
+    pub(super) fn new(questions: Questions, double_esc: Duration) -> Self {
         Self {
             questions,
             double_esc,
@@ -120,7 +120,7 @@ impl RequestKeys {
 
     /// Returns the input unless it is about requests. Esc shows postponed requests before it
     /// interrupts.
-    fn take(&mut self, input: PaneInput) -> Option<PaneInput> {
+    pub(super) fn take(&mut self, input: PaneInput) -> Option<PaneInput> {
         match input {
             PaneInput::Choice { dialog, key, text } => {
                 self.questions.answer(&dialog, key, &text);

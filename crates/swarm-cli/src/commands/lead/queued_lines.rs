@@ -65,11 +65,6 @@ impl QueuedLines {
         }
     }
 
-    /// Returns whether the lead is in a turn.
-    pub(super) fn is_in_turn(&self) -> bool {
-        self.state.lock().in_turn
-    }
-
     pub(super) fn send_all(&self) {
         self.flush(&mut self.state.lock());
     }
@@ -172,16 +167,13 @@ mod tests {
         let (queue, mut sent) = queue();
         queue.send("a".to_owned(), line("a"));
         assert_eq!(sent.try_recv().ok(), Some(line("a")), "no turn is running");
-        assert!(!queue.is_in_turn());
         queue.follow(&AgentEvent::TurnStarted);
-        assert!(queue.is_in_turn());
         for text in ["b", "c", "d"] {
             queue.send(text.to_owned(), line(text));
         }
         assert!(sent.try_recv().is_err());
         assert_eq!(queue.take_back().as_deref(), Some("d"));
         queue.follow(&ended());
-        assert!(!queue.is_in_turn());
         assert_eq!(sent.try_recv().ok(), Some(line("b")));
         assert_eq!(sent.try_recv().ok(), Some(line("c")));
         assert!(sent.try_recv().is_err());

@@ -1,7 +1,7 @@
 //! A person at a lead's terminal: prompts, commands and answers to requests.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use swarm_config::{ClaudeSettings, Environment};
@@ -16,6 +16,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::configured::MEMORY;
 use super::history::InputHistory;
 use super::overview::Overview;
+use super::pane_questions::{DOUBLE_ESC, RequestKeys};
 use super::panel_actions::PanelActions;
 use super::person_shell::ShellLines;
 use super::plain_terminal::text_of;
@@ -53,9 +54,6 @@ const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
 
 /// Reply to Ctrl-V in the terminal of a run.
 const NO_IMAGES: &str = "images can be attached to the prompts of `swarm lead`";
-
-/// A second Esc within this time opens the picker of `/rewind`.
-const DOUBLE_ESC: Duration = Duration::from_millis(800);
 
 /// Lets requests wait without a timeout, unless a setting says otherwise, and commands ask for
 /// hosts: a person answers here or comes back to a detached run.
@@ -112,7 +110,7 @@ pub(super) fn read_terminal(
         panel,
         team_look: Arc::clone(&team_look),
         commands: Arc::clone(&commands),
-        questions: questions.clone(),
+        request_keys: Mutex::new(RequestKeys::new(questions.clone(), DOUBLE_ESC)),
         terminal: terminal.clone(),
         end: Arc::clone(end),
         window,
@@ -324,7 +322,7 @@ pub(super) struct Typist {
     /// Notified when the team panel should show the present state.
     team_look: Arc<Notify>,
     pub(super) commands: Arc<TerminalCommands>,
-    questions: Questions,
+    request_keys: Mutex<RequestKeys>,
     terminal: LeadTerminal,
     end: Arc<Notify>,
     /// The window of the terminal, which is marked while questions wait.
@@ -335,17 +333,15 @@ pub(super) struct Typist {
 
 impl Typist {
     fn take(&self, input: PaneInput) {
+        if input == PaneInput::Interrupt && self.commands.lines.stop() {
+            return;
+        }
+        let Some(input) = self.request_keys.lock().take(input) else {
+            return;
+        };
         let input = match input {
             PaneInput::Shutdown => return self.end.notify_one(),
-            PaneInput::Interrupt if self.commands.lines.stop() => return,
-            PaneInput::Interrupt if self.shows_postponed() => return,
             PaneInput::Interrupt if self.is_second_esc() => return self.commands.pick_prompt(),
-            PaneInput::Choice { dialog, key, text } => {
-                return self.questions.answer(&dialog, key, &text);
-            }
-            PaneInput::Form { dialog, answers } => {
-                return self.questions.answer_form(&dialog, &answers);
-            }
             PaneInput::TeamPanel => return self.team_look.notify_one(),
             PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
             PaneInput::Message { to, text } => return self.panel.message(&to, &text),
@@ -434,12 +430,6 @@ impl Typist {
                 Err(why) => commands.notice(why),
             }
         });
-    }
-
-    /// Shows postponed requests again, unless Esc interrupts a turn. Returns whether there were
-    /// any.
-    fn shows_postponed(&self) -> bool {
-        !self.queue.is_in_turn() && self.questions.show_postponed()
     }
 
     /// Returns whether Esc was pressed twice on an empty line.
