@@ -315,11 +315,11 @@ impl Form {
         let first = match (is_cut, self.questions.len()) {
             (true, _) => "Ctrl-O: in full",
             (false, 1) => "Up, Down, Enter or a number",
-            (false, _) => "Up, Down, Enter: choose",
+            (false, _) => "Up, Down, Enter",
         };
         let mut keys = vec![first];
         if self.questions.len() > 1 {
-            keys.push("Left, Right: questions");
+            keys.push("Left, Right: other questions");
         }
         keys.push("Esc: later");
         format!("  {}", keys.join("; "))

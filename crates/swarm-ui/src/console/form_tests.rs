@@ -104,7 +104,7 @@ fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent
       2: blue
       3: in your own words
       0: no
-      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+      Up, Down, Enter; Left, Right: other questions; Esc: later
     ");
     assert_eq!(terminal.text("2"), None);
     insta::assert_snapshot!(terminal.shown(), @r"
@@ -115,7 +115,7 @@ fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent
       3: [ ] in your own words
       4: next question
       0: no
-      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+      Up, Down, Enter; Left, Right: other questions; Esc: later
     ");
     for key in ["1", "2", "2"] {
         assert_eq!(terminal.text(key), None, "a number switches an option");
@@ -131,7 +131,7 @@ fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent
     > 3: [ ] in your own words
       4: next question
       0: no
-      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+      Up, Down, Enter; Left, Right: other questions; Esc: later
     Enter: keep the answer; Esc: back to the options
     ");
     assert_eq!(terminal.press(Key::Enter), None);
@@ -143,7 +143,7 @@ fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent
       3: [✓] in your own words: both
     > 4: next question
       0: no
-      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+      Up, Down, Enter; Left, Right: other questions; Esc: later
     ");
     assert_eq!(terminal.press(Key::Enter), None);
     insta::assert_snapshot!(terminal.shown(), @r"
@@ -154,7 +154,7 @@ fn a_form_steps_through_its_questions_and_shows_all_answers_before_they_are_sent
         left, both
     > 1: send the answers
       0: no
-      Up, Down, Enter: choose; Left, Right: questions; Esc: later
+      Up, Down, Enter; Left, Right: other questions; Esc: later
     ");
     assert_eq!(
         terminal.press(Key::Enter),
