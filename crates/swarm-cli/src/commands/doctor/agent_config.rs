@@ -61,7 +61,7 @@ fn plugins(root: &Path, claude: &ClaudeSettings, trusted: bool) -> Vec<Finding> 
         (
             named(|plugin| &plugin.unsupported),
             "not supported and ignored",
-            "the other parts of the plugin are used",
+            "nothing else of the plugin is affected",
         ),
     ] {
         if !unused.is_empty() {
