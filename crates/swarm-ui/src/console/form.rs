@@ -20,6 +20,9 @@ const MOST_QUESTION: usize = 3;
 /// Columns before a question.
 const INDENT: usize = 2;
 
+/// Columns before the label of a row: the marker, a key with its colon, and spaces.
+const LABEL_INDENT: usize = 5;
+
 /// The answers so far and the page that is shown.
 #[derive(Debug)]
 pub(super) struct Form {
@@ -237,7 +240,12 @@ impl Form {
                 name => format!("{name}:"),
             };
             let label = clean_line(&self.label(*row));
-            in_rows(&format!("{marker} {name} {label}"), room)
+            let rows = in_rows(&label, room.saturating_sub(LABEL_INDENT));
+            let rows = rows.iter().enumerate().map(|(at, row)| match at {
+                0 => format!("{marker} {name} {row}"),
+                _ => format!("{:LABEL_INDENT$}{row}", ""),
+            });
+            rows.collect::<Vec<_>>()
         });
         let labels: Vec<Vec<String>> = labels.collect();
         // The keys have the last row.

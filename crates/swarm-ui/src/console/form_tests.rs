@@ -262,3 +262,14 @@ fn long_options_in_a_low_terminal_are_cut_and_can_be_read_in_full() {
     assert_eq!(terminal.press(Key::Expand), None);
     assert!(terminal.console.close_view());
 }
+
+#[test]
+fn the_rows_of_a_long_option_are_aligned() {
+    let words = "a description that needs more than one row of this terminal";
+    let terminal = Terminal::with(
+        asked(vec![question("Which?", &[words, "b"], false)]),
+        Duration::ZERO,
+    );
+    let rows = "> 1: a description that needs more than one row of this\n     terminal\n  2: b\n";
+    assert!(terminal.shown().contains(rows), "{}", terminal.shown());
+}
