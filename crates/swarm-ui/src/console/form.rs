@@ -92,6 +92,10 @@ impl Form {
                 if text == " " {
                     return Some(self.act(marked));
                 }
+                if matches!(text.as_bytes(), [digit] if digit.is_ascii_digit()) {
+                    self.hint = Some("this number is not one of the choices");
+                    return Some(FormStep::Stay);
+                }
                 // Commands are typed as usual; other text is meant as an answer.
                 let own = rows.iter().position(|row| *row == Row::OwnWords);
                 self.marked = own.filter(|_| !text.starts_with(['/', '!']))?;

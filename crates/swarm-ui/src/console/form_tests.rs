@@ -191,6 +191,9 @@ fn an_unanswered_question_is_shown_instead_of_sent() {
     terminal.press(Key::Right);
     terminal.press(Key::Complete);
     assert!(terminal.shown().contains("(no answer yet)"));
+    assert_eq!(terminal.text("5"), None);
+    assert!(terminal.shown().contains("not one of the choices"));
+    assert_eq!(terminal.console.text(), "", "it is not a prompt");
     assert_eq!(terminal.text("1"), None);
     let shown = terminal.shown();
     assert!(
