@@ -46,10 +46,7 @@ esac
     let variables = [inside.variables(), &[pane_program(&world, TMUX)]].concat();
     let swarm = |arguments: &[&str]| world.start_with(arguments, &variables).wait();
     let spawn = || {
-        swarm(&spawn_args("bob", "command", &["--prompt", "hello"]))
-            .ok()
-            .stdout
-            .clone()
+        swarm(&spawn_args("bob", "command", &["--prompt", "hello"])).ok();
     };
     spawn();
     wait_for_state(&world, "bob", "idle");
@@ -57,7 +54,7 @@ esac
         swarm(&[command, "bob"]).ok().stdout_has("heard you");
     }
     let panes = inside.tmux().run(&["list-panes", "-s", "-F", "#{pane_id}"]);
-    let pane = panes.lines().last().expect("bob's pane");
+    let pane = panes.lines().next_back().expect("bob's pane");
     inside.tmux().run(&["kill-pane", "-t", pane]);
     world.wait_until("bob is dead", || {
         swarm(&["status"]).stdout.contains("its pane was closed")
