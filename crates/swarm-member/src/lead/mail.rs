@@ -12,7 +12,7 @@ use swarm_protocol::{
 };
 use swarm_store::{StoreError, Team};
 use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
-use swarm_team::{Incoming, MemberContext, adopt_request, sort_mail};
+use swarm_team::{Incoming, MemberContext, adopt_request, is_asked_early, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
@@ -163,7 +163,15 @@ impl MailRole for LeadMail {
                 self.question(team, incoming, &frame.request_id).await
             }
             Some(ControlFrame::PlanApprovalRequest(frame)) => {
-                self.question(team, incoming, &frame.request_id).await
+                match is_asked_early(team, incoming).await {
+                    // The notice at the end of the turn wakes the lead.
+                    Ok(true) => Handling::KeepUnread,
+                    Ok(false) => self.question(team, incoming, &frame.request_id).await,
+                    Err(error) => {
+                        tracing::warn!(team = %team.name(), %error, "cannot process a member's plan");
+                        Handling::KeepUnread
+                    }
+                }
             }
             Some(ControlFrame::SandboxPermissionRequest(frame)) => {
                 self.question(team, incoming, &frame.request_id).await

@@ -86,6 +86,33 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
     format!("plan: {first}")
 }
 
+/// Returns whether a plan cannot be answered yet, because the turn that asks has not ended: a Claude
+/// Code member that gets the answer during it leaves plan mode, but its model is not told.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn is_asked_early(team: &dyn Team, incoming: &Incoming) -> Result<bool, StoreError> {
+    let from = incoming.entry.from.trim();
+    let (Some(ControlFrame::PlanApprovalRequest(_)), Ok(name)) =
+        (&incoming.frame, MemberName::teammate(from))
+    else {
+        return Ok(false);
+    };
+    let config = team.config().await?;
+    let member = config.member(&name);
+    if !member.is_some_and(|member| member.swarm.is_none() && member.is_active == Some(true)) {
+        return Ok(false);
+    }
+    // The notice may be here before the roster says so.
+    let entries = team.inbox(&MemberName::lead()).await?.entries.into_iter();
+    let mut later = entries.skip_while(|entry| entry.text != incoming.entry.text);
+    let has_ended = later.any(|entry| {
+        let frame = ControlFrame::of_entry(&entry);
+        entry.from.trim() == from && matches!(frame, Some(ControlFrame::IdleNotification(_)))
+    });
+    Ok(!has_ended)
+}
+
 /// Adds requests of members of other programs to the queue, in a team without a lead process, and
 /// marks their mail as read.
 ///
@@ -101,6 +128,9 @@ pub async fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreErr
     let mode = config.member(&lead).and_then(Member::known_mode);
     let mut adopted = Vec::new();
     for incoming in crate::sort_mail(team.take_unread(&lead).await?) {
+        if is_asked_early(team, &incoming).await? {
+            continue;
+        }
         if adopt_request(team, &incoming, mode.unwrap_or_default(), now)
             .await?
             .is_some()

@@ -464,6 +464,28 @@ fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
 }
 
 #[test]
+fn a_plan_of_another_program_is_asked_about_once_its_turn_has_ended() {
+    let world = World::on_files();
+    // Its turn is running.
+    world.foreigner("eve");
+    let files = world.files();
+    let plan = json!({"type": "plan_approval_request", "requestId": "plan_approval-1@eve@crew", "from": "eve",
+                      "planFilePath": "/p.md", "planContent": "# Fix", "timestamp": "t"});
+    let idle = json!({"type": "idle_notification", "from": "eve", "timestamp": "t", "idleReason": "available"});
+    let entry = |frame: &Value| json!({"from": "eve", "text": frame.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false});
+    let asked = |entries: &[Value]| {
+        let inbox = world.file("inboxes/team-lead.json");
+        std::fs::write(inbox, json!(entries).to_string()).unwrap();
+        adopt_requests(&*files, now()).block_on().unwrap();
+        files.requests().block_on().unwrap().requests.len()
+    };
+    assert_eq!(asked(&[entry(&idle), entry(&plan)]), 0);
+    assert_eq!(world.unread("team-lead").len(), 2);
+    assert_eq!(asked(&[entry(&plan), entry(&idle)]), 1);
+    assert_eq!(world.unread("team-lead").len(), 1, "the notice");
+}
+
+#[test]
 fn a_plan_of_an_earlier_spawn_keeps_its_file() {
     let world = World::new();
     let path = |spawn| {
