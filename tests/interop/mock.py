@@ -2,8 +2,8 @@
 and does what the prompt says.
 
 A prompt contains steps such as `[[shell: touch a.txt]] [[send bob: hello]] [[note add: {}]] [[say: done]]`: a command, a
-message, a call of the MCP server `notes`, a text. Each response is the next
-step: the number of calls after the prompt counts the steps that are done. Without steps left, the response is a text.
+message, a call of the MCP server `notes`, a text. Each response is the next step: the number of calls after the prompt counts
+the steps that are done. Without steps left, the response is a text.
 """
 
 import json

@@ -94,13 +94,13 @@ def joined(rig):
     identity = ["--agent-id", "pam@demo", "--agent-name", "pam", "--team-name", "demo", "--plan-mode-required", "--model", "sonnet"]
     rig.in_terminal(["claude", *identity], env, session="pam")
     rig.swarm("send", "pam", "[[tool ListAgents: {}]] [[plan: touch planned.txt]] [[tool ExitPlanMode: {}]] [[say: waiting]]")
-    # Its turn still runs when the plan is approved.
+    # An answer before the end of this turn may not reach its model.
     rig.mock.delay = 3.0
     plan = lambda: [one for one in rig.read("requests") if one["state"]["is"] == "open" and one["from"] == "pam"]
     rig.swarm("approve", rig.wait("plan", plan, 30)[0]["id"])
-    rig.mock.delay = 0.0
     seen = lambda text: any(text in json.dumps(one["body"].get("messages", [])) for one in rig.mock.requests if "body" in one)
     rig.wait("approved plan", lambda: seen("Plan Approved"), 30)
+    rig.mock.delay = 0.0
     rig.swarm("shutdown", "pam", "--timeout", "30")
     rig.swarm("shutdown", "carl", "--timeout", "30")
     check(all(one["name"] != "carl" for one in rig.read("status")["members"]), "carl is still a member")
