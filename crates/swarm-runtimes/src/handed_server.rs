@@ -140,6 +140,10 @@ impl RelayedCall {
     /// Runs the call if it is permitted, until the program no longer waits for it. One that was
     /// approved when the program asked about it is not asked about again.
     pub(crate) async fn run(mut self, turn: &Turn<'_>, approvals: &Approvals) {
+        // It may have waited for a turn.
+        if self.answer.is_closed() {
+            return;
+        }
         let call = ForeignCall {
             id: String::new(),
             line: self.tool.clone(),
