@@ -300,9 +300,11 @@ fn call_of(id: &str, tool: &str, input: &Value) -> ForeignCall {
     };
     let fields = ["command", "file_path", "url", "pattern", "description"];
     let mut known = fields.iter().filter_map(|field| input[*field].as_str());
-    let line = known
-        .next()
-        .map_or_else(|| tool.to_owned(), |text| format!("{tool} {text}"));
+    let line = match known.next() {
+        Some(text) => format!("{tool} {text}"),
+        None if split_name(tool).is_some() => format!("{tool} {input}"),
+        None => tool.to_owned(),
+    };
     ForeignCall {
         id: id.to_owned(),
         tool: tool.to_owned(),
