@@ -198,12 +198,12 @@ fn part_matches(pattern: &CommandPattern, part: &Part) -> bool {
 }
 
 /// Returns the simple commands of a command line that consists of nothing else: no groups,
-/// substitutions, here-documents or output redirections.
+/// substitutions, here-documents or output redirections. The last three are part of a command that
+/// is not plain.
 fn simple_parts(command: &str) -> Option<Vec<Part>> {
     let script = shell::read(command);
     let simple = !script.broken
         && !script.grouped
-        && script.here_documents.is_empty()
         && !script.parts.is_empty()
         && script.parts.iter().all(Part::is_plain);
     simple.then_some(script.parts)

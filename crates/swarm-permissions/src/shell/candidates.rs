@@ -313,6 +313,7 @@ mod tests {
             "{rm,-rf,x}",
             "a 'b",
             "bash",
+            "bash +x",
             "a | sh -s",
             "bash -c \"$X\"",
             "eval $X",

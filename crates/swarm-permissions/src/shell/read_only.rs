@@ -80,7 +80,7 @@ const FIND_ACTIONS: [&str; 10] =
 /// files that its words refer to.
 pub fn bash_is_read_only(command: &str) -> bool {
     let script = lexer::read(command);
-    let certain = !script.broken && !script.grouped && script.here_documents.is_empty();
+    let certain = !script.broken && !script.grouped;
     let reach = Reach::of(
         &script.parts,
         Path::new("/work"),

@@ -37,6 +37,8 @@ fn a_compound_command_needs_every_part_allowed() {
         ("cd sub && npm test", ALLOW),
         ("cd sub && npm test && git status", ASK),
         ("npm runx", ASK),
+        ("", ASK),
+        ("# npm test", ASK),
     ] {
         bash(Default, &set, command, expected);
     }
@@ -74,6 +76,8 @@ fn a_denied_command_is_denied_in_every_position() {
     for command in ["rmdir x", "echo rm", "git pull", "ls rm"] {
         bash(BypassPermissions, &set, command, ALLOW);
     }
+    let as_written = rules(&json!({"deny": ["Bash(rm 'x y')"]}));
+    bash(BypassPermissions, &as_written, "ls; rm 'x y'", DENY);
     let asked = rules(&json!({"ask": ["Bash(rm:*)"]}));
     for command in ["$CMD x", "bash <(echo)", "echo 'rm x' | sh", "ls 'a"] {
         bash(BypassPermissions, &set, command, ASK);

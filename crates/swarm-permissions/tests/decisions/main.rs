@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use swarm_permissions::{
-    Behavior, Decision, PermissionSettings, Question, RuleSet, Suggestion, decide,
+    Behavior, Decision, Destination, PermissionSettings, Question, RuleSet, Suggestion, decide,
 };
 use swarm_protocol::{PermissionMode, ToolKind};
 
@@ -372,6 +372,22 @@ fn restrictions_contain_no_allow_rules() {
     assert!(only.allow.is_empty() && only.directories.is_empty());
     assert_eq!((&only.deny, &only.ask), (&set.deny, &set.ask));
     assert_eq!(set.allow, set.list(Behavior::Allow));
+}
+
+#[test]
+fn rules_and_absolute_directories_are_added_once() {
+    let one = rules(&json!({"allow": ["Bash"], "additionalDirectories": ["/a"]}));
+    let mut set = RuleSet::default();
+    for _ in 0..2 {
+        set.extend(one.clone());
+    }
+    assert_eq!(set, one);
+    let more = Suggestion::AddDirectories {
+        directories: ["src", "/b/../c", "/a"].map(str::to_owned).to_vec(),
+        destination: Destination::Session,
+    };
+    set.apply(&more, "session").unwrap();
+    assert_eq!(set.directories, ["/a", "/c"].map(PathBuf::from));
 }
 
 #[test]

@@ -327,6 +327,7 @@ fn changing_files_that_other_programs_run_later_requires_approval() {
     let none = RuleSet::default();
     let broad = rules(&[], &[], &["Edit", "Write(**)", "Edit(~/**)"]);
     let similar = rules(&[], &[], &["Edit(.husky*/**)"]);
+    let elsewhere = rules(&[], &[], &["Edit(other/.husky/**)"]);
     let named = rules(&[], &[], &["Edit(.husky/**)", "Edit(~/.bashrc)"]);
     let (own, home, config) = (
         ".husky/pre-commit",
@@ -343,6 +344,7 @@ fn changing_files_that_other_programs_run_later_requires_approval() {
         (&similar, Default, own, "ask"),
         (&named, Default, own, "allow"),
         (&named, AcceptEdits, own, "allow"),
+        (&elsewhere, AcceptEdits, own, "ask"),
         (&none, BypassPermissions, own, "allow"),
         (&none, AcceptEdits, home, "ask"),
         (&broad, AcceptEdits, home, "ask"),
@@ -431,6 +433,17 @@ fn a_tool_declared_read_only_is_trusted_unless_it_reads_the_web() {
         let decision = decide(mode, &RuleSet::default(), &question);
         assert_eq!(word(&decision), expected, "{tool} in {mode}: {decision:?}");
     }
+}
+
+#[test]
+fn a_file_rule_allows_no_call_whose_files_are_unknown() {
+    let input = json!({"file_path": "/work/src/a"});
+    let question = Question {
+        files: &DISK,
+        ..question("Write", ToolKind::Other, &input)
+    };
+    let decision = decide(Default, &rules(&[], &[], &["Write(src/**)"]), &question);
+    assert_eq!(word(&decision), "ask", "{decision:?}");
 }
 
 #[test]
