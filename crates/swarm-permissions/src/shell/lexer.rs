@@ -81,8 +81,8 @@ impl Lexer {
 
     fn word_part(&mut self) -> Result<(), Unterminated> {
         let word = self.word()?;
+        // Not a process substitution, which would be part of the word.
         let before_redirect = matches!(self.cursor.peek(), Some('<' | '>'))
-            && self.cursor.peek_at(1) != Some('(')
             && !word.raw.is_empty()
             && word.raw.chars().all(|c| c.is_ascii_digit());
         if before_redirect {
@@ -253,13 +253,13 @@ mod tests {
 
     #[test]
     fn quotes_are_removed_from_words() {
-        let script = read(r#"'r'm -"rf" \x $'\x72\155' "a\$b" "#);
+        let script = read(r#"'r'm -"rf" \x $'\x72\155' "a\$b" "c\\d" $'\x72d' "#);
         let texts: Vec<_> = script.parts[0]
             .words
             .iter()
             .map(|word| word.text.as_str())
             .collect();
-        assert_eq!(texts, ["rm", "-rf", "x", "rm", "a$b"]);
+        assert_eq!(texts, ["rm", "-rf", "x", "rm", "a$b", r"c\d", "rd"]);
     }
 
     #[test]

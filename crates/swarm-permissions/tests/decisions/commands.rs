@@ -29,6 +29,7 @@ fn a_compound_command_needs_every_part_allowed() {
         ("npm run a && npm run a > out.txt", ASK),
         ("npm run a <(rm x)", ASK),
         ("npm run a <<E\nx\nE", ASK),
+        ("npm test < /dev/tcp/h/80", ASK),
         ("(npm test)", ASK),
         ("npm run 'a", ASK),
         ("PATH=/evil npm test", ASK),

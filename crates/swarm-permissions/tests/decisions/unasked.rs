@@ -293,6 +293,8 @@ fn reading_commands_do_not_reveal_denied_files() {
     ] {
         bash(Default, &set, "allow", command);
     }
+    // A descriptor is not a file of that name.
+    bash(Default, &rules(&["Read(3)"], &[], &[]), "allow", "cat <&3");
     // A rule about a link applies to its own name too.
     let link = rules(&["Read(to-doc)"], &[], &[]);
     bash(Default, &link, "deny", "cat to-doc");
