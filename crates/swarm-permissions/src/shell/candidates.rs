@@ -253,6 +253,7 @@ mod tests {
             "function f { rm -rf /x; }",
             "case a in a) rm -rf /x;; esac",
             "A=1 B=2 rm -rf /x",
+            "A+=1 B[0]=2 rm -rf /x",
             "/bin/rm -rf /x",
             "r''m -rf /x",
             "\\rm -rf /x",

@@ -293,6 +293,12 @@ fn reading_commands_do_not_reveal_denied_files() {
     ] {
         bash(Default, &set, "allow", command);
     }
+    bash(
+        BypassPermissions,
+        &rules(&["Read(notes)"], &[], &[]),
+        "deny",
+        "cp notes b",
+    );
     // A descriptor is not a file of that name.
     bash(Default, &rules(&["Read(3)"], &[], &[]), "allow", "cat <&3");
     // A rule about a link applies to its own name too.
