@@ -176,10 +176,11 @@ pub(crate) trait Space: Debug + Send + Sync {
     }
 
     /// Returns the records and the entries of logs whose keys begin with these words, oldest first. The
-    /// last word of the key of an entry is its own. What is written meanwhile may be there twice.
+    /// last word of the key of an entry is its own. A record that is replaced meanwhile may be there twice,
+    /// or be missing.
     fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>>;
 
-    /// Returns all leases that somebody has ever held.
+    /// Returns all leases that somebody has ever held. One that is renewed meanwhile may be missing.
     fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>>;
 
     /// Returns the lease of a member; `None` if no process has ever held it.
