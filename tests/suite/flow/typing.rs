@@ -486,6 +486,11 @@ fn esc_interrupts_a_lead_which_then_waits_and_ctrl_d_quits() {
     run.shows("type what to do instead");
     run.line("do this instead");
     run.shows("Bash sleep 601");
+    // Ctrl-C only clears a line that has text.
+    run.keys("half a line");
+    run.shows("team-lead > half a line");
+    run.press("C-c");
+    run.ends_in("team-lead >");
     run.press("C-d");
     run.shows("stopping the team");
     run.shows("code 130");

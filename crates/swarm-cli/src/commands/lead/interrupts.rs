@@ -33,8 +33,9 @@ pub(super) struct Interrupts {
 impl Interrupts {
     /// Handles stop requests. The first Ctrl-C stops the team gracefully, the second kills it, the
     /// third exits immediately. SIGTERM and Ctrl-D (`asked`) count like Ctrl-C. If the terminal
-    /// closes, the lead stops and its members wait for another lead. In an interactive lead Ctrl-C
-    /// first clears the input line or interrupts the turn, and counts only if pressed again soon.
+    /// closes, the lead stops and its members wait for another lead. Ctrl-C
+    /// first clears the input line, and in an interactive lead interrupts the turn, where it counts
+    /// only if pressed again soon.
     pub(super) async fn follow(self, mut signals: EndSignals, asked: Arc<Notify>) {
         let mut last = None;
         loop {
@@ -59,12 +60,15 @@ impl Interrupts {
 
     /// Returns whether a Ctrl-C applies to the input line or the turn instead of the session.
     fn is_about_turn(&self, last: &mut Option<Instant>) -> bool {
-        let Some(turn) = self.turn.as_ref().filter(|_| !self.stop.is_cancelled()) else {
+        if self.stop.is_cancelled() {
             return false;
-        };
+        }
         if self.terminal.clear() {
             return true;
         }
+        let Some(turn) = &self.turn else {
+            return false;
+        };
         if last.is_some_and(|last| last.elapsed() < AGAIN) {
             return false;
         }
