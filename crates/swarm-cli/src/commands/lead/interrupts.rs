@@ -33,9 +33,9 @@ pub(super) struct Interrupts {
 impl Interrupts {
     /// Handles stop requests. The first Ctrl-C stops the team gracefully, the second kills it, the
     /// third exits immediately. SIGTERM and Ctrl-D (`asked`) count like Ctrl-C. If the terminal
-    /// closes, the lead stops and its members wait for another lead. Ctrl-C
-    /// first clears the input line, and in an interactive lead interrupts the turn, where it counts
-    /// only if pressed again soon.
+    /// closes, the lead stops and its members wait for another lead. Ctrl-C first clears the input
+    /// line, and in an interactive lead interrupts the turn, where it counts only if pressed again
+    /// soon.
     pub(super) async fn follow(self, mut signals: EndSignals, asked: Arc<Notify>) {
         let mut last = None;
         loop {
