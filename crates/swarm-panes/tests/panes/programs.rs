@@ -164,7 +164,7 @@ fn kitty_launches_a_window_without_the_focus() {
 fn a_program_says_where_swarm_must_be_started() {
     let directory = Directory::new();
     for (program, place) in [
-        ("zellij", "start swarm in a zellij session"),
+        ("zellij", "start swarm in a zellij pane"),
         ("wezterm", "start swarm in a WezTerm pane"),
         ("kitty", "start swarm in kitty"),
     ] {

@@ -27,6 +27,11 @@ impl Layout {
         self.root.join("swarm")
     }
 
+    /// Claude Code's directory of running sessions, where a lead announces itself.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
     pub(crate) fn teams(&self) -> PathBuf {
         self.root.join("teams")
     }

@@ -389,7 +389,7 @@ mod tests {
         );
         assert_eq!(shown.question, "bob asks: Which colour?");
         assert_eq!(labels(&shown)[..2], ["1 red: about it", "2 2: about it"]);
-        let second = "approve perm-1-abcdefg --answer=2";
+        let second = "approve perm-1-abcdefg '--answer=2'";
         assert_eq!(answers[1].command(&asked, ""), second);
         assert_eq!(answers[2], KeyAnswer::Deny);
     }

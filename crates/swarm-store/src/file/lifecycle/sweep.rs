@@ -24,7 +24,10 @@ impl FileStore {
         let own = self.layout.own();
         let below_own = names_in(&own).into_iter().map(|name| own.join(name));
         let below_own: Vec<_> = below_own.filter(|path| path.is_dir()).collect();
-        for directory in [self.layout.root(), own].into_iter().chain(below_own) {
+        for directory in [self.layout.root(), self.layout.sessions(), own]
+            .into_iter()
+            .chain(below_own)
+        {
             found.extend(sweep_temporaries(&directory, clear)?);
         }
         if !is_there(&self.layout.teams()) {

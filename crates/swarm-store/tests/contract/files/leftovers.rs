@@ -109,7 +109,7 @@ fn archives_that_cannot_be_listed_are_not_taken_for_none() {
 #[test]
 fn temporary_files_of_killed_processes_go_from_every_directory_of_swarm() {
     let world = World::with_member("alice");
-    let made: Vec<PathBuf> = ["swarm", "swarm/peers"]
+    let made: Vec<PathBuf> = ["swarm", "swarm/peers", "sessions"]
         .iter()
         .map(|below| {
             let directory = world.root.join(below);
