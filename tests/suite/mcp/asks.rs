@@ -74,8 +74,7 @@ const MODES: [&str; 2] = ["rich", "rich-stateless"];
 async fn resources_are_listed_and_read_over_both_protocols() {
     for mode in MODES {
         let bench = Bench::new().with("kit", mode).with("plain", "well");
-        let servers = bench.servers();
-        let agent = servers.for_agent(&[], "").await;
+        let (servers, agent) = bench.serve().await;
         let (host, _) = host(Vec::new());
         let list = "ListMcpResourcesTool";
         let listed = called(&agent, list, json!({}), Arc::clone(&host)).await;
@@ -100,8 +99,7 @@ async fn resources_are_listed_and_read_over_both_protocols() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_without_servers_that_have_resources_has_no_tools_for_them() {
     let bench = Bench::new().with("kit", "well");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     assert!(
         agent
             .tools
@@ -115,8 +113,7 @@ async fn an_agent_without_servers_that_have_resources_has_no_tools_for_them() {
 async fn a_form_is_put_before_a_person_until_it_fits_or_is_refused() {
     for mode in MODES {
         let bench = Bench::new().with("kit", mode);
-        let servers = bench.servers();
-        let agent = servers.for_agent(&[], "").await;
+        let (servers, agent) = bench.serve().await;
         let ask = |host| called(&agent, "mcp__kit__ask", json!({"text": ""}), host);
         let (patient, _) = host(vec![vec!["Rome", "many", "double"], vec!["3"]]);
         let said = ask(Arc::clone(&patient)).await;
@@ -156,8 +153,7 @@ async fn a_form_is_put_before_a_person_until_it_fits_or_is_refused() {
 async fn a_form_without_a_person_is_cancelled_and_an_address_is_refused() {
     for mode in MODES {
         let bench = Bench::new().with("kit", mode);
-        let servers = bench.servers();
-        let agent = servers.for_agent(&[], "").await;
+        let (servers, agent) = bench.serve().await;
         let cancel = CancellationToken::new();
         let input = json!({"text": ""});
         let alone = call_with(&agent, "mcp__kit__ask", input, &cancel, None).await;
@@ -176,8 +172,7 @@ async fn a_form_without_a_person_is_cancelled_and_an_address_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_progress_of_a_call_is_shown_while_it_runs() {
     let bench = Bench::new().with("kit", "rich");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let (host, mut seen) = host(Vec::new());
     let cancel = CancellationToken::new();
     let input = json!({"text": ""});

@@ -76,6 +76,13 @@ impl Bench {
         self.servers_of(self.settings.clone())
     }
 
+    /// The servers, and those of an agent that names none.
+    pub(super) async fn serve(&self) -> (McpServers, AgentServers) {
+        let servers = self.servers();
+        let agent = servers.for_agent(&[], "").await;
+        (servers, agent)
+    }
+
     pub(super) fn servers_of(&self, settings: McpSettings) -> McpServers {
         let path = std::env::var("PATH").unwrap_or_default();
         McpServers::new(

@@ -41,8 +41,7 @@ async fn tools_are_called_over_both_transports() {
     let mut bench = Bench::new().with("near", "well");
     let foreign = Foreign::start(bench.directory.path());
     bench.add("far", foreign.config());
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     assert_eq!(agent.problems, []);
     let names: Vec<_> = agent.tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names.len(), 14);
@@ -118,8 +117,7 @@ async fn o6_tools_that_another_process_has_listed_start_nothing_until_the_first_
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_call_is_cancelled_at_the_server_too() {
     let bench = Bench::new().with("kit", "well");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let told = bench.directory.path().join("told");
     let cancel = CancellationToken::new();
     let path = told.display().to_string();
@@ -146,8 +144,7 @@ async fn a_call_without_an_answer_ends_at_its_limit() {
     let bench = Bench::new().with("kit", "well").with_limits(|limits| {
         limits.call = std::time::Duration::from_millis(50);
     });
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let told = bench.directory.path().join("told");
     // It answers never, so the limit comes first however slow the machine is.
     let output = call(&agent, "mcp__kit__slow", &told.display().to_string()).await;

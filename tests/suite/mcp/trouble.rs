@@ -32,8 +32,7 @@ async fn a_server_that_never_answers_is_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_exits_immediately_is_reported_with_its_last_output() {
     let bench = Bench::new().with("broken", "exits").with("kit", "well");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     assert_eq!(agent.tools.len(), 7, "the others are there");
     let why = agent.problems[0].to_string();
     for words in ["`broken`", "the test", "the licence has run out"] {
@@ -86,8 +85,7 @@ async fn a_starting_server_is_stopped_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
     let bench = Bench::new().with("loud", "floods");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let log = bench.directory.path().join("mcp-loud.log");
     wait_for(
         "the log has begun anew",
@@ -110,8 +108,7 @@ async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_is_restarted_once_and_then_reported() {
     let bench = Bench::new().with("frail", "well");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     for _ in 0..2 {
         let died = call(&agent, "mcp__frail__dies", "").await;
         assert!(
@@ -135,8 +132,7 @@ async fn a_server_that_dies_is_restarted_once_and_then_reported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_huge_result_is_cut() {
     let bench = Bench::new().with("kit", "well");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let output = call(&agent, "mcp__kit__huge", "").await;
     assert!(output.content.contains("50000 of 2000000 characters"));
     assert!(output.content.len() < 51_000);
@@ -183,8 +179,7 @@ async fn tools_and_servers_that_would_share_a_name_are_refused_by_name() {
         .with("two.a", "well")
         .with("two/a", "well")
         .with("kit", "collides");
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     assert_eq!(agent.tools.len(), 14);
     let why: Vec<_> = agent.problems.iter().map(ToString::to_string).collect();
     let why = why.join("\n");
@@ -217,8 +212,7 @@ async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
     let mut bench = Bench::new();
     let foreign = Foreign::start_as(bench.directory.path(), mode);
     bench.add("far", foreign.config());
-    let servers = bench.servers();
-    let agent = servers.for_agent(&[], "").await;
+    let (servers, agent) = bench.serve().await;
     let first = call(&agent, "mcp__far__echo", "one").await;
     let second = call(&agent, "mcp__far__echo", "two").await;
     servers.close().await;
@@ -229,8 +223,7 @@ async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
 async fn servers_of_both_eras_are_called_over_both_transports() {
     for mode in ["well", "stateless", "abrupt"] {
         let bench = Bench::new().with("near", mode);
-        let servers = bench.servers();
-        let agent = servers.for_agent(&[], "").await;
+        let (servers, agent) = bench.serve().await;
         let answer = call(&agent, "mcp__near__echo", "one").await;
         assert_eq!(answer.content, "echo: one", "{mode}");
         servers.close().await;
@@ -246,8 +239,7 @@ async fn servers_of_both_eras_are_called_over_both_transports() {
 async fn a_probe_without_an_answer_starts_nothing_twice_unless_the_answer_comes_late() {
     for (mode, starts) in [("unresponsive", 1), ("slow-stateless", 2)] {
         let bench = Bench::new().with("near", mode);
-        let servers = bench.servers();
-        let agent = servers.for_agent(&[], "").await;
+        let (servers, agent) = bench.serve().await;
         assert_eq!(agent.problems, [], "{mode}");
         let answer = call(&agent, "mcp__near__echo", "one").await;
         assert_eq!(answer.content, "echo: one", "{mode}");
