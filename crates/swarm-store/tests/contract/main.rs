@@ -177,6 +177,7 @@ contract! {
         a_full_inbox_gets_the_news_and_an_unblocked_task_names_what_it_builds_on,
     }
     presence {
+        a_report_that_is_replaced_meanwhile_is_not_missing_in_a_view,
         the_state_of_a_member_follows_from_lock_and_report,
         a_lead_by_hand_is_not_shown_as_the_process_that_led_before,
         a_lease_is_held_by_one_and_free_again_when_it_is_dropped,

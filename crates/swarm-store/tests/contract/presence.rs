@@ -1,5 +1,8 @@
 //! Leases, reports and the state that follows from them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use swarm_os::Liveness;
 use swarm_protocol::{MemberState, PauseMark, SpawnId, StateReport, UnixMs};
 use swarm_store::{BlockOn as _, StoreError};
@@ -50,6 +53,31 @@ pub(crate) fn the_state_of_a_member_follows_from_lock_and_report(world: &World) 
     assert!(seen[1].process.is_none());
     assert!(seen[0].process.is_some(), "the lead has no spawn ID");
     drop(lead);
+}
+
+pub(crate) fn a_report_that_is_replaced_meanwhile_is_not_missing_in_a_view(world: &World) {
+    let spawn = world.join("alice");
+    let (alice, working) = (name("alice"), report(spawn, MemberState::Working));
+    let write = || {
+        let crew = world.handle();
+        crew.write_state(&alice, &working).block_on().unwrap();
+    };
+    write();
+    let done = AtomicBool::new(false);
+    let is_there = || {
+        let views = world.handle().member_view().block_on();
+        views.is_ok_and(|views| views[1].report.is_some())
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                write();
+            }
+        });
+        let missing = (0..30).filter(|_| !is_there()).count();
+        done.store(true, Ordering::SeqCst);
+        assert_eq!(missing, 0);
+    });
 }
 
 pub(crate) fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before(world: &World) {
