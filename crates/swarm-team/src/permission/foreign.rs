@@ -99,8 +99,11 @@ pub async fn is_asked_early(team: &dyn Team, incoming: &Incoming) -> Result<bool
         return Ok(false);
     };
     let config = team.config().await?;
-    let member = config.member(&name);
-    if !member.is_some_and(|member| member.swarm.is_none() && member.is_active == Some(true)) {
+    let is_in_turn = |member: &Member| member.swarm.is_none() && member.is_active == Some(true);
+    if config
+        .member(&name)
+        .is_none_or(|member| !is_in_turn(member))
+    {
         return Ok(false);
     }
     // The notice may be here before the roster says so.
