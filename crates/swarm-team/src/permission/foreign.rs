@@ -87,7 +87,7 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
 }
 
 /// Returns whether a plan cannot be answered yet, because the turn that asks has not ended: a Claude
-/// Code member that gets the answer during it leaves plan mode, but its model is not told.
+/// Code member that gets the answer during it leaves plan mode, but its model may not be told.
 ///
 /// # Errors
 /// Errors of the store.
