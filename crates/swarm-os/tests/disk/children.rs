@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use swarm_os::{LifeHolder, LockGuard, LockOptions, LockPlan, OsError, with_lock};
 
 const ROLE: &str = "SWARM_FS_ROLE";
@@ -286,6 +286,15 @@ fn child() {
             for _ in 0..50 {
                 swarm_os::append_durable(&fixture.data, line.as_bytes()).unwrap();
             }
+        }
+        "appends more than a file may hold" => {
+            let limit = Rlimit {
+                current: Some(10),
+                maximum: Some(10),
+            };
+            setrlimit(Resource::Fsize, limit).unwrap();
+            let failed = swarm_os::append_durable(&fixture.data, b"a longer line");
+            say(&failed.unwrap_err().to_string());
         }
         "holds" => hold(&fixture, &LockOptions::default()),
         "holds by directory" => hold(&fixture, &directory_only()),

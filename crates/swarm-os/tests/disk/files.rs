@@ -246,6 +246,17 @@ fn appending_completes_a_partial_last_line_with_a_line_break() {
 }
 
 #[test]
+fn a_line_that_was_written_in_part_is_reported() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let mut child = Child::start("appends more than a file may hold", &fixture.directory);
+    let error = child.says();
+    assert!(error.contains("could not append"), "{error}");
+    child.finish();
+    append_durable(&fixture.data, b"next").unwrap();
+    assert_eq!(fixture.content(), "0\na longer\nnext\n");
+}
+
+#[test]
 fn creating_an_existing_file_or_directory_fails_and_ensuring_it_succeeds() {
     let directory = tempfile::tempdir().unwrap();
     let (dir, file) = (directory.path().join("dir"), directory.path().join("file"));

@@ -64,6 +64,25 @@ fn a_waiter_gets_the_lock_when_a_foreign_directory_is_removed() {
 }
 
 #[test]
+fn a_waiter_fails_if_the_sidecar_was_replaced_while_another_program_held_the_lock() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, SystemTime::now());
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| fixture.increment(&waiting(SOON)));
+        until("holder recorded", || {
+            !fs::read(&fixture.sidecar).unwrap().is_empty()
+        });
+        fs::remove_file(&fixture.sidecar).unwrap();
+        swarm_os::create_sidecar(&fixture.sidecar).unwrap();
+        // The waiter takes it after two checks.
+        set_refresh_time(&fixture.lock_dir, seconds_ago(16));
+        let refused = waiter.join().unwrap().unwrap_err();
+        assert!(matches!(refused, OsError::Gone(_)), "{refused}");
+    });
+    assert_eq!(fixture.content(), "0");
+}
+
+#[test]
 fn a_stale_foreign_directory_is_broken_after_two_checks() {
     let (_directory, fixture) = LockFixture::fresh();
     foreign_lock(&fixture, seconds_ago(16));
@@ -221,8 +240,10 @@ fn no_operation_writes_after_the_lock_directory_was_replaced() {
         .within(SOON, |held| {
             fs::remove_dir(&fixture.lock_dir).unwrap();
             fs::create_dir(&fixture.lock_dir).unwrap();
+            let together = [(fixture.data.clone(), b"x".to_vec())];
             for refused in [
                 held.replace(&fixture.data, b"x"),
+                held.place_all(&fixture.directory, &together).map(drop),
                 held.remove(&fixture.data),
                 held.append(&journal, b"x\n"),
             ] {
