@@ -9,9 +9,9 @@ use swarm_store::MemberView;
 use super::status_line::LONG_TURN;
 use crate::commands::members::since;
 
-/// The teammates as they were when the team was last read.
+/// The teammates as they were when the team was last read; `None` before that.
 #[derive(Debug, Default)]
-pub(super) struct MemberAlerts(BTreeMap<MemberName, Seen>);
+pub(super) struct MemberAlerts(Option<BTreeMap<MemberName, Seen>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Seen {
@@ -26,17 +26,20 @@ impl MemberAlerts {
     /// request, which notifies the person by itself.
     pub(super) fn news(&mut self, members: &[MemberView]) -> Vec<String> {
         let mates = members.iter().filter(|view| !view.member.name.is_lead());
+        let is_first = self.0.is_none();
+        let known = self.0.take().unwrap_or_default();
         let mut news = Vec::new();
         let mut now = BTreeMap::new();
         for view in mates.clone() {
             let name = &view.member.name;
-            let before = self.0.get(name);
+            let before = known.get(name);
             let began = before.and_then(|before| before.works_since);
             let at = since(view);
             let works_since = is_busy(view.state).then(|| began.or(at)).flatten();
             let state = view.state;
             now.insert(name.clone(), Seen { state, works_since });
-            if before.is_none_or(|before| before.state == state) {
+            // A new teammate may have failed before it is read for the first time.
+            if is_first || before.is_some_and(|before| before.state == state) {
                 continue;
             }
             let took = began.zip(at).map_or(0, |(began, at)| at.since(began));
@@ -47,7 +50,7 @@ impl MemberAlerts {
                 news.push(format!("{name} has finished its turn"));
             }
         }
-        self.0 = now;
+        self.0 = Some(now);
         news
     }
 }
@@ -114,8 +117,10 @@ mod tests {
         assert_eq!(alerts.news(&bob(MemberState::Failed)), [""; 0]);
         assert_eq!(alerts.news(&bob(MemberState::Dead)), ["bob: dead"]);
         assert_eq!(alerts.news(&[]), [""; 0]);
-        let new = bob(MemberState::Dead);
-        assert_eq!(alerts.news(&new), [""; 0], "dead before the lead started");
+        assert_eq!(alerts.news(&bob(MemberState::Failed)), ["bob: failed"]);
+        let mut alerts = MemberAlerts::default();
+        let old = bob(MemberState::Dead);
+        assert_eq!(alerts.news(&old), [""; 0], "dead before the lead started");
     }
 
     #[test]

@@ -57,7 +57,10 @@ impl Overview {
                         None
                     })
                 }
-                None => None,
+                None => {
+                    alerts.news(&[]);
+                    None
+                }
             };
             self.commands.status.set_team(line);
             tokio::time::sleep(PAUSE).await;
