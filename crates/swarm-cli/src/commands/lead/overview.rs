@@ -49,18 +49,15 @@ impl Overview {
             }
             // Watch before reading, so that no change is missed.
             let team = self.commands.team();
-            let line = match &team {
-                Some(team) => {
-                    topics = self.topics(team);
-                    self.line(team, &mut alerts).unwrap_or_else(|error| {
-                        tracing::warn!(%team, %error, "team not read");
-                        None
-                    })
-                }
-                None => {
-                    alerts.news(&[]);
+            let line = if let Some(team) = &team {
+                topics = self.topics(team);
+                self.line(team, &mut alerts).unwrap_or_else(|error| {
+                    tracing::warn!(%team, %error, "team not read");
                     None
-                }
+                })
+            } else {
+                alerts.news(&[]);
+                None
             };
             self.commands.status.set_team(line);
             tokio::time::sleep(PAUSE).await;
