@@ -99,6 +99,8 @@ fn each_frame_round_trips() {
     for (_, wire) in frames() {
         let frame = ControlFrame::from_text(&wire.to_string()).unwrap();
         assert_eq!(Value::from(frame.type_name()), wire["type"]);
+        let is_response = frame.type_name().ends_with("_response");
+        assert_eq!(frame.answered_request().is_some(), is_response, "{wire}");
         assert_eq!(
             serde_json::from_str::<Value>(&frame.to_text()).unwrap(),
             wire
@@ -131,6 +133,7 @@ fn an_unknown_frame_is_text() {
         "",
         "hello",
         "[]",
+        "[\"interrupt_request\",\"team-lead\",\"now\"]",
         "{}",
         "{\"type\":\"frobnicate\"}",
         "{\"type\":\"shutdown_request\"}",

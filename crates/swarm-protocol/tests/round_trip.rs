@@ -263,6 +263,7 @@ fn a_report_that_quotes_a_frame_is_text() {
         None
     );
     assert_eq!(ControlFrame::of_entry(&by_swarm(None)), None);
+    assert!(!by_swarm(None).is_urgent());
     let prose = InboxEntry::new(
         "team-lead",
         format!("He wrote {SHUTDOWN}"),
