@@ -53,7 +53,7 @@ impl CommandAnalysis {
     }
 
     fn text(&mut self, text: &str, depth: usize) {
-        if depth > MAX_DEPTH || text.len() > MAX_BYTES || self.forms.len() > MAX_FORMS {
+        if depth > MAX_DEPTH || text.len() > MAX_BYTES {
             self.unreadable = true;
             return;
         }
@@ -109,7 +109,11 @@ impl CommandAnalysis {
             let Some((first, rest)) = words.get(at..).and_then(<[Word]>::split_first) else {
                 continue;
             };
-            if !seen.insert(at) || self.forms.len() > MAX_FORMS {
+            if self.forms.len() > MAX_FORMS {
+                self.unreadable = true;
+                return;
+            }
+            if !seen.insert(at) {
                 continue;
             }
             self.forms.insert(join_raw(&words[at..]));
@@ -310,6 +314,8 @@ mod tests {
     fn commands_that_cannot_be_analyzed_are_marked_unreadable() {
         let deep = (0..12).fold("rm".to_owned(), |inner, _| format!("a $({inner})"));
         let long = "a ".repeat(MAX_BYTES);
+        let many: String = (0..=MAX_FORMS).map(|i| format!("a{i};")).collect();
+        let many = format!("{many} rm");
         for command in [
             "$X -rf",
             "r? x",
@@ -326,6 +332,7 @@ mod tests {
             "$(a) b",
             deep.as_str(),
             long.as_str(),
+            many.as_str(),
         ] {
             assert!(CommandAnalysis::of(command).unreadable, "{command}");
         }
