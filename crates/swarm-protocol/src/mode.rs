@@ -78,3 +78,18 @@ pub enum ToolKind {
     /// Any other effect.
     Other,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+    #[test]
+    fn a_mode_covers_itself_and_those_that_allow_less() {
+        let ascending = [Plan, DontAsk, Default, AcceptEdits, BypassPermissions];
+        for (at, mode) in ascending.into_iter().enumerate() {
+            for (below, child) in ascending.into_iter().enumerate() {
+                assert_eq!(mode.covers(child), below <= at, "{mode} {child}");
+            }
+        }
+    }
+}
