@@ -161,7 +161,6 @@ impl CommandAnalysis {
         let operands = || arguments.iter().filter(is_operand);
         self.unreadable |= operands().next().is_none_or(|script| !script.is_literal());
         for word in operands().filter(|_| takes_text) {
-            self.unreadable |= !word.is_literal();
             self.text(&word.text, depth + 1);
         }
     }
@@ -345,6 +344,14 @@ mod tests {
             "[ -f x ]",
         ] {
             assert!(!CommandAnalysis::of(command).unreadable, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_of_a_shell_is_a_file_without_the_option_c() {
+        for (command, is_run) in [("bash -ec run", true), ("bash --norc run", false)] {
+            let forms = CommandAnalysis::of(command).forms;
+            assert_eq!(forms.contains("run"), is_run, "{command}");
         }
     }
 
