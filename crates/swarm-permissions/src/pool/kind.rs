@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::named_enum;
 
 named_enum! {
-    /// The role of an agent relative to the agent or person that started it. A lead has all tools,
-    /// and a fork exactly those of its parent: another list would invalidate the prompt cache.
+    /// The role of an agent whose tools are filtered. Those of leads and forks are not: a fork needs
+    /// exactly its parent's tools, since another list would invalidate the prompt cache.
     pub enum AgentKind {
         /// A lead that only delegates work.
         Coordinator = "coordinator",

@@ -89,8 +89,9 @@ pub(super) const ALL_AGENTS: &[(&str, Exception, &str)] = &[
     ("TeamDelete", Never, "only the lead deletes teams"),
 ];
 
-/// The only tools of a background agent. Claude Code 2.1.88 plans those of MCP resources; it had
-/// one level of agents only, so without Agent, whose depth the first layer checks.
+/// The only tools of a background agent. Claude Code 2.1.88 has one level of agents, so its list
+/// does not contain Agent; here the first layer checks the depth. Its list does not contain the
+/// tools of MCP resources either, but it plans to add them.
 pub(super) const BACKGROUND: &[&str] = &word_list::<19>(
     "Read Grep Glob Edit Write NotebookEdit Bash PowerShell WebFetch WebSearch TodoWrite Skill
     ToolSearch StructuredOutput EnterWorktree ExitWorktree ListMcpResourcesTool ReadMcpResourceTool

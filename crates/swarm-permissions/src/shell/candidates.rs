@@ -113,7 +113,7 @@ impl CommandAnalysis {
                 self.unreadable = true;
                 return;
             }
-            if !seen.insert(at) {
+            if !seen.insert((at, sure)) {
                 continue;
             }
             self.forms.insert(join_raw(&words[at..]));
@@ -161,6 +161,8 @@ impl CommandAnalysis {
         let operands = || arguments.iter().filter(is_operand);
         self.unreadable |= operands().next().is_none_or(|script| !script.is_literal());
         for word in operands().filter(|_| takes_text) {
+            // The first operand may be the value of an option.
+            self.unreadable |= !word.is_literal();
             self.text(&word.text, depth + 1);
         }
     }
@@ -313,8 +315,8 @@ mod tests {
     fn commands_that_cannot_be_analyzed_are_marked_unreadable() {
         let deep = (0..12).fold("rm".to_owned(), |inner, _| format!("a $({inner})"));
         let long = "a ".repeat(MAX_BYTES);
-        let many: String = (0..=MAX_FORMS).map(|i| format!("a{i};")).collect();
-        let many = format!("{many} rm");
+        let many: Vec<_> = (0..=MAX_FORMS).map(|i| format!("a{i}")).collect();
+        let many = format!("{}; rm", many.join(";"));
         for command in [
             "$X -rf",
             "r? x",
@@ -324,9 +326,12 @@ mod tests {
             "bash +x",
             "a | sh -s",
             "bash -c \"$X\"",
+            "bash -o pipefail -c \"echo $X\"",
             "eval $X",
             "sudo $X",
             "timeout 5 $X",
+            "env A=1 $X",
+            "sudo env $X",
             "$@ -rf",
             "$(a) b",
             deep.as_str(),
@@ -348,8 +353,13 @@ mod tests {
     }
 
     #[test]
-    fn a_script_of_a_shell_is_a_file_without_the_option_c() {
-        for (command, is_run) in [("bash -ec run", true), ("bash --norc run", false)] {
+    fn text_that_is_not_run_is_no_command() {
+        for (command, is_run) in [
+            ("bash -ec run", true),
+            ("bash --norc run", false),
+            ("cat <<E\n$(run)\nE", true),
+            ("cat <<E\n\\$(run)\nE", false),
+        ] {
             let forms = CommandAnalysis::of(command).forms;
             assert_eq!(forms.contains("run"), is_run, "{command}");
         }
@@ -375,6 +385,7 @@ mod tests {
             "timeout x npm test",
             "sudo npm test",
             "nice --adjustment=5x npm test",
+            "nice --adjustment= npm test",
         ] {
             assert_eq!(forms(command).len(), 1, "{command}");
         }

@@ -157,6 +157,7 @@ fn a_search_or_pattern_that_includes_a_secret_requires_approval() {
         "grep KEY ~/.claude/settings.json",
         "cat ~/.claude/*.md",
         "cat ~/.claude/s*",
+        "cat ~/.c*",
     ] {
         bash(Default, &none, "allow", command);
     }
@@ -293,12 +294,10 @@ fn reading_commands_do_not_reveal_denied_files() {
     ] {
         bash(Default, &set, "allow", command);
     }
-    bash(
-        BypassPermissions,
-        &rules(&["Read(notes)"], &[], &[]),
-        "deny",
-        "cp notes b",
-    );
+    let word = rules(&["Read(notes)"], &[], &[]);
+    for command in ["cp notes b", "grep x notes"] {
+        bash(BypassPermissions, &word, "deny", command);
+    }
     // A descriptor is not a file of that name.
     bash(Default, &rules(&["Read(3)"], &[], &[]), "allow", "cat <&3");
     // A rule about a link applies to its own name too.
