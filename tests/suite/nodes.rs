@@ -4,12 +4,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
+use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, World};
 
 use crate::machines::{Machines, hello_args};
 use crate::pains::worktrees::commit;
-use crate::scene::{column, spawn_args, wait_for_no_process, world};
+use crate::scene::{spawn_args, wait_for_no_process, world};
 
 /// The message of a command that fails with this code.
 pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
@@ -86,12 +87,16 @@ fn a_node_runs_members_that_another_machine_orders() {
         line.starts_with("bob@demo is ready (headless, ") && line.ends_with(") on box"),
         "{line}"
     );
+    let listed = || machines.nodes()[0]["members"].clone();
+    assert_eq!(
+        listed(),
+        json!(["bob@demo"]),
+        "the commands that follow find bob"
+    );
     api.wait_for("the prompt", "bob", |ask| ask.news_has("hello"));
     assert!(second.team("demo").member_directory("bob").exists());
     first.swarm(&["send", "bob", "from afar"]).ok();
     api.wait_for("the message", "bob", |ask| ask.news_has("from afar"));
-    let listed = || column(&machines.nodes()[0]["members"], "name");
-    first.wait_until("the node shows bob", || !listed().is_empty());
 
     let full = spawn_args("carl", "headless", &["--on", "gpu"]);
     assert_eq!(
@@ -110,7 +115,7 @@ fn a_node_runs_members_that_another_machine_orders() {
 
     // What fails on the node is the failure of the command.
     let wrong = ["--agent", "nobody", "--on", "box"];
-    first.wait_until("the slot is free", || listed().is_empty());
+    first.wait_until("the slot is free", || listed() == json!([]));
     let said = refusal(first, &spawn_args("carl", "headless", &wrong), 3);
     assert!(
         said.starts_with("on box: ") && said.contains("nobody"),
@@ -138,15 +143,18 @@ fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
     };
     let first = &machines.first;
     first.write("project/song.txt", "one\n");
+    first.write("project/.gitignore", "*.csv\n");
     first.commit_project();
     let node = machines.node(&["--slots", "3"]);
     let [bob, carl, dan] = ["bob", "carl", "dan"].map(|name| worktree_on_box(first, name));
     std::fs::write(carl.join("draft.txt"), "not yet\n").unwrap();
+    std::fs::write(carl.join("result.csv"), "1\n").unwrap();
     first.swarm(&["shutdown", "bob", "carl"]).ok();
     let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
     told("the worktree of bob had no changes and was removed, with worktree-bob");
     assert!(!bob.exists());
     told("the worktree of carl is kept: ");
+    told("(untracked files: draft.txt; ignored files: result.csv)");
     assert!(carl.join("draft.txt").exists() && dan.exists());
 
     // The next node handles what happened while there was none.
@@ -157,6 +165,28 @@ fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
     first.wait_until("dan's worktree is removed", || !dan.exists());
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait().ok().stdout_lacks("the worktree of carl");
+    machines.end();
+}
+
+#[test]
+fn a_node_serves_other_teams_after_one_was_deleted() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    machines.on_hub(first, &["team", "create", "two"]);
+    let node = machines.node(&[]);
+    let run_and_kill = |name: &str, team: &str| {
+        let options = ["--on", "box", "--team", team];
+        first.swarm(&hello_args(name, &options)).ok();
+        first.swarm(&["kill", name, "--team", team]).ok();
+    };
+    run_and_kill("eve", "two");
+    first.swarm(&["team", "delete", "two"]).ok();
+    run_and_kill("bob", "demo");
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok().stdout_has("demo: bob has stopped");
     machines.end();
 }
 

@@ -28,9 +28,9 @@ impl Lease {
     }
 
     /// Resolves when the lease is lost although it was kept: another process counts the member as
-    /// dead, and every change of this process is refused with [`StoreError::LeaseLost`](crate::StoreError::LeaseLost). A lock on a
-    /// file is never lost.
-    /// The future does not keep the lease.
+    /// dead, and every change of this process is refused with
+    /// [`StoreError::LeaseLost`](crate::StoreError::LeaseLost). A lock on a file is never lost. The
+    /// future does not keep the lease.
     pub fn lost(&self) -> impl Future<Output = ()> + Send + use<> {
         let lost = self.held.lost();
         async move {

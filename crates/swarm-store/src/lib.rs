@@ -46,7 +46,7 @@ pub use nats::{HubReport, HubSettings, LeaseTerms};
 pub use reconcile::{Departure, ReconcileReport, RolledBack, is_stopped_by_person};
 pub use records::{Announced, NodeView, Nodes, Orders, Sessions};
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
-pub use roster::{NewMember, RemovedMember};
+pub use roster::{NewMember, RemovedMember, StoppedSpawn};
 pub use store::{
     Accounts, Exchange, Journal, Leases, Mailbox, Presence, RequestQueue, Roster, Spawns,
     TaskBoard, Team, TeamStore,

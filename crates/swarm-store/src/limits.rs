@@ -21,8 +21,8 @@ pub struct StoreLimits {
     pub keep_bytes: usize,
     /// Maximum size of a large value in bytes, which processes hold in memory.
     pub max_blob_bytes: u64,
-    /// How long a large value on a hub is kept that no published branch names, by the server's clock. Such
-    /// values are used within hours.
+    /// How long a large value on a hub is kept that no published branch names, by the server's
+    /// clock. Such values are used within hours.
     pub keep_unnamed_blobs: Duration,
 }
 

@@ -80,8 +80,8 @@ macro_rules! asynchronous_team {
             Accounts, Actor, AnswerLookup, Changes, Cursor, Draft, Events, Exchange, Inbox,
             Journal, JournalLines, Lease, LeaseEnd, Leases, Mailbox, NewMember, Orders, Posted,
             Presence, ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster,
-            Spawns, TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView,
-            Topic, Undelivered, VerifyKey,
+            Spawns, StoppedSpawn, TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage,
+            TeamView, Topic, Undelivered, VerifyKey,
         };
 
         operations! {
@@ -149,7 +149,7 @@ macro_rules! asynchronous_team {
             Roster for $team:
             run config() -> Result<TeamConfig>;
             run known_config() -> Result<TeamConfig>;
-            run_blocking remove_member(name: by(MemberName), spawn: perhaps(SpawnId))
+            run_blocking remove_member(name: by(MemberName), stopped: perhaps(StoppedSpawn))
                 -> Result<Option<RemovedMember>>;
             run former_member(name: by(MemberName)) -> Result<Option<Member>>;
             run add_external(name: by(MemberName), cwd: by(Path)) -> Result<Member>;

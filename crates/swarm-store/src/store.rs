@@ -18,8 +18,8 @@ use swarm_protocol::{
 use crate::{
     Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd,
     Leftover, MemberView, NewMember, NewTeam, Orders, Posted, ReconcileReport, RemovedMember,
-    RequestList, Result, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic,
-    Undelivered, VerifyKey,
+    RequestList, Result, StoppedSpawn, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView,
+    Topic, Undelivered, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -182,12 +182,13 @@ pub trait Roster: Send + Sync {
     async fn known_config(&self) -> Result<TeamConfig>;
 
     /// Removes a member from the roster and releases its open tasks without counting an attempt.
-    /// With `spawn`, only if the entry still belongs to that spawn. Returns `None` if nothing was
-    /// removed. Its inbox is kept.
+    /// With `stopped`, only if the entry still belongs to that spawn, whose end is then in the
+    /// journal, once, before the member leaves the roster. Returns `None` if nothing was removed.
+    /// Its inbox is kept.
     async fn remove_member(
         &self,
         name: &MemberName,
-        spawn: Option<&SpawnId>,
+        stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>>;
 
     /// Adds a member that another program runs, and that joined or will join by itself.

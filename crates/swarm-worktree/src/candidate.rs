@@ -14,7 +14,7 @@ use crate::{Merged, Record, Slug, WorktreeError, WorktreeSettings, carry, place}
 /// Timeout of the wait for other merges, whose checks may take minutes each.
 const QUEUE_WAIT: Duration = Duration::from_hours(1);
 
-/// Wait for other merges after which the caller is told.
+/// Time after which the caller learns that other merges are waited for.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Directory of the scratch checkout next to the worktrees. No slug has this name.

@@ -11,6 +11,8 @@ pub enum Hazard {
     Untracked(Vec<String>),
     /// Ignored files that `.worktreeinclude` lists differ from the originals.
     ListedWorktree(Vec<String>),
+    /// On a node, there are ignored files that swarm did not copy.
+    Ignored(Vec<String>),
     /// Number of stashes that were created on its branch.
     Stashed(usize),
     /// Number of commits that are neither on another branch nor pushed.
@@ -43,6 +45,7 @@ impl Hazard {
         !matches!(
             self,
             Self::InUse(_)
+                | Self::Ignored(_)
                 | Self::Repositories(_)
                 | Self::OwnRefs(_)
                 | Self::MadeByHook
@@ -51,8 +54,14 @@ impl Hazard {
         )
     }
 
+    /// Returns whether a worktree with these reasons has commits that can be merged.
+    pub fn commits_can_be_merged(all: &[Self]) -> bool {
+        let has_commits = |hazard: &Self| matches!(hazard, Self::Unmerged(_));
+        all.iter().any(has_commits) && all.iter().all(Self::can_be_merged)
+    }
+
     /// Returns whether the commits can be merged despite it.
-    pub fn can_be_merged(&self) -> bool {
+    fn can_be_merged(&self) -> bool {
         !matches!(
             self,
             Self::Detached
@@ -76,6 +85,7 @@ impl fmt::Display for Hazard {
                     named(files)
                 )
             }
+            Self::Ignored(files) => write!(f, "ignored files: {}", named(files)),
             Self::Stashed(1) => f.write_str("a stash was created on its branch"),
             Self::Stashed(count) => write!(f, "{count} stashes were created on its branch"),
             Self::Unmerged(1) => f.write_str("1 commit is neither merged nor pushed"),
@@ -113,5 +123,20 @@ pub(crate) fn named(files: &[String]) -> String {
     match more {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commits_that_are_not_merged_can_be_merged() {
+        let untracked = || Hazard::Untracked(vec!["new.txt".to_owned()]);
+        let can_be = Hazard::commits_can_be_merged;
+        assert!(!can_be(&[]));
+        assert!(!can_be(&[untracked()]));
+        assert!(can_be(&[untracked(), Hazard::Unmerged(1)]));
+        assert!(!can_be(&[Hazard::Unmerged(1), Hazard::Detached]));
     }
 }

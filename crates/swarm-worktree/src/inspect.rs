@@ -171,9 +171,6 @@ fn files(
         "--untracked-files=all",
         checkout.submodules(),
     ])?;
-    let is_unchanged_copy = |file: &Path| {
-        record.carries(file) && is_same_file(&record.path.join(file), &record.from.join(file))
-    };
     let (mut dirty, mut untracked, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields(&out) {
         let (mark, file) = field.split_at(field.len().min(3));
@@ -181,7 +178,7 @@ fn files(
             dirty.push(text(file));
         } else if file.ends_with(b"/") {
             repositories.push(text(file));
-        } else if !is_unchanged_copy(&path(file)) {
+        } else if !is_unchanged_copy(record, &path(file)) {
             untracked.push(text(file));
         }
     }
@@ -191,8 +188,9 @@ fn files(
         repositories.push("its submodules".to_owned());
     }
     repositories.extend(checkout.inner()?);
-    let listed = changed_listed(repository, record)?;
-    let listed: Vec<_> = listed
+    let changed = changed_listed(repository, record)?;
+    let ignored = ignored_on_node(repository, record, checkout, &changed)?;
+    let listed: Vec<_> = changed
         .iter()
         .map(|file| file.display().to_string())
         .collect();
@@ -200,6 +198,7 @@ fn files(
         (dirty, Hazard::Dirty as fn(Vec<String>) -> Hazard),
         (untracked, Hazard::Untracked),
         (listed, Hazard::ListedWorktree),
+        (ignored, Hazard::Ignored),
         (repositories, Hazard::Repositories),
     ] {
         if !files.is_empty() {
@@ -207,6 +206,54 @@ fn files(
         }
     }
     Ok(())
+}
+
+/// Returns whether a file was copied and is the same as its original.
+fn is_unchanged_copy(record: &Record, file: &Path) -> bool {
+    record.carries(file) && is_same_file(&record.path.join(file), &record.from.join(file))
+}
+
+/// Returns the ignored files that were not copied by swarm, without those in `others`, if a node received
+/// the repository: nobody looks into the worktree there before it is removed. Several files of one directory
+/// are a single entry.
+fn ignored_on_node(
+    repository: &Repository,
+    record: &Record,
+    checkout: &Checkout<'_>,
+    others: &[PathBuf],
+) -> Result<Vec<String>, WorktreeError> {
+    if !repository.is_received()? {
+        return Ok(Vec::new());
+    }
+    let out = checkout.git().run(&[
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+    ])?;
+    // A dependency is a directory.
+    let is_in_dependency = |file: &Path| {
+        let mut carried = record.carried.iter();
+        carried.any(|carried| file != carried.path && file.starts_with(&carried.path))
+    };
+    let files: Vec<_> = fields(&out)
+        .map(path)
+        .filter(|file| !is_in_dependency(file) && !is_unchanged_copy(record, file))
+        .filter(|file| !others.contains(file))
+        .collect();
+    let groups = files.chunk_by(|one, other| one.iter().next() == other.iter().next());
+    let names = groups.map(|group| match group {
+        [first, _, ..] => {
+            let directory = first.iter().next().unwrap_or_default();
+            format!("{}/", Path::new(directory).display())
+        }
+        _ => group
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect(),
+    });
+    Ok(names.collect())
 }
 
 /// Returns the listed ignored files that differ from those of the original checkout.

@@ -273,6 +273,12 @@ impl Worktrees {
 }
 
 impl Repository {
+    /// Returns whether it was received from another machine.
+    pub(crate) fn is_received(&self) -> Result<bool, GitError> {
+        let words = ["for-each-ref", "--count=1", "refs/swarm/received/"];
+        Ok(!self.common_git().line(&words)?.is_empty())
+    }
+
     /// Creates a bundle of a commit for a machine that has the `known` commits; `None` if it has
     /// it.
     fn bundle_beyond(

@@ -127,15 +127,18 @@ impl FileTeam {
         Ok(events.find(wanted))
     }
 
-    /// Returns whether the end of a spawn is already recorded.
-    pub(crate) fn end_is_recorded(&self, spawn: SpawnId) -> Result<bool> {
-        let events = self.events_from(Cursor::default())?;
-        Ok(events.entries.iter().any(|entry| match &entry.event {
+    /// Records the end of a spawn, unless that is done already.
+    pub(crate) fn record_end(&self, spawn: SpawnId, event: Event) -> Result<()> {
+        let is_end = |event: &Event| match event {
             Event::MemberDied { spawn_id, .. } | Event::MemberStopped { spawn_id, .. } => {
                 *spawn_id == spawn
             }
             _ => false,
-        }))
+        };
+        if self.last_event(&spawn.to_string(), is_end)?.is_some() {
+            return Ok(());
+        }
+        self.record(event)
     }
 }
 

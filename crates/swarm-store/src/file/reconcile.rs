@@ -92,12 +92,8 @@ impl FileTeam {
     /// The event is recorded with the task list locked and before the tasks change, so that it
     /// names them and exists for every release.
     fn return_tasks_of_dead(&self, member: &Member, departure: &Departure) -> Result<Vec<TaskId>> {
-        let enter = |released: &[TaskId]| {
-            if self.end_is_recorded(departure.spawn_id)? {
-                return Ok(());
-            }
-            self.record(departure.event(released))
-        };
+        let enter =
+            |released: &[TaskId]| self.record_end(departure.spawn_id, departure.event(released));
         self.return_tasks(&departure.returned(member, &self.team), enter, || Ok(()))
     }
 }

@@ -32,6 +32,9 @@ const PING: Duration = Duration::from_secs(3);
 /// Pause before the second attempt to connect. Each further one is longer by that.
 const AGAIN: Duration = Duration::from_millis(50);
 
+/// How often a first connection that breaks is made again: for two seconds together.
+const BROKEN: u32 = 8;
+
 /// Longest pause between two attempts to connect again.
 const RECONNECTING: Duration = Duration::from_secs(2);
 
@@ -215,7 +218,27 @@ impl Connection {
         self.connected.subscribe()
     }
 
+    /// Connects. A connection that is accepted and breaks is made again for a moment only: something
+    /// other than a server may listen at the address.
     async fn connect(&self) -> Answered<(Client, Context)> {
+        let mut attempt = 0;
+        let client = loop {
+            let options = self.options().map_err(NoAnswer::Failed)?;
+            match options.connect(self.settings.url.as_str()).await {
+                Ok(client) => break client,
+                Err(error) if is_broken(&error) && attempt < BROKEN => {
+                    attempt += 1;
+                    tokio::time::sleep(AGAIN * attempt).await;
+                }
+                Err(error) => return Err(NoAnswer::Failed(self.not_connected(&error))),
+            }
+        };
+        self.connected.send_modify(|now| now.0 = true);
+        let context = jetstream::new(client.clone());
+        Ok((client, context))
+    }
+
+    fn options(&self) -> Result<ConnectOptions> {
         let connected = self.connected.clone();
         let (refusal, forbidden) = (Arc::clone(&self.refusal), self.forbidden.clone());
         let mut options = ConnectOptions::new()
@@ -254,24 +277,12 @@ impl Connection {
             options = options.add_root_certificates(ca.clone()).require_tls(true);
         }
         if let Some(path) = &self.settings.credentials {
-            options = with_credentials(options, path).map_err(|why| {
-                NoAnswer::Failed(StoreError::HubLogin {
-                    hub: self.settings.url.clone(),
-                    why,
-                })
+            options = with_credentials(options, path).map_err(|why| StoreError::HubLogin {
+                hub: self.settings.url.clone(),
+                why,
             })?;
         }
-        let client = match options.connect(self.settings.url.as_str()).await {
-            Ok(client) => client,
-            Err(error) if is_broken(&error) => {
-                tokio::time::sleep(AGAIN).await;
-                return Err(NoAnswer::Unanswered(self.not_connected(&error)));
-            }
-            Err(error) => return Err(NoAnswer::Failed(self.not_connected(&error))),
-        };
-        self.connected.send_modify(|now| now.0 = true);
-        let context = jetstream::new(client.clone());
-        Ok((client, context))
+        Ok(options)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Leases of members as records.
 //!
-//! The revision of the record is the fencing token: whoever writes it names the revision that it has
-//! seen. A holder writes it again and again; a lease that was not written for its term has ended,
-//! and whoever finds that out writes so, after which the holder cannot renew it any more.
+//! The revision of the record is the fencing token: every write names the revision that it
+//! replaces. The holder renews the lease by writing the record. A lease that was not renewed for
+//! its term has expired. The process that notices this records it, and the holder can no longer
+//! renew.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub(super) enum State {
     Held,
     /// By its holder.
     Released,
-    /// By somebody who found it not renewed.
+    /// By a process that found it expired.
     Ended,
     /// Its last holder knows that it has ended, and keeps the member's conversation.
     Parked,

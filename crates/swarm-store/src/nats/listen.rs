@@ -55,7 +55,7 @@ impl Requests {
         }
     }
 
-    /// Rings at announced changes of a key while somebody watches it. After a pause in the connection
+    /// Rings at announced changes of a key while it has watchers. After a pause in the connection
     /// everything may have changed.
     async fn listen(self: Arc<Self>, key: Key) {
         let mut reconnects = self.hub.reconnects();
@@ -95,7 +95,7 @@ impl Requests {
                 },
                 _ = sweep.tick() => None,
             };
-            // It is told sooner than the loss of the connection.
+            // A new connection is reported before the loss of the previous one.
             let now = self.connection_id();
             let is_other = now != connection;
             connection = now;

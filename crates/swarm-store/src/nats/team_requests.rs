@@ -69,7 +69,7 @@ impl Requests {
             return Ok(());
         };
         match error.kind() {
-            // By an earlier attempt, or by somebody else.
+            // By an earlier attempt, or by another process.
             DeleteStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
             {

@@ -66,7 +66,7 @@ impl Bells {
         true
     }
 
-    /// Wakes everybody.
+    /// Wakes all waiters.
     pub(crate) fn ring_all(&self) {
         for bell in self.0.lock().values() {
             bell.send_modify(|rings| rings.add(None));

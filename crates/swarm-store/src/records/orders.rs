@@ -48,8 +48,8 @@ impl Orders {
         &self.team.team
     }
 
-    /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then. Removes those
-    /// that have expired, because their callers are gone.
+    /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then.
+    /// Removes those that have expired, because their callers are gone.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {

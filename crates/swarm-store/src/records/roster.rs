@@ -13,7 +13,7 @@ use crate::roster::{
     Place, RosterRules, Undo, allow_path, clear_lost_lead, commit, disallow_path, member_of,
     position_of, refuse_if_led, removable, reserved, restore, set_lead_process, set_lead_session,
 };
-use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
+use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoppedSpawn, StoreError};
 
 impl RecordsTeam {
     pub(super) fn config(&self) -> Result<TeamConfig> {
@@ -127,14 +127,15 @@ impl RecordsTeam {
         Ok(Some(name))
     }
 
-    /// Its tasks are released first, which also keeps it from claiming others, and it leaves the
-    /// roster last, so that an interrupted removal is completed by the next one.
+    /// Its tasks are released first, together with the event of its end, which also keeps it from
+    /// claiming others, and it leaves the roster last, so that an interrupted removal is completed
+    /// by the next one.
     pub(super) fn remove_member(
         &self,
         name: &MemberName,
-        spawn: Option<&SpawnId>,
+        stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>> {
-        let spawn = spawn.copied();
+        let spawn = stopped.map(|stopped| stopped.spawn_id);
         let config = self.config()?;
         let Some(at) = removable(&config, name, spawn) else {
             return Ok(None);
@@ -142,7 +143,7 @@ impl RecordsTeam {
         let member = config.members[at].clone();
         let mark = member.swarm.as_ref();
         let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
-        let released = self.release_tasks_of(&member, has_died)?;
+        let released = self.release_tasks_of(&member, has_died, stopped)?;
         self.close_requests_of(&member)?;
         // A recorded death has already been reported.
         if let Some(spawn) = member.spawn_id().filter(|_| !has_died) {

@@ -72,7 +72,7 @@ impl Seen {
         is_current.then(|| Arc::clone(&kept.stored))
     }
 
-    /// Forgets everything: the team is gone, and the next one of this name counts anew.
+    /// Forgets everything: the team is gone, and the next one of this name starts from zero.
     pub(super) fn forget(&self) {
         *self.roster.lock() = None;
         self.unread.lock().clear();

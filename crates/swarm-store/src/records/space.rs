@@ -180,7 +180,7 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// or be missing.
     fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>>;
 
-    /// Returns all leases that somebody has ever held. One that is renewed meanwhile may be missing.
+    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing.
     fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>>;
 
     /// Returns the lease of a member; `None` if no process has ever held it.

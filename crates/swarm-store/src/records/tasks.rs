@@ -10,7 +10,9 @@ use super::task_pages::{Pages, Unread, key};
 use super::team::RecordsTeam;
 use super::values::{self, TasksValue};
 use crate::tasks::{CurrentActor, Plan, Planner, Returned, new_tasks, return_tasks};
-use crate::{Actor, Result, StoreError, TaskChange, TaskList, TaskUpdated, Undelivered};
+use crate::{
+    Actor, Result, StoppedSpawn, StoreError, TaskChange, TaskList, TaskUpdated, Undelivered,
+};
 
 impl RecordsTeam {
     pub(super) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
@@ -120,7 +122,12 @@ impl RecordsTeam {
 
     /// Releases the tasks of a member that is removed, and returns them. Tasks that were released
     /// when it died are not among them.
-    pub(super) fn release_tasks_of(&self, member: &Member, has_died: bool) -> Result<Vec<TaskId>> {
+    pub(super) fn release_tasks_of(
+        &self,
+        member: &Member,
+        has_died: bool,
+        stopped: Option<&StoppedSpawn>,
+    ) -> Result<Vec<TaskId>> {
         let returned = Returned {
             owner: member.id_in(&self.team),
             spawn_id: member.spawn_id(),
@@ -130,7 +137,8 @@ impl RecordsTeam {
         let before = member.spawn_id().filter(|_| has_died);
         let before = before.and_then(|spawn| tasks.ended.get(&spawn));
         let before = before.map_or(0, Vec::len);
-        let mut released = self.end_spawn(&returned, |_| None)?;
+        let event = |_: &[TaskId]| stopped.map(|stopped| stopped.event(&member.name));
+        let mut released = self.end_spawn(&returned, event)?;
         Ok(released.split_off(before))
     }
 

@@ -12,5 +12,5 @@ pub(crate) use changes::{
     set_lead_process, set_lead_session,
 };
 pub(crate) use rules::RosterRules;
-pub use types::{NewMember, RemovedMember};
+pub use types::{NewMember, RemovedMember, StoppedSpawn};
 pub(crate) use undo::{Undo, has_living, position_of, reserved, restore};

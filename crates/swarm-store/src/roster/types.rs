@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Map;
 use swarm_protocol::{
-    AgentProgram, Member, MemberName, PaneId, PermissionMode, Reservation, SpawnId, TaskId, UnixMs,
+    AgentProgram, Event, Member, MemberName, PaneId, PermissionMode, Reservation, SpawnId, TaskId,
+    UnixMs,
 };
 
 use crate::Draft;
@@ -67,6 +68,31 @@ impl NewMember {
             work_mode: None,
             socket: None,
             prompt: None,
+        }
+    }
+}
+
+/// A spawn that was stopped, whose member is removed from the roster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoppedSpawn {
+    /// ID of the spawn.
+    pub spawn_id: SpawnId,
+    /// How it stopped, for the journal.
+    pub how: String,
+}
+
+impl StoppedSpawn {
+    /// Creates the description of a spawn that stopped in this way.
+    pub fn new(spawn_id: SpawnId, how: impl Into<String>) -> Self {
+        let how = how.into();
+        Self { spawn_id, how }
+    }
+
+    pub(crate) fn event(&self, member: &MemberName) -> Event {
+        Event::MemberStopped {
+            member: member.clone(),
+            spawn_id: self.spawn_id,
+            how: self.how.clone(),
         }
     }
 }

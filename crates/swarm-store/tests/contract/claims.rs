@@ -5,7 +5,7 @@ use std::thread;
 use swarm_protocol::{ErrorKind, TaskState, TaskStatus};
 use swarm_store::{BlockOn as _, StatusChange, StoreError, Topic};
 
-use crate::values::{id, name};
+use crate::values::{id, killed, name};
 use crate::world::{World, owner, status};
 
 pub(crate) fn t2_a_blocked_task_can_neither_be_begun_nor_completed(world: &World) {
@@ -264,7 +264,9 @@ pub(crate) fn t4_a_claim_and_the_removal_of_its_actor_leave_no_task_behind(world
         let (claimed, removed) = thread::scope(|scope| {
             let claim = scope.spawn(|| world.handle().claim(&id(number), &alice).block_on());
             let team = world.handle();
-            let removed = team.remove_member(&name("alice"), Some(&spawn)).block_on();
+            let removed = team
+                .remove_member(&name("alice"), Some(&killed(spawn)))
+                .block_on();
             (claim.join().unwrap(), removed.unwrap().unwrap())
         });
         match claimed {

@@ -10,7 +10,7 @@ use swarm_protocol::{
 use swarm_store::{BlockOn as _, Draft, ReconcileReport, StoreError};
 
 use crate::requests::request;
-use crate::values::{deaths, id, name, new_member};
+use crate::values::{deaths, id, killed, name, new_member};
 use crate::world::{World, owner, report, status};
 
 pub(crate) fn the_death_of_a_terminated_process_has_its_reported_reason(world: &World) {
@@ -60,7 +60,7 @@ pub(crate) fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_r
             if removed {
                 world
                     .handle()
-                    .remove_member(&name("alice"), Some(&spawn))
+                    .remove_member(&name("alice"), Some(&killed(spawn)))
                     .block_on()
                     .unwrap();
             }
@@ -173,9 +173,11 @@ pub(crate) fn a_member_that_a_person_stops_did_not_die(world: &World) {
             [Event::MemberDied { .. }] => assert!(!is_stop),
             other => panic!("{other:?}"),
         }
-        let (team, alice) = (world.handle(), name("alice"));
-        let removed = team.remove_member(&alice, Some(&spawn));
-        removed.block_on().unwrap();
+        let (team, stopped) = (world.handle(), killed(spawn));
+        let removed = team
+            .remove_member(&name("alice"), Some(&stopped))
+            .block_on();
+        removed.unwrap();
     }
 }
 
@@ -186,7 +188,7 @@ pub(crate) fn t4_a_late_owner_is_fenced_off(world: &World) {
     world.handle().claim(&id(1), &early).block_on().unwrap();
     world
         .handle()
-        .remove_member(&name("alice"), Some(&first))
+        .remove_member(&name("alice"), Some(&killed(first)))
         .block_on()
         .unwrap();
     let done = || status(TaskStatus::Completed);

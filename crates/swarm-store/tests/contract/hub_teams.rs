@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::ErrorKind;
@@ -115,6 +115,27 @@ fn a_connection_that_breaks_before_or_during_a_request_is_made_again() {
         assert_eq!(config.unwrap().name, team("crew"));
         assert!(link.has_lost(), "{request} was answered");
     }
+}
+
+#[test]
+fn an_address_that_closes_every_connection_is_named_with_the_cause() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nats://{}", listener.local_addr().unwrap());
+    // It ends with this process.
+    thread::spawn(move || listener.incoming().for_each(drop));
+    let store = machine(directory.path(), settings(url));
+    let began = Instant::now();
+    let read = store.team(&team("crew")).config().block_on().map(drop);
+    let created = store.create_team(new_team("crew")).block_on().map(drop);
+    for tried in [read, created] {
+        let error = tried.unwrap_err();
+        assert!(
+            matches!(error, StoreError::HubUnreachable { .. }),
+            "{error}"
+        );
+    }
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

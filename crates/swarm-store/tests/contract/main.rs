@@ -205,6 +205,7 @@ contract! {
         a_respawn_carries_on_colour_and_conversation,
         a_removed_member_is_remembered_and_its_mail_is_kept,
         of_two_that_remove_a_member_one_reports_it,
+        the_end_of_a_member_is_in_the_journal_once_it_has_left,
         beyond_the_limit_of_members_nobody_joins_but_the_dead_do_not_count,
     }
     spawns {

@@ -7,7 +7,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, SessionId, SpawnId, TaskStatus, UnixMs};
 use swarm_store::{BlockOn as _, StoreError, StoreLimits, process};
 
-use crate::values::{id, name, new_member};
+use crate::values::{deaths, id, killed, name, new_member};
 use crate::world::{World, owner, status};
 
 pub(crate) fn s12_of_five_spawns_of_one_name_one_gets_the_place(world: &World) {
@@ -123,14 +123,14 @@ pub(crate) fn a_removed_member_gives_its_open_tasks_back_without_an_attempt(worl
     assert!(
         world
             .handle()
-            .remove_member(&name("alice"), Some(&other))
+            .remove_member(&name("alice"), Some(&killed(other)))
             .block_on()
             .unwrap()
             .is_none()
     );
     let removed = world
         .handle()
-        .remove_member(&name("alice"), Some(&spawn))
+        .remove_member(&name("alice"), Some(&killed(spawn)))
         .block_on()
         .unwrap()
         .unwrap();
@@ -276,7 +276,9 @@ pub(crate) fn of_two_that_remove_a_member_one_reports_it(world: &World) {
     let remove = || {
         let team = world.handle();
         let alice = name("alice");
-        team.remove_member(&alice, Some(&spawn)).block_on().unwrap()
+        team.remove_member(&alice, Some(&killed(spawn)))
+            .block_on()
+            .unwrap()
     };
     let removed = thread::scope(|scope| {
         let racers = [
@@ -289,6 +291,28 @@ pub(crate) fn of_two_that_remove_a_member_one_reports_it(world: &World) {
     let removed: Vec<_> = removed.into_iter().flatten().collect();
     assert_eq!(removed.len(), 1);
     assert_eq!(removed[0].released, [id(1)]);
+    assert_eq!(deaths(world.events(), spawn).len(), 1);
+}
+
+pub(crate) fn the_end_of_a_member_is_in_the_journal_once_it_has_left(world: &World) {
+    let alice = name("alice");
+    for has_died in [false, true] {
+        let spawn = world.join("alice");
+        let life = world.live("alice", spawn);
+        if has_died {
+            drop(life);
+            world.handle().reconcile().block_on().unwrap();
+        }
+        let team = world.handle();
+        let removed = team.remove_member(&alice, Some(&killed(spawn))).block_on();
+        assert!(removed.unwrap().is_some());
+        let ends = deaths(world.events(), spawn);
+        match &ends[..] {
+            [Event::MemberStopped { how, .. }] => assert!(!has_died && how == "killed", "{how}"),
+            [Event::MemberDied { .. }] => assert!(has_died),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 pub(crate) fn beyond_the_limit_of_members_nobody_joins_but_the_dead_do_not_count(world: &World) {

@@ -11,7 +11,7 @@ use swarm_protocol::{
     CostRecord, Event, LifeKind, LifeRecord, MemberName, Money, NewTask, Reservation, SpawnId,
     SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::{FileStore, NewMember, NewTeam, process};
+use swarm_store::{FileStore, NewMember, NewTeam, StoppedSpawn, process};
 
 pub(crate) fn name(text: &str) -> MemberName {
     MemberName::parse(text).unwrap()
@@ -79,6 +79,11 @@ pub(crate) fn cost(member: &str, dollars: f64) -> CostRecord {
         price: None,
         reservation: None,
     }
+}
+
+/// A spawn that was killed.
+pub(crate) fn killed(spawn: SpawnId) -> StoppedSpawn {
+    StoppedSpawn::new(spawn, "killed")
 }
 
 /// Returns those of the events that record the end of a spawn.

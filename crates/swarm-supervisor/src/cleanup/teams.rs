@@ -24,8 +24,8 @@ pub enum Verdict {
 }
 
 /// Checks whether a team is dead. A team without a lead process belongs to a person and never
-/// counts as dead, unless it is an empty one that a session left behind long before `now`. A team with open tasks or unread mail is kept unless `unfinished`. Teams of
-/// other programs are skipped.
+/// counts as dead, unless it is an empty one that a session left behind long before `now`. A team
+/// with open tasks or unread mail is kept unless `unfinished`. Teams of other programs are skipped.
 ///
 /// # Errors
 /// Returns an error if the store fails.

@@ -19,8 +19,8 @@ pub fn member_death(spawn_context: &SpawnContext, team: &TeamName, name: &Member
     spawn_context.store.team(team).lease_end(name)
 }
 
-/// Returns whether a member runs. A member that is not in the roster any more has stopped: several processes may remove
-/// the same one, so a name that was read before can be gone.
+/// Returns whether a member runs. A member that is not in the roster any more has stopped: several
+/// processes may remove the same one, so a name that was read before can be gone.
 pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Liveness, StoreError> {
     match team.liveness(name).block_on() {
         Err(StoreError::MemberNotFound { .. }) => Ok(Liveness::Dead),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use swarm_agent::find_transcript;
 use swarm_os::Liveness;
-use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
+use swarm_protocol::{Member, MemberName, SpawnId, TeamName};
 use swarm_worktree::Owner;
 
 use super::cancel_spawn::cancel_spawn;
@@ -19,10 +19,10 @@ use crate::cleanup::{former_spawns, left_panes};
 use crate::process_list::{end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext};
-use swarm_store::BlockOn as _;
+use swarm_store::{BlockOn as _, StoppedSpawn};
 
-/// Removes a stopped member from the roster, releases its open tasks, closes its pane and records
-/// its exit in the journal. Aborts a spawn in progress. Remaining processes get SIGTERM and after
+/// Removes a stopped member from the roster, with its exit in the journal, releases its open tasks
+/// and closes its pane. Aborts a spawn in progress. Remaining processes get SIGTERM and after
 /// `grace` SIGKILL. Repeated calls have no effect.
 pub async fn finish(
     spawn_context: &SpawnContext,
@@ -42,8 +42,8 @@ pub async fn finish(
     let files = spawn_context.store.team(team);
     let this_host = &spawn_context.process.host;
     let remote = remote_process(&*files, name, spawn_id, this_host).await;
-    let taken = files.remove_member(name, Some(&spawn_id));
-    let Some(removed) = taken.await? else {
+    let stopped = StoppedSpawn::new(spawn_id, report.outcome.word());
+    let Some(removed) = files.remove_member(name, Some(&stopped)).await? else {
         return Ok(report);
     };
     report.released = removed.released;
@@ -56,20 +56,6 @@ pub async fn finish(
     }
     let closed = close_pane(spawn_context, &removed.member, spawn_id).await;
     report.pane_left = closed.err().map(|error| error.to_string());
-    // A reconcile may already have recorded the exit.
-    let recorded = removed
-        .member
-        .swarm
-        .as_ref()
-        .is_some_and(|mark| mark.died_at.is_some());
-    if !recorded {
-        let event = Event::MemberStopped {
-            member: name.clone(),
-            spawn_id,
-            how: report.outcome.word().to_owned(),
-        };
-        files.journal(event).await?;
-    }
     Ok(report)
 }
 

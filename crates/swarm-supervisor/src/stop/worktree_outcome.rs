@@ -28,7 +28,7 @@ pub struct LeftWorktree {
     /// Reasons why it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
-    /// Whether git can merge its commits.
+    /// Whether it has commits that git can merge.
     #[serde(default, skip_serializing)]
     pub can_be_merged: bool,
 }
@@ -104,7 +104,7 @@ pub async fn finish_worktree(
         Ok(Some(WorktreeOutcome::Kept {
             slug, branch, why, ..
         })) => {
-            let can_be_merged = why.iter().all(Hazard::can_be_merged);
+            let can_be_merged = Hazard::commits_can_be_merged(&why);
             let why = why.iter().map(ToString::to_string).collect();
             Some(LeftWorktree {
                 can_be_merged,

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, NewTask, SessionId, SpawnId, Task, TaskId, TeamName, UnixMs};
-use swarm_store::{Actor, BlockOn as _, NewTeam, process};
+use swarm_store::{Actor, BlockOn as _, NewTeam, StoppedSpawn, process};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
@@ -164,7 +164,7 @@ async fn members_of_a_lost_lead_are_stopped_only_while_it_is_lost() {
     world
         .store
         .team(&team())
-        .remove_member(&name("bob"), Some(&earlier))
+        .remove_member(&name("bob"), Some(&StoppedSpawn::new(earlier, "killed")))
         .block_on()
         .unwrap();
     let later = world.join("bob");

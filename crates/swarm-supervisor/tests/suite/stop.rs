@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, LifeKind, LifeRecord, MemberState, SystemClock};
-use swarm_store::{BlockOn as _, Draft, FileStore, StoreError};
+use swarm_store::{BlockOn as _, Draft, FileStore, StoppedSpawn, StoreError};
 use swarm_supervisor::{
     LeadError, StopOptions, StopOutcome, StopReport, await_reported_end, kill, shutdown,
 };
@@ -223,7 +223,7 @@ async fn member_removed_by_another_process_counts_as_stopped() {
     let ends = std::thread::spawn(move || {
         let life = bob.join().unwrap();
         let removed = team_of_bob
-            .remove_member(&name("bob"), Some(&spawn))
+            .remove_member(&name("bob"), Some(&StoppedSpawn::new(spawn, "killed")))
             .block_on();
         assert!(removed.unwrap().is_some());
         drop(life);
@@ -245,7 +245,7 @@ async fn stop_does_not_wait_for_a_member_that_left_the_roster() {
                 let removed = world
                     .store
                     .team(&team())
-                    .remove_member(&name("bob"), Some(&spawn))
+                    .remove_member(&name("bob"), Some(&StoppedSpawn::new(spawn, "killed")))
                     .block_on();
                 assert!(removed.unwrap().is_some());
             }

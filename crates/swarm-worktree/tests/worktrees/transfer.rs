@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use swarm_protocol::ErrorKind;
-use swarm_worktree::{Exported, Uncommitted, WorktreeError};
+use swarm_worktree::{Exported, Hazard, Uncommitted, WorktreeError, WorktreeOutcome};
 
-use crate::fixture::{RepositoryFixture, request};
+use crate::fixture::{NOW, RepositoryFixture, request, says, slug};
 
 const LIMIT: u64 = 1 << 20;
 
@@ -79,6 +79,43 @@ fn a_commit_becomes_a_checkout_and_the_next_bundle_has_only_what_is_new() {
         fixture.git_in(&made.record.path, &["rev-parse", "HEAD"]),
         first.repository.base
     );
+}
+
+#[test]
+fn i4_a_node_keeps_a_worktree_with_ignored_files_that_are_no_copies() {
+    let (fixture, repo) = RepositoryFixture::with_repo();
+    let ignored = "results/\nbuild/\nnode_modules/\n.env\n";
+    fixture.write(&repo, ".worktreeinclude", ".env\n");
+    fixture.commit_file(&repo, ".gitignore", ignored, "ignore");
+    let checkout = receive(&fixture, &exported(&fixture)).unwrap();
+    fixture.write(&checkout, "node_modules/one/index.js", "1\n");
+    fixture.write(&checkout, ".env", "KEY=1\n");
+
+    let unchanged = fixture.create(&checkout, "alice").unwrap();
+    assert_eq!(unchanged.record.carried.len(), 2);
+    let outcome = fixture.finish(&unchanged);
+    assert!(
+        matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+        "{outcome:?}"
+    );
+
+    let made = fixture.create(&checkout, "bob").unwrap();
+    let tree = &made.record.path;
+    fixture.write(tree, "results/r.csv", "1\n");
+    fixture.write(tree, "build/a.o", "a\n");
+    fixture.write(tree, "build/b/c.o", "c\n");
+    let outcome = fixture.finish(&made);
+    let Some(WorktreeOutcome::Kept { why, .. }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let named = ["build/", "results/r.csv"].map(str::to_owned);
+    assert_eq!(why, [Hazard::Ignored(named.to_vec())]);
+    assert!(tree.join("results/r.csv").exists());
+    let worktrees = fixture.worktrees();
+    let pruned = worktrees.prune(&checkout, false, NOW).unwrap();
+    assert_eq!((pruned.gone.len(), pruned.kept.len()), (0, 1));
+    let refused = worktrees.remove(&checkout, &slug("bob"), true, NOW);
+    says(&refused.unwrap_err(), "`--force` does not help");
 }
 
 #[test]

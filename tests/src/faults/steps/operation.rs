@@ -10,7 +10,7 @@ use swarm_protocol::{
     RequestState, SpawnId, TaskId, TaskStatus, UnixMs,
 };
 use swarm_store::{
-    Actor, BlockOn as _, Draft, FileStore, Result, StoreError, TaskChange, TeamStore,
+    Actor, BlockOn as _, Draft, FileStore, Result, StoppedSpawn, StoreError, TaskChange, TeamStore,
 };
 
 use crate::faults::ground::{Locking, TeamFixture, name, new_member, new_task};
@@ -269,11 +269,18 @@ impl Operation {
                         .map(drop),
                 }
             }
-            Self::Remove => store
-                .team(team)
-                .remove_member(&name(OWNER), None)
-                .block_on()
-                .map(drop),
+            Self::Remove => {
+                let stopped = match spawn_of_owner(store, ground) {
+                    // It was removed before.
+                    Err(StoreError::MemberNotFound { .. }) => return Ok(()),
+                    spawn => StoppedSpawn::new(spawn?, "killed"),
+                };
+                store
+                    .team(team)
+                    .remove_member(&name(OWNER), Some(&stopped))
+                    .block_on()
+                    .map(drop)
+            }
             Self::Reconcile => store.team(team).reconcile().block_on().map(drop),
             Self::Answer => {
                 let answer = Answer::once();
@@ -355,10 +362,14 @@ impl Operation {
                 .block_on()
                 .expect("the journal")
                 .entries;
-            let deaths = events
-                .iter()
-                .filter(|entry| matches!(entry.event, Event::MemberDied { .. }));
-            let _infallible = writeln!(picture, "deaths {}", deaths.count());
+            let is_end = |event: &Event| {
+                matches!(
+                    event,
+                    Event::MemberDied { .. } | Event::MemberStopped { .. }
+                )
+            };
+            let ends = events.iter().filter(|entry| is_end(&entry.event));
+            let _infallible = writeln!(picture, "ends {}", ends.count());
         }
         let archives = ground.root.join("swarm/archive");
         let kept = ground

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_protocol::{
@@ -23,6 +24,9 @@ use crate::output::failure_text;
 
 /// Longest output that is passed on, in bytes.
 const LONGEST: usize = 4 << 20;
+
+/// How long an order waits until the member that it spawned is reported.
+const REPORTING: Duration = Duration::from_secs(5);
 
 /// Carries out an announced order. Failures are the outcome of the order, or are printed.
 pub(super) async fn execute(node: &Node<'_>, team: TeamName, id: OrderId) {
@@ -63,6 +67,7 @@ async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<()
 
 /// Connects this machine to the team of an order. Only those who know its credentials can.
 async fn join_team(node: &Node<'_>, team: &TeamName) -> Result<(), Failure> {
+    let _alone = node.joining.lock().await;
     match node.app.hubs.hub_of(team)? {
         Some(known) if known.url == node.hub.url => Ok(()),
         Some(known) => {
@@ -109,13 +114,28 @@ async fn carry_out(
                 format!("{name} was not spawned (exit code {code})"),
             ),
         };
+        node.out.tell_of_member(event, &member, &text);
         if outcome.code == 0 {
             slot.fill(&member);
+            until_reported(node).await;
+        } else {
+            node.look_again.notify_one();
         }
-        node.out.tell_of_member(event, &member, &text);
-        node.look_again.notify_one();
     }
     Ok(outcome)
+}
+
+/// Waits a moment until the members are reported: the commands that follow find a member by the
+/// report of its node.
+async fn until_reported(node: &Node<'_>) {
+    let mut looks = node.looks.subscribe();
+    node.look_again.notify_one();
+    tokio::select! {
+        reported = tokio::time::timeout(REPORTING, looks.changed()) => {
+            tracing::debug!(in_time = reported.is_ok(), "waited for the report of a member");
+        }
+        () = node.stop.cancelled() => {}
+    }
 }
 
 /// Receives the repository of an order. Its checkout is for this order until the returned value is
@@ -145,7 +165,12 @@ async fn run(
     order: Order,
     directory: PathBuf,
 ) -> Result<Output, Failure> {
-    let mut command = std::process::Command::new(std::env::current_exe()?);
+    if !node.program.exists() {
+        let program = node.program.display();
+        let message = format!("the program of the node is gone: {program}");
+        return Err(Failure::environment(message).with_hint("restart the node"));
+    }
+    let mut command = std::process::Command::new(&node.program);
     command
         .args(&order.words)
         .args(["--team", team.as_str()])

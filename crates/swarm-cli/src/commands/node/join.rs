@@ -62,7 +62,9 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
     };
     let slots = args.slots.unwrap_or_else(cores);
     let nodes = app.hubs.nodes(hub.clone())?;
-    let node = Node::new(app, hub.clone(), nodes, name, own.holder(), slots);
+    let program = std::env::current_exe()?;
+    let holder = own.holder();
+    let node = Node::new(app, hub.clone(), nodes, name, holder, slots, program);
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let report = NodeReport {
@@ -75,7 +77,7 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
             members: Vec::new(),
             shell: Some(NodeShell {
                 ssh: args.ssh.clone(),
-                program: std::env::current_exe()?,
+                program: node.program.clone(),
                 root: app.root.clone(),
             }),
             known_commits: Vec::new(),

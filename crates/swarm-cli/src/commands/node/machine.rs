@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport};
 use swarm_store::{HubSettings, Lease, Nodes, StoreError};
 use swarm_worktree::Worktrees;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::announce::Announcer;
@@ -29,6 +29,12 @@ pub(super) struct Node<'a> {
     pub(super) look_again: Notify,
     /// Cancels the orders that are being carried out.
     pub(super) stop: CancellationToken,
+    /// The program of this process, also after the file was replaced.
+    pub(super) program: PathBuf,
+    /// Held while this machine joins a team: an order of the same team waits for it.
+    pub(super) joining: tokio::sync::Mutex<()>,
+    /// How often the members were looked for and reported.
+    pub(super) looks: watch::Sender<u64>,
 }
 
 /// Which slots are in use.
@@ -68,6 +74,7 @@ impl<'a> Node<'a> {
         name: NodeName,
         process: LifeRecord,
         slots: u32,
+        program: PathBuf,
     ) -> Self {
         Self {
             app,
@@ -83,6 +90,9 @@ impl<'a> Node<'a> {
             }),
             look_again: Notify::new(),
             stop: CancellationToken::new(),
+            program,
+            joining: tokio::sync::Mutex::default(),
+            looks: watch::Sender::default(),
         }
     }
 

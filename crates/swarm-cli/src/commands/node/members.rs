@@ -2,7 +2,7 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{AgentId, TeamName};
-use swarm_store::{Result, Team};
+use swarm_store::{Result, StoreError, Team};
 
 use crate::app::App;
 
@@ -11,7 +11,11 @@ pub(super) async fn members_here(app: &App, url: &str) -> Result<Vec<AgentId>> {
     let mut found = Vec::new();
     for team in app.store.teams().await? {
         if is_on_hub(app, &team, url) {
-            found.extend(members_of(&*app.store.team(&team), &team).await?);
+            match members_of(&*app.store.team(&team), &team).await {
+                // This machine has joined it, and does not notice that it was deleted.
+                Err(error) if is_deleted(&error) => {}
+                members => found.extend(members?),
+            }
         }
     }
     Ok(found)
@@ -21,6 +25,14 @@ pub(super) async fn members_here(app: &App, url: &str) -> Result<Vec<AgentId>> {
 pub(super) fn is_on_hub(app: &App, team: &TeamName, url: &str) -> bool {
     let hub = app.hubs.hub_of(team).ok().flatten();
     hub.is_some_and(|hub| hub.url == url)
+}
+
+/// Returns whether an error says that a team was deleted.
+pub(super) fn is_deleted(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }
+    )
 }
 
 async fn members_of(files: &dyn Team, team: &TeamName) -> Result<Vec<AgentId>> {

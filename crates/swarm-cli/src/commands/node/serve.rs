@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::future::pending;
 use std::io;
+use std::path::Path;
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use super::execute::execute;
 use super::machine::Node;
 use super::members::members_here;
-use super::worktrees::finish_worktrees;
+use super::worktrees::{Awaited, finish_worktrees};
 use crate::commands::EndSignals;
 use crate::failure::Failure;
 
@@ -47,7 +48,7 @@ pub(super) async fn serve(
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
-        rosters: Vec::new(),
+        awaited: Vec::new(),
         is_stale: false,
     };
     serving.greet();
@@ -127,8 +128,8 @@ struct Serving<'a> {
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
     watcher: DirectoryWatcher,
-    /// The rosters of members that have ended and not left them.
-    rosters: Vec<Changes>,
+    /// What has to happen before the worktrees of members that have ended can be handled.
+    awaited: Vec<Awaited>,
     /// The members are not known, or not reported.
     is_stale: bool,
 }
@@ -164,7 +165,7 @@ impl Serving<'_> {
                     self.look().await;
                 }
                 () = node.look_again.notified() => self.look().await,
-                () = any_changed(&mut self.rosters) => self.look().await,
+                () = any_of(&mut self.awaited) => self.look().await,
                 () = tokio::time::sleep(AGAIN), if self.is_stale => self.look().await,
             }
         }
@@ -243,23 +244,21 @@ impl Serving<'_> {
             node.nodes.report(&node.name, report.clone()).await?;
             self.report = report;
         }
+        node.looks.send_modify(|looks| *looks += 1);
         // An order may be removing a member, and reports what happened to its worktree.
         if self.running.is_empty() {
             let members = &self.report.members;
-            self.rosters = finish_worktrees(node, &self.watcher, members).await?;
+            self.awaited = finish_worktrees(node, &self.watcher, members).await?;
         }
         Ok(())
     }
 
-    /// Waits a moment for members that have ended to leave their teams. The next node of this machine handles
-    /// the worktrees of those that leave later.
+    /// Waits a moment for members that have ended to leave their teams, and for their processes.
+    /// The next node of this machine handles the worktrees of those that leave later.
     async fn finish_last_worktrees(&mut self) {
         let end = Instant::now() + LAST_MOMENT;
-        while !self.rosters.is_empty() {
-            if timeout_at(end, any_changed(&mut self.rosters))
-                .await
-                .is_err()
-            {
+        while !self.awaited.is_empty() {
+            if timeout_at(end, any_of(&mut self.awaited)).await.is_err() {
                 return;
             }
             self.look().await;
@@ -312,7 +311,8 @@ impl Serving<'_> {
         let node = self.node;
         let members = node.slots.lock().members.clone();
         for member in &members {
-            let text = if pause(member).await.is_ok_and(|status| status.success()) {
+            let paused = pause(&node.program, member).await;
+            let text = if paused.is_ok_and(|status| status.success()) {
                 format!(
                     "{0} is paused; `swarm continue {0}` resumes it",
                     member.name
@@ -340,17 +340,17 @@ impl Serving<'_> {
     }
 }
 
-/// Resolves when one of the topics may have changed.
-async fn any_changed(topics: &mut [Changes]) {
-    if topics.is_empty() {
+/// Resolves when one of them has happened.
+async fn any_of(awaited: &mut [Awaited]) {
+    if awaited.is_empty() {
         return pending().await;
     }
-    select_all(topics.iter_mut().map(|topic| Box::pin(topic.changed()))).await;
+    select_all(awaited).await;
 }
 
 /// Pauses a member as a person would.
-async fn pause(member: &AgentId) -> io::Result<ExitStatus> {
-    let mut command = tokio::process::Command::new(std::env::current_exe()?);
+async fn pause(program: &Path, member: &AgentId) -> io::Result<ExitStatus> {
+    let mut command = tokio::process::Command::new(program);
     command
         .args(["pause", member.name.as_str()])
         .args(["--reason", "its node has ended"])

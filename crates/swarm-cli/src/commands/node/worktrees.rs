@@ -1,30 +1,33 @@
 //! The worktrees of members that have left their teams.
 
-use std::time::Duration;
+use std::future::pending;
 
+use futures::FutureExt as _;
+use futures::future::{Fuse, LocalBoxFuture};
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::Process;
 use swarm_protocol::{AgentId, Member, MemberName, SpawnId};
-use swarm_store::{Changes, Result, StoreError, Team, Topic};
+use swarm_store::{Result, Team, Topic};
 use swarm_supervisor::{LeftWorktree, finish_worktree};
 use swarm_worktree::{Owner, received_worktrees};
 
 use super::machine::Node;
-use super::members::is_on_hub;
+use super::members::{is_deleted, is_on_hub};
 
-/// How long the process of a member that has left its team may take to exit.
-const EXIT: Duration = Duration::from_secs(5);
+/// What has to happen before a worktree can be handled. It may be awaited again after it happened.
+pub(super) type Awaited = Fuse<LocalBoxFuture<'static, ()>>;
 
-/// Handles the worktrees of members that have left their teams: those without changes are removed. Returns
-/// the rosters of the members that have ended and not left.
+/// Handles the worktrees of members that have left their teams: those without changes are removed.
+/// Returns what the others wait for: a member that has ended leaves its team, or the process of one
+/// that has left exits.
 pub(super) async fn finish_worktrees(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
     running: &[AgentId],
-) -> Result<Vec<Changes>> {
+) -> Result<Vec<Awaited>> {
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
-    let mut rosters = Vec::new();
+    let mut awaited: Vec<Awaited> = Vec::new();
     for record in records.unwrap_or_default() {
         let Owner {
             team: Some(team),
@@ -42,12 +45,15 @@ pub(super) async fn finish_worktrees(
             continue;
         }
         let files = node.app.store.team(team);
-        let roster = files.watch(watcher, &Topic::Roster);
+        let mut roster = files.watch(watcher, &Topic::Roster);
         if is_in_roster(&*files, member, *spawn).await? {
-            rosters.push(roster);
+            awaited.push(async move { roster.changed().await }.boxed_local().fuse());
             continue;
         }
-        wait_for_exit(&*files, member, *spawn).await;
+        if let Some(process) = process_of(&*files, member, *spawn).await {
+            awaited.push(exit_of(process).boxed_local().fuse());
+            continue;
+        }
         let (owner, now) = (record.owner.clone(), node.app.clock.now());
         let left = finish_worktree(&node.worktrees, &record.path, owner, now).await;
         if let Some(left) = left {
@@ -59,7 +65,7 @@ pub(super) async fn finish_worktrees(
             node.out.tell_of_member("worktree", &id, &left.sentence());
         }
     }
-    Ok(rosters)
+    Ok(awaited)
 }
 
 /// Returns whether a spawn is in the roster, or may return to it if the one that replaces it fails.
@@ -70,21 +76,24 @@ async fn is_in_roster(team: &dyn Team, name: &MemberName, spawn: SpawnId) -> Res
     };
     match team.config().await {
         Ok(config) => Ok(config.member(name).is_some_and(may_be)),
-        Err(StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }) => Ok(false),
+        Err(error) if is_deleted(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Waits for the process of a member that has left its team: it releases its lease before it exits, and a
-/// parked one exits now.
-async fn wait_for_exit(team: &dyn Team, name: &MemberName, spawn: SpawnId) {
-    let last = team.life_record_here(name).await;
-    let process = last.filter(|last| last.spawn_id == spawn).and_then(|last| {
-        let process = Process::running(last.pid)?;
-        (process.start.to_string() == last.proc_start).then_some(process)
-    });
-    if let Some(process) = process {
-        let ended = tokio::time::timeout(EXIT, process.ended()).await;
-        tracing::debug!(%name, in_time = ended.is_ok(), "waited for the exit of a member");
+/// Resolves when a process has exited. If the system cannot tell, the next look finds out.
+async fn exit_of(process: Process) {
+    if let Err(error) = process.ended().await {
+        tracing::warn!(pid = process.pid, %error, "the exit of a process is not noticed");
+        pending::<()>().await;
     }
+}
+
+/// Returns the process of a member that has left its team, if it still runs: it releases its lease
+/// before it exits, and a parked one exits now.
+async fn process_of(team: &dyn Team, name: &MemberName, spawn: SpawnId) -> Option<Process> {
+    let last = team.life_record_here(name).await;
+    let last = last.filter(|last| last.spawn_id == spawn)?;
+    let process = Process::running(last.pid)?;
+    (process.start.to_string() == last.proc_start).then_some(process)
 }

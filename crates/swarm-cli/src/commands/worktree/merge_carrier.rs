@@ -77,8 +77,8 @@ impl PublishedMerges {
     }
 }
 
-/// Requires that the order stands, and that the candidate is what the member completes its task
-/// with.
+/// Requires that the order is still valid, and that the candidate is what the member completes its
+/// task with.
 fn permit(taken: &TakenMerge, candidate: &MergeCandidate) -> Result<(), Failure> {
     let why = match runtime()?.block_on(taken.why_void())? {
         Some(why) => why,

@@ -155,7 +155,7 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
         Ok(Some(WorktreeOutcome::Kept {
             slug, branch, why, ..
         })) => {
-            let can_be_merged = why.iter().all(Hazard::can_be_merged);
+            let can_be_merged = Hazard::commits_can_be_merged(&why);
             let why: Vec<_> = why.iter().map(ToString::to_string).collect();
             let why = why.join("; ");
             if record.by_hook {

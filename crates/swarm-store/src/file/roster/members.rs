@@ -2,7 +2,7 @@
 
 use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{
-    LeadProcess, Member, MemberName, PauseMark, PermissionMode, SpawnId, TeamConfig,
+    LeadProcess, Member, MemberName, PauseMark, PermissionMode, SpawnId, TaskId, TeamConfig,
 };
 
 use crate::file::presence::write_alone;
@@ -13,7 +13,7 @@ use crate::roster::{
     set_lead_process, set_lead_session,
 };
 use crate::tasks::Returned;
-use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoreError};
+use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoppedSpawn, StoreError};
 
 /// Reads of a roster that may be partly written, before it counts as damaged.
 const PARTIAL_READS: usize = 3;
@@ -90,11 +90,12 @@ impl FileTeam {
     pub(crate) fn remove_member(
         &self,
         name: &MemberName,
-        spawn: Option<&SpawnId>,
+        stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>> {
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
-            let Some(at) = removable(&config, name, spawn.copied()) else {
+            let spawn = stopped.map(|stopped| stopped.spawn_id);
+            let Some(at) = removable(&config, name, spawn) else {
                 return Ok(None);
             };
             let member = config.members.remove(at);
@@ -105,12 +106,14 @@ impl FileTeam {
             };
             self.write_former(&member)?;
             self.close_requests_of(&member)?;
+            let enter = |_: &[TaskId]| {
+                stopped.map_or(Ok(()), |stopped| {
+                    self.record_end(stopped.spawn_id, stopped.event(name))
+                })
+            };
             // It leaves the roster before the tasks can be claimed again, even by itself.
-            let released = self.return_tasks(
-                &returned,
-                |_tasks| Ok(()),
-                || self.write_config(held, &config),
-            )?;
+            let leave = || self.write_config(held, &config);
+            let released = self.return_tasks(&returned, enter, leave)?;
             self.forget_undo(name)?;
             let mark = member.swarm.as_ref();
             // A recorded death has already been reported.

@@ -8,6 +8,7 @@ use swarm_protocol::{MemberName, SpawnId, TaskStatus};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
 use crate::files::world::{World, id, name, new_task};
+use crate::values::killed;
 
 const ROLE: &str = "SWARM_STORE_ROLE";
 const ROOT: &str = "SWARM_STORE_ROOT";
@@ -235,7 +236,7 @@ fn churn(world: &World, called: &str) {
         let spawn: SpawnId = world.join(called);
         world
             .handle()
-            .remove_member(&name(called), Some(&spawn))
+            .remove_member(&name(called), Some(&killed(spawn)))
             .block_on()
             .unwrap();
         say("removed");

@@ -7,6 +7,7 @@ use swarm_protocol::{ErrorKind, TaskStatus, TeamName};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
 use crate::files::world::{World, id, name, new_member, team};
+use crate::values::killed;
 
 fn put(world: &World, number: u64, text: &str) {
     swarm_os::replace_alone(&world.task_path(number), text.as_bytes()).unwrap();
@@ -280,7 +281,7 @@ fn everything_works_by_lock_directories_alone() {
     world.handle().ack(&alice, &sent).block_on().unwrap();
     world
         .handle()
-        .remove_member(&alice, Some(&spawn))
+        .remove_member(&alice, Some(&killed(spawn)))
         .block_on()
         .unwrap();
     let archive = world.handle().delete(false, false).block_on().unwrap();

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::files::children::{Child, MANY};
 use crate::files::world::{Ends, World, message_ids, name};
+use crate::values::killed;
 
 /// Number of kills in one test.
 const DEATHS: usize = 25;
@@ -148,7 +149,7 @@ fn the_roster_and_the_next_writer_are_unharmed_under_kill() {
         let spawn = world.join("fickle");
         world
             .handle()
-            .remove_member(&name("fickle"), Some(&spawn))
+            .remove_member(&name("fickle"), Some(&killed(spawn)))
             .block_on()
             .unwrap();
     }
