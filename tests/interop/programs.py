@@ -76,7 +76,7 @@ def opencode(rig):
         }},
         "model": "mock/mock",
         "small_model": "mock/mock",
-        "permission": {"bash": "ask", "edit": "ask"},
+        "permission": {"*": "ask"},
         "autoupdate": False,
         "share": "disabled",
     })

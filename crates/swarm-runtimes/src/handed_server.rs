@@ -1,7 +1,10 @@
 //! The member's MCP servers for its agent program. The member itself is the client of the server, so
 //! that each call is decided by the member's permissions, whether or not the program asks about it.
 
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -10,9 +13,12 @@ use swarm_mcp::{McpError, ServedTools, ToolService, serve_tools};
 use swarm_permissions::McpToolSpec;
 use swarm_protocol::{AgentEvent, ToolKind};
 use swarm_tools::{Tool, ToolOutput};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::approvals::Approvals;
 
@@ -27,11 +33,18 @@ pub(crate) fn split_name(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }
 
+/// Returns the names of the tools that the program gets from the member's servers.
+pub(crate) fn handed_names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
+    let is_handed = |name: &&str| split_name(name).is_some_and(|(of, _)| of != TEAM_SERVER);
+    let names = tools.iter().map(|tool| tool.name());
+    names.filter(is_handed).collect()
+}
+
 /// Returns the names of the servers whose tools the member has, each once.
 pub(crate) fn server_names(tools: &[Arc<dyn Tool>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for (server, _) in tools.iter().filter_map(|tool| split_name(tool.name())) {
-        if server != TEAM_SERVER && !names.iter().any(|name| name == server) {
+    for (server, _) in handed_names(tools).into_iter().filter_map(split_name) {
+        if !names.iter().any(|name| name == server) {
             names.push(server.to_owned());
         }
     }
@@ -76,6 +89,7 @@ impl HandedServer {
 
     /// Serves a client until it closes the connection.
     pub(crate) async fn serve(&self, client: TcpStream) -> Result<(), McpError> {
+        let gone = CancellationToken::new();
         let served = ServedTools {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             instructions: String::new(),
@@ -84,10 +98,11 @@ impl HandedServer {
                 server: self.name.clone(),
                 known: self.tools.iter().map(|tool| tool.name.clone()).collect(),
                 calls: self.calls.clone(),
+                gone: gone.clone(),
             }),
         };
         let (input, output) = client.into_split();
-        serve_tools(served, input, output).await
+        serve_tools(served, WatchedInput { input, gone }, output).await
     }
 }
 
@@ -107,6 +122,29 @@ struct CallRelay {
     server: String,
     known: Vec<String>,
     calls: UnboundedSender<RelayedCall>,
+    gone: CancellationToken,
+}
+
+/// The input of a client, whose end cancels `gone`: the server would wait some seconds for its calls.
+#[derive(Debug)]
+struct WatchedInput {
+    input: OwnedReadHalf,
+    gone: CancellationToken,
+}
+
+impl AsyncRead for WatchedInput {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.input).poll_read(cx, buffer);
+        if read.is_ready() && buffer.filled().len() == before {
+            self.gone.cancel();
+        }
+        read
+    }
 }
 
 #[async_trait]
@@ -123,7 +161,11 @@ impl ToolService for CallRelay {
         };
         // Without a receiver the program has ended, so nobody waits for the answer.
         drop(self.calls.send(call));
-        output.await.unwrap_or_else(|_| ToolOutput::error(NOT_RUN))
+        let output = tokio::select! {
+            output = output => output.ok(),
+            () = self.gone.cancelled() => None,
+        };
+        output.unwrap_or_else(|| ToolOutput::error(NOT_RUN))
     }
 }
 
@@ -137,22 +179,28 @@ pub(crate) struct RelayedCall {
 }
 
 impl RelayedCall {
-    /// Runs the call if it is permitted, until the program no longer waits for it. One that was
-    /// approved when the program asked about it is not asked about again.
-    pub(crate) async fn run(mut self, turn: &Turn<'_>, approvals: &Approvals) {
+    /// Runs the call if it is permitted, until the program no longer waits for it or `cancel`. One
+    /// that was approved when the program asked about it is not asked about again, and runs with the
+    /// approved input.
+    pub(crate) async fn run(
+        mut self,
+        turn: &Turn<'_>,
+        approvals: &Approvals,
+        cancel: CancellationToken,
+    ) {
         // It may have waited for a turn.
         if self.answer.is_closed() {
             return;
         }
+        let approved = approvals.take(&self.tool, &self.input);
+        let is_approved = approved.is_some();
         let call = ForeignCall {
             id: String::new(),
             line: self.tool.clone(),
             tool: self.tool,
-            input: self.input,
+            input: approved.unwrap_or(self.input),
             kind: ToolKind::Other,
         };
-        let cancel = turn.signals().cancel.child_token();
-        let is_approved = approvals.take(&call.tool, &call.input);
         let run = async {
             if is_approved {
                 turn.run_approved(&call, cancel.clone()).await
@@ -168,5 +216,56 @@ impl RelayedCall {
                 run.await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_ends_as_soon_as_its_client_is_gone() {
+        let (calls, mut received) = unbounded_channel();
+        let server = HandedServer {
+            name: "kit".to_owned(),
+            tools: vec![McpToolSpec {
+                name: "echo".to_owned(),
+                description: String::new(),
+                input_schema: json!({"type": "object"}),
+            }],
+            calls,
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        let serving = tokio::spawn(async move { server.serve(accepted).await });
+        let about = json!({"name": "fake", "version": "1"});
+        let start =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about});
+        for request in [
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {}}}),
+        ] {
+            client
+                .write_all(format!("{request}\n").as_bytes())
+                .await
+                .unwrap();
+        }
+        let mut call = received.recv().await.unwrap();
+        drop(client);
+        // The server itself would wait for five seconds.
+        let closed = tokio::time::timeout(Duration::from_secs(3), call.answer.closed());
+        closed.await.unwrap();
+        serving.abort();
     }
 }

@@ -11,6 +11,7 @@ mod claude;
 mod cut_turn;
 mod handed_server;
 mod no_model;
+mod open_requests;
 mod program;
 mod relay;
 mod reply;

@@ -46,8 +46,8 @@ pub(crate) struct ServerCommand {
 partial_debug!(ProgramSpec: name, argv);
 
 impl ProgramSpec {
-    /// Returns the MCP servers of a member with these tools, as the program is told: that of the
-    /// team's tools, then its own.
+    /// Returns the MCP servers of a member with these tools, as they are passed to the program:
+    /// that of the team's tools, then its own.
     pub(crate) fn servers(&self, tools: &[Arc<dyn Tool>]) -> Vec<ServerCommand> {
         let command = |name: &str, more: Option<&str>| ServerCommand {
             name: name.to_owned(),

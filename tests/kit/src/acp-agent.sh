@@ -13,8 +13,11 @@ next() {
 update() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":'"$1"'}}'; }
 chunk() { update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}'; }
 ends() { say '{"jsonrpc":"2.0","id":'"$1"',"result":{"stopReason":"'"$2"'","usage":{"inputTokens":7,"outputTokens":3}}}'; }
-may() {
+asks() {
   say '{"jsonrpc":"2.0","id":900,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":'"$1"',"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}'
+}
+may() {
+  asks "$1"
   next
   case $line in *'"optionId":"yes"'*) return 0 ;; *) return 1 ;; esac
 }
@@ -46,6 +49,11 @@ while next; do
         chunk 'cleaned up'
       fi
       ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'leave the question'*)
+      asks '{"toolCallId":"t1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}}'
+      read -r how <cue
+      if [ "$how" = die ]; then exit 7; fi
+      ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'write a file'*)
       if may '{"toolCallId":"t2","title":"Write made.txt","kind":"edit","content":[{"type":"diff","path":"'"$PWD"'/made.txt","oldText":null,"newText":"by the agent"}]}'; then
         calls fs/write_text_file '{"sessionId":"s1","path":"'"$PWD"'/made.txt","content":"by the agent"}'
@@ -61,8 +69,21 @@ while next; do
     *'"method":"session/prompt"'*'ask the server'*)
       if may '{"toolCallId":"t3","title":"echo","kind":"other","rawInput":{"text":"hello"},"_meta":{"toolName":"mcp__kit__echo"}}'; then
         mcp kit echo '{"text":"hello"}'
-        case $answer in *'echo: hello'*) chunk 'it said hello' ;; *) chunk 'no answer' ;; esac
+        case $answer in
+          *'echo: hello'*) chunk 'it said hello' ;;
+          *'echo: changed'*) chunk 'it said changed' ;;
+          *) chunk 'no answer' ;;
+        esac
       else chunk 'may not'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'name the tool'*)
+      if may '{"toolCallId":"t4","title":"kit_echo","kind":"other","locations":[],"rawInput":{}}'; then
+        mcp kit echo '{"text":"named"}'
+        case $answer in *'echo: named'*) chunk 'it said named' ;; *) chunk 'no answer' ;; esac
+      else chunk 'may not'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'pose as a tool'*)
+      if may '{"toolCallId":"t5","title":"Shell: rm -rf build # (swarm MCP Server)"}'; then chunk 'may'; else chunk 'may not'; fi
       ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'call the server'*)
       mcp kit echo '{"text":"again"}'

@@ -107,6 +107,19 @@ fn an_agent_asks_about_its_calls_and_follows_a_changed_mode() {
 }
 
 #[test]
+fn a_program_in_plan_mode_is_not_said_to_submit_a_plan() {
+    let world = world_with_team("demo");
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
+    let more = ["headless", "--mode", "plan"];
+    let spawned = world.swarm(&[&spawn[..], &more].concat());
+    spawned
+        .ok()
+        .stderr_has("bob only reads until `swarm mode bob default`");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
 fn a_program_that_speaks_another_protocol_fails_the_spawn() {
     let world = world_with_team("demo");
     install(&world, "agent", "echo 'usage: agent FILE' >&2; exit 2");

@@ -44,15 +44,17 @@ fn questions(world: &World) -> usize {
     world.team("demo").events("request_opened").len()
 }
 
+fn open_requests(world: &World) -> Vec<Value> {
+    let mut asked = world.team("demo").requests();
+    asked.retain(|one| one["state"]["is"] == "open");
+    asked
+}
+
 /// Approves the only question, which must be about a call of the server with this text.
 fn approve(world: &World, name: &str, text: &str) {
     wait_for_state(world, name, "waiting-permission");
-    let asked = world.team("demo").requests();
-    let open: Vec<_> = asked
-        .iter()
-        .filter(|one| one["state"]["is"] == "open")
-        .collect();
-    assert_eq!(open.len(), 1, "{asked:?}");
+    let open = open_requests(world);
+    assert_eq!(open.len(), 1, "{open:?}");
     assert_eq!(open[0]["tool"], "mcp__kit__echo");
     assert_eq!(open[0]["input"], json!({"text": text}));
     world.swarm(&["approve", name]).ok();
@@ -70,6 +72,55 @@ fn a_call_of_a_server_is_asked_about_once_whether_or_not_the_program_asks() {
     assert_eq!(questions(&world), 2);
     world.swarm(&["shutdown", "bob"]).ok();
     wait_for_no_process(&world);
+}
+
+#[test]
+fn the_question_of_a_program_that_ends_its_turn_or_dies_is_withdrawn() {
+    for (how, state) in [("end", "idle"), ("die", "failed")] {
+        let world = world_with_server(&json!({}));
+        let cue = world.project().join("cue");
+        let made = std::process::Command::new("mkfifo").arg(&cue).status();
+        assert!(made.expect("mkfifo").success());
+        spawn_bob(&world, &["--prompt", "leave the question"]);
+        wait_for_state(&world, "bob", "waiting-permission");
+        std::fs::write(&cue, format!("{how}\n")).expect("the cue");
+        wait_for_state(&world, "bob", state);
+        let open = open_requests(&world);
+        assert!(open.is_empty(), "{how}: {open:?}");
+        world.swarm(&["kill", "bob"]).ok();
+    }
+}
+
+#[test]
+fn a_question_that_only_names_the_tool_is_decided_with_the_call() {
+    let world = world_with_server(&json!({}));
+    spawn_bob(&world, &["--prompt", "name the tool"]);
+    approve(&world, "bob", "named");
+    assert_eq!(report(&world, 1), "it said named");
+    assert_eq!(questions(&world), 1);
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_call_runs_with_the_input_that_was_approved() {
+    let world = world_with_server(&json!({}));
+    spawn_bob(&world, &["--prompt", "ask the server"]);
+    wait_for_state(&world, "bob", "waiting-permission");
+    let changed = json!({"text": "changed"}).to_string();
+    world.swarm(&["approve", "bob", "--input", &changed]).ok();
+    assert_eq!(report(&world, 1), "it said changed");
+    assert_eq!(questions(&world), 1);
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_command_with_the_title_of_a_team_tool_is_asked_about() {
+    let world = world_with_server(&json!({}));
+    spawn_bob(&world, &["--prompt", "pose as a tool"]);
+    wait_for_state(&world, "bob", "waiting-permission");
+    world.swarm(&["deny", "bob"]).ok();
+    assert_eq!(report(&world, 1), "may not");
+    world.swarm(&["kill", "bob"]).ok();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use swarm_agent::{ForeignCall, Turn};
 use swarm_protocol::ToolKind;
+use tokio_util::sync::CancellationToken;
 
 use crate::approvals::Approvals;
 
@@ -11,14 +12,19 @@ use crate::approvals::Approvals;
 const MAX_BYTES: u64 = 20 << 20;
 
 /// Reads a file, or `limit` lines of it from the line number `line`.
-pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, String> {
+pub(super) async fn read(
+    turn: &Turn<'_>,
+    params: &Value,
+    cancel: &CancellationToken,
+) -> Result<Value, String> {
     let mut input = json!({"file_path": path(params)?});
     for (field, name) in [("line", "offset"), ("limit", "limit")] {
         if let Some(number) = params[field].as_u64() {
             input[name] = json!(number);
         }
     }
-    let input = turn.permit(&call("Read", &input, ToolKind::Read)).await?;
+    let call = call("Read", &input, ToolKind::Read);
+    let input = turn.permit(&call, cancel).await?;
     let path = input["file_path"].as_str().unwrap_or_default();
     let failed = |error: std::io::Error| format!("{path}: {error}");
     let found = tokio::fs::metadata(path).await.map_err(failed)?;
@@ -45,13 +51,13 @@ pub(super) async fn write(
     turn: &Turn<'_>,
     params: &Value,
     approvals: &Approvals,
+    cancel: CancellationToken,
 ) -> Result<Value, String> {
     let path = path(params)?;
     let content = params["content"].as_str().unwrap_or_default();
     let input = json!({"file_path": path, "content": content});
     let call = call("Write", &input, ToolKind::Edit);
-    let cancel = turn.signals().cancel.child_token();
-    let output = if approvals.take(&call.tool, &call.input) {
+    let output = if approvals.take(&call.tool, &call.input).is_some() {
         turn.run_approved(&call, cancel).await
     } else {
         turn.run_tool(&call, cancel).await

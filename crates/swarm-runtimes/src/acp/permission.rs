@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 use swarm_agent::Turn;
+use tokio_util::sync::CancellationToken;
 
 use super::calls::{Announced, announced};
 use super::mcp_calls::mcp_call;
 use crate::approvals::Approvals;
+use crate::handed_server::handed_names;
 
 /// A decision about a call.
 pub(super) struct Decided {
@@ -15,17 +17,23 @@ pub(super) struct Decided {
     pub(super) note: Option<String>,
 }
 
-/// Decides about a call.
-pub(super) async fn decide(turn: &Turn<'_>, params: &Value, approvals: &Approvals) -> Decided {
+/// Decides about a call. `cancel` withdraws the question.
+pub(super) async fn decide(
+    turn: &Turn<'_>,
+    params: &Value,
+    approvals: &Approvals,
+    cancel: &CancellationToken,
+) -> Decided {
     let (call, parts) = (&params["toolCall"], turn.parts());
-    let is_handed = |name: &str| parts.tools.iter().any(|tool| tool.name() == name);
-    let announced =
-        mcp_call(call, is_handed).unwrap_or_else(|| announced(call, &parts.tool_context));
+    let handed = handed_names(&parts.tools);
+    let announced = mcp_call(call, &handed).unwrap_or_else(|| announced(call, &parts.tool_context));
     let Announced { calls, runs } = announced;
-    let mut refusal = None;
+    let (mut refusal, mut changed) = (None, None);
     for call in &calls {
-        match turn.permit(call).await {
+        match turn.permit(call, cancel).await {
             Ok(input) if input == call.input => {}
+            // swarm runs this call, the only one of its request.
+            Ok(input) if handed.contains(&call.tool.as_str()) => changed = Some(input),
             // The agent runs its own call, so another input cannot be approved.
             Ok(input) => {
                 refusal = Some(format!(
@@ -39,7 +47,7 @@ pub(super) async fn decide(turn: &Turn<'_>, params: &Value, approvals: &Approval
             }
         }
     }
-    if turn.signals().cancel.is_cancelled() {
+    if cancel.is_cancelled() {
         return Decided {
             result: json!({"outcome": {"outcome": "cancelled"}}),
             note: None,
@@ -50,8 +58,9 @@ pub(super) async fn decide(turn: &Turn<'_>, params: &Value, approvals: &Approval
         Some(_) => ["reject_once", "reject_always"],
     };
     if refusal.is_none() {
-        for (tool, input) in runs {
-            approvals.add(&tool, input);
+        for (tool, asked) in runs {
+            let approved = changed.take().unwrap_or_else(|| asked.clone());
+            approvals.add(&tool, asked, approved);
         }
     }
     let title = params["toolCall"]["title"].as_str().unwrap_or("a call");

@@ -2,7 +2,6 @@
 
 use std::future::pending;
 
-use futures::StreamExt as _;
 use serde_json::{Value, json};
 use swarm_agent::{Turn, TurnStop};
 use swarm_protocol::Usage;
@@ -71,7 +70,7 @@ pub(super) async fn run_prompt(
     let Prompt {
         reply, requests, ..
     } = prompt;
-    let notes = requests.into_notes();
+    let notes = requests.end().await;
     let (mut texts, usage) = reply.finish(turn);
     let result = match outcome? {
         Ok(result) => result,
@@ -121,7 +120,7 @@ impl Prompt<'_> {
                         }
                     }
                 },
-                Some((id, outcome)) = self.requests.next() => {
+                (id, outcome) = self.requests.next() => {
                     connection.respond(&id, outcome).await?;
                 }
                 () = async {

@@ -1,13 +1,8 @@
-//! The agent's requests during a turn. They are served concurrently: a question may wait for a
-//! person while other calls go on.
+//! The agent's requests during a turn.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use futures::Stream;
 use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::Turn;
@@ -17,6 +12,7 @@ use super::permission;
 use super::terminals::Terminals;
 use crate::approvals::Approvals;
 use crate::handed_server::RelayedCall;
+use crate::open_requests::OpenRequests;
 
 /// The id of a request, and its result or why it failed.
 type Served = (Value, Result<Value, String>);
@@ -28,41 +24,40 @@ pub(super) struct Requests<'a> {
     /// What a person said in decisions, for the next prompt.
     notes: Arc<Mutex<Vec<String>>>,
     terminals: Arc<Terminals>,
-    running: FuturesUnordered<BoxFuture<'a, Option<Served>>>,
+    open: OpenRequests<'a, Served>,
 }
 
 impl<'a> Requests<'a> {
     pub(super) fn new(turn: &'a Turn<'a>) -> Self {
-        let running = FuturesUnordered::new();
-        // Keeps the stream from ending while there is no request.
-        running.push(Box::pin(std::future::pending()) as BoxFuture<'a, _>);
         Self {
             turn,
             approvals: Arc::default(),
             notes: Arc::default(),
             terminals: Arc::default(),
-            running,
+            open: OpenRequests::new(&turn.signals().cancel),
         }
     }
 
     /// Begins to serve a request. Returns `false` for an unknown method.
     pub(super) fn begin(&mut self, id: &Value, method: &str, params: Value) -> bool {
-        let (turn, id) = (self.turn, id.clone());
+        let (turn, id, cancel) = (self.turn, id.clone(), self.open.cancel());
         let approvals = Arc::clone(&self.approvals);
         let notes = Arc::clone(&self.notes);
         let served: BoxFuture<'a, Result<Value, String>> = match method {
             "session/request_permission" => Box::pin(async move {
-                let decided = permission::decide(turn, &params, &approvals).await;
+                let decided = permission::decide(turn, &params, &approvals, &cancel).await;
                 notes.lock().extend(decided.note);
                 Ok(decided.result)
             }),
-            "fs/read_text_file" => Box::pin(async move { files::read(turn, &params).await }),
+            "fs/read_text_file" => {
+                Box::pin(async move { files::read(turn, &params, &cancel).await })
+            }
             "fs/write_text_file" => {
-                Box::pin(async move { files::write(turn, &params, &approvals).await })
+                Box::pin(async move { files::write(turn, &params, &approvals, cancel).await })
             }
             "terminal/create" => {
-                let (terminal, command) = self.terminals.create(turn, &params);
-                self.running.push(Box::pin(async move {
+                let (terminal, command) = self.terminals.create(turn, &params, cancel);
+                self.open.push(Box::pin(async move {
                     command.await;
                     None
                 }));
@@ -73,36 +68,31 @@ impl<'a> Requests<'a> {
                 None => return false,
             },
         };
-        self.running
+        self.open
             .push(Box::pin(async move { Some((id, served.await)) }));
         true
     }
 
     /// Begins to run a call of a tool of the member's MCP servers.
     pub(super) fn run(&mut self, call: RelayedCall) {
-        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
-        self.running.push(Box::pin(async move {
-            call.run(turn, &approvals).await;
+        let (turn, cancel) = (self.turn, self.open.cancel());
+        let approvals = Arc::clone(&self.approvals);
+        self.open.push(Box::pin(async move {
+            call.run(turn, &approvals, cancel).await;
             None
         }));
     }
 
-    /// Returns what a person said in decisions.
-    pub(super) fn into_notes(self) -> Vec<String> {
-        std::mem::take(&mut self.notes.lock())
+    /// Waits for the next result.
+    pub(super) async fn next(&mut self) -> Served {
+        self.open.next().await
     }
-}
 
-impl Stream for Requests<'_> {
-    type Item = Served;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Served>> {
-        loop {
-            match Pin::new(&mut self.running).poll_next(cx) {
-                Poll::Ready(Some(None)) => {}
-                Poll::Ready(Some(served)) => return Poll::Ready(served),
-                Poll::Ready(None) | Poll::Pending => return Poll::Pending,
-            }
-        }
+    /// Withdraws the questions that are still open, and returns what a person said in decisions.
+    pub(super) async fn end(mut self) -> Vec<String> {
+        self.open
+            .withdraw(self.turn.parts().limits.cancel_grace)
+            .await;
+        std::mem::take(&mut self.notes.lock())
     }
 }

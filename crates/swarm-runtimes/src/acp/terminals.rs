@@ -27,14 +27,14 @@ struct Terminal {
 pub(super) struct Terminals(Mutex<HashMap<String, Terminal>>);
 
 impl Terminals {
-    /// Registers a command. Returns its id and the future that runs it.
+    /// Registers a command, which `stop` ends. Returns its id and the future that runs it.
     pub(super) fn create<'a>(
         &self,
         turn: &'a Turn<'a>,
         params: &Value,
+        stop: CancellationToken,
     ) -> (String, BoxFuture<'a, ()>) {
         let (ended, output) = watch::channel(None);
-        let stop = turn.signals().cancel.child_token();
         let terminal = Terminal {
             output,
             stop: stop.clone(),

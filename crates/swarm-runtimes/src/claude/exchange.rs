@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
 
-use futures::StreamExt as _;
-use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use swarm_agent::{AgentError, ForeignCall, Turn, TurnStop};
 use swarm_protocol::{AgentEvent, ToolKind, Usage};
@@ -18,6 +15,7 @@ use crate::approvals::Approvals;
 use crate::asking_mode;
 use crate::cut_turn::CutTurn;
 use crate::handed_server::split_name;
+use crate::open_requests::OpenRequests;
 use crate::program::{Incoming, Program};
 use crate::reply::Reply;
 
@@ -33,21 +31,18 @@ pub(super) struct Exchange<'a> {
     /// Usage of its messages, by their ids.
     used: HashMap<String, Usage>,
     /// Its questions, and its calls of the member's MCP servers.
-    requests: FuturesUnordered<BoxFuture<'a, Option<Answered>>>,
+    requests: OpenRequests<'a, Answered>,
     approvals: Arc<Approvals>,
 }
 
 impl<'a> Exchange<'a> {
     pub(super) fn new(turn: &'a Turn<'a>) -> Self {
-        let requests = FuturesUnordered::new();
-        // Keeps the stream from ending while there is no request.
-        requests.push(Box::pin(pending()) as BoxFuture<'a, _>);
         Self {
             turn,
             reply: Reply::default(),
             model: None,
             used: HashMap::new(),
-            requests,
+            requests: OpenRequests::new(&turn.signals().cancel),
             approvals: Arc::default(),
         }
     }
@@ -68,8 +63,20 @@ impl<'a> Exchange<'a> {
     }
 
     /// Sends the messages and serves the program until its result. Returns `false` if the turn was
-    /// cancelled.
+    /// cancelled. Questions that are then still open are withdrawn.
     pub(super) async fn run(
+        &mut self,
+        claude: &mut Program,
+        texts: &[String],
+        state: &mut CutTurn,
+    ) -> Result<bool, TurnStop> {
+        let is_done = self.serve(claude, texts, state).await;
+        let grace = self.turn.parts().limits.cancel_grace;
+        self.requests.withdraw(grace).await;
+        is_done
+    }
+
+    async fn serve(
         &mut self,
         claude: &mut Program,
         texts: &[String],
@@ -99,18 +106,15 @@ impl<'a> Exchange<'a> {
                         }
                     }
                     Incoming::Call(call) => {
-                        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
+                        let (turn, cancel) = (self.turn, self.requests.cancel());
+                        let approvals = Arc::clone(&self.approvals);
                         self.requests.push(Box::pin(async move {
-                            call.run(turn, &approvals).await;
+                            call.run(turn, &approvals, cancel).await;
                             None
                         }));
                     }
                 },
-                Some(served) = self.requests.next() => {
-                    if let Some((id, answer)) = served {
-                        respond(claude, &id, &answer).await?;
-                    }
-                }
+                (id, answer) = self.requests.next() => respond(claude, &id, &answer).await?,
                 () = async {
                     tokio::select! {
                         () = signals.cancel.cancelled() => {}
@@ -233,12 +237,13 @@ impl<'a> Exchange<'a> {
         }
         let text = |field: &str| request[field].as_str().unwrap_or_default();
         let call = call_of(text("tool_use_id"), text("tool_name"), &request["input"]);
-        let (turn, approvals) = (self.turn, Arc::clone(&self.approvals));
+        let (turn, cancel) = (self.turn, self.requests.cancel());
+        let approvals = Arc::clone(&self.approvals);
         self.requests.push(Box::pin(async move {
-            let answer = match turn.permit(&call).await {
+            let answer = match turn.permit(&call, &cancel).await {
                 Ok(input) => {
                     if split_name(&call.tool).is_some() {
-                        approvals.add(&call.tool, input.clone());
+                        approvals.add(&call.tool, input.clone(), input.clone());
                     }
                     json!({"behavior": "allow", "updatedInput": input})
                 }
