@@ -58,8 +58,8 @@ pub struct ServerSources<'a> {
 }
 
 impl ServerSources<'_> {
-    /// Loads all servers; those of plugins are named `plugin:PLUGIN:SERVER`. If two share a name, the stronger source wins: managed, command line,
-    /// repository (nearest directory first), user.
+    /// Loads all servers; those of plugins are named `plugin:PLUGIN:SERVER`. If two share a name,
+    /// the stronger source wins: managed, command line, repository (nearest directory first), user.
     pub fn load(&self) -> FoundServers {
         self.load_with(Path::new(MANAGED))
     }
@@ -134,22 +134,14 @@ impl FoundServers {
         for read in plugin.servers() {
             let mut found = Self::default();
             match read {
-                Ok((origin, Value::Object(servers))) => {
-                    let named = servers
-                        .into_iter()
-                        .map(|(name, server)| (format!("plugin:{}:{name}", plugin.name()), server));
-                    found.add_all(&named.collect(), &origin, &env);
-                }
-                Ok((origin, _)) => found
-                    .problems
-                    .push(format!("{origin}: no object of servers")),
+                Ok((origin, servers)) => found.add_all(&servers, &origin, &env),
                 Err(problem) => found.problems.push(problem),
             }
             for (name, mut server) in found.settings.servers {
                 if let McpServerConfig::Stdio { env, .. } = &mut server.config {
                     env.entry(root.0.clone()).or_insert_with(|| root.1.clone());
                 }
-                if plugin.is_of_repository {
+                if plugin.is_of_repository() {
                     server.config.run_in_sandbox();
                 }
                 self.settings.servers.entry(name).or_insert(server);

@@ -24,8 +24,8 @@ pub struct FoundSkills {
 }
 
 /// Finds the skills that apply in `cwd`. If two share a name, the nearest wins: the repository's
-/// directories from `cwd` upwards, then `root`. Those of plugins are named `PLUGIN:SKILL`. Skills of an untrusted repository cannot allow tool
-/// calls.
+/// directories from `cwd` upwards, then `root`. Those of plugins are named `PLUGIN:SKILL`. Skills of
+/// an untrusted repository cannot allow tool calls.
 pub fn find_skills(
     cwd: &Path,
     root: &Path,
@@ -38,7 +38,7 @@ pub fn find_skills(
         repository_directories(cwd).map(|directory| directory.join(".claude/skills"));
     let own_directories = of_repository.chain([own.clone()]);
     let of_plugins = plugins.iter().flat_map(|plugin| {
-        let directories = plugin.directories("skills").into_iter();
+        let directories = plugin.locations("skills").into_iter();
         directories.map(move |directory| (directory, Some(*plugin)))
     });
     let all = own_directories.map(|directory| (directory, None));

@@ -68,7 +68,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     }
     config_directory::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
-    let own = repository_items(&top);
+    let own = repository_items(&app.root, &top);
     let word = if is_new { "now" } else { "already" };
     app.out.result(
         &json!({"path": top, "trusted": true, "changed": is_new, "runs": own.runs, "wrong": own.wrong}),

@@ -51,13 +51,13 @@ impl FoundHooks {
         remarks.map(|what| format!("{name}: {what}")).collect()
     }
 
-    /// Adds the hooks of a plugin, which are those of whoever enables it. Returns its problems.
+    /// Adds the hooks of a plugin, to those of the source that enables it. Returns its problems.
     pub(super) fn take_plugin(&mut self, plugin: &ActivePlugin) -> Vec<String> {
         let (hooks, problems) = plugin.hooks();
-        if plugin.is_of_repository {
-            self.project.extend(hooks);
-        } else {
-            self.user.extend(hooks);
+        match plugin.layer {
+            Layer::Project => self.project.extend(hooks),
+            Layer::Managed => self.managed.extend(hooks),
+            _ => self.user.extend(hooks),
         }
         problems
     }

@@ -10,7 +10,7 @@ use swarm_permissions::RuleSet;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::plugins::{ActivePlugin, EnabledPlugins, active_plugins};
-use crate::settings::{Layer, SettingValue, ValueLocation, repository_directories};
+use crate::settings::{Layer, NearestValue, SettingValue, ValueLocation, repository_directories};
 use crate::trust::{project_directory, project_paths};
 
 use super::file::File;
@@ -134,7 +134,14 @@ impl ClaudeSettings {
         self.status_line.take(file, "statusLine");
         self.output_style.take(file, "outputStyle");
         for (plugin, on) in file.plugins() {
-            self.plugins.add(plugin, on, file.layer);
+            let shown = plugin.escape_debug().to_string();
+            if !self.plugins.add(plugin, on, file.layer, file.directory()) {
+                self.remarks.push(format!(
+                    "{}: ignoring `enabledPlugins`: a repository cannot disable `{shown}`, which your settings or \
+                     managed policy enable",
+                    file.name()
+                ));
+            }
         }
         let remarks = self.hooks.take(file);
         self.remarks.extend(remarks);
@@ -144,6 +151,7 @@ impl ClaudeSettings {
     fn add_plugins(&mut self, root: &Path) {
         self.active_plugins = active_plugins(root, &self.plugins);
         for plugin in &self.active_plugins {
+            self.remarks.extend(plugin.misplaced());
             self.remarks.extend(self.hooks.take_plugin(plugin));
         }
     }
@@ -153,14 +161,14 @@ impl ClaudeSettings {
     pub fn active_plugins(&self, trusted: bool) -> Vec<&ActivePlugin> {
         let plugins = self.active_plugins.iter();
         plugins
-            .filter(|plugin| trusted || !plugin.is_of_repository)
+            .filter(|plugin| trusted || !plugin.is_of_repository())
             .collect()
     }
 
     /// Returns the other plugins, which only the repository enables.
     pub fn untrusted_plugins(&self, trusted: bool) -> impl Iterator<Item = &ActivePlugin> {
         let plugins = self.active_plugins.iter();
-        plugins.filter(move |plugin| !trusted && plugin.is_of_repository)
+        plugins.filter(move |plugin| !trusted && plugin.is_of_repository())
     }
 
     /// Returns a variable from the settings files, otherwise from the process environment.
@@ -184,7 +192,7 @@ impl ClaudeSettings {
     /// Whether that command is the repository's, so that agents may have written it.
     pub fn has_repository_status_line(&self, trusted: bool) -> bool {
         let line = &self.status_line;
-        trusted && line.managed.is_none() && line.project.is_some()
+        trusted && line.managed.is_none() && line.project.get().is_some()
     }
 
     /// Returns the name of the output style, if it is not the default one. `trusted` says whether
@@ -271,13 +279,11 @@ fn project_files<'a>(
 pub(super) struct ValueBySource {
     managed: Option<Value>,
     user: Option<Value>,
-    /// With the directory of the file.
-    project: Option<(PathBuf, Value)>,
+    project: NearestValue<Value>,
 }
 
 impl ValueBySource {
-    /// Takes the value of a file. Of a repository's files, which come nearest first, the nearest
-    /// directory wins, and its `settings.local.json` over its `settings.json`.
+    /// Takes the value of a file. A repository's files come nearest first.
     pub(super) fn take(&mut self, file: &File, key: &str) {
         let value = match &file.document[key] {
             Value::Null => return,
@@ -285,13 +291,7 @@ impl ValueBySource {
         };
         match file.layer {
             Layer::Managed => self.managed = Some(value),
-            Layer::Project => {
-                let directory = file.directory();
-                let known = self.project.as_ref();
-                if known.is_none_or(|(nearest, _)| nearest == directory) {
-                    self.project = Some((directory.to_owned(), value));
-                }
-            }
+            Layer::Project => self.project.add(file.directory(), value),
             _ => self.user = Some(value),
         }
     }
@@ -299,10 +299,9 @@ impl ValueBySource {
     /// Returns the effective value: managed policy wins over a trusted repository, and that over
     /// the user.
     pub(super) fn effective(&self, trusted: bool) -> Option<&Value> {
-        let project = self.project.as_ref().map(|(_, value)| value);
         self.managed
             .as_ref()
-            .or(project.filter(|_| trusted))
+            .or(self.project.get().filter(|_| trusted))
             .or(self.user.as_ref())
     }
 }

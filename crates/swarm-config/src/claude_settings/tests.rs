@@ -326,7 +326,7 @@ fn a_repository_that_names_plugins_does_not_disable_others() {
 }
 
 #[test]
-fn a_repository_cannot_enable_a_plugin_that_the_user_disabled() {
+fn a_repository_changes_nothing_about_plugins_that_the_user_names() {
     let machine = Machine::new()
         .file(
             "root/settings.json",
@@ -339,8 +339,45 @@ fn a_repository_cannot_enable_a_plugin_that_the_user_disabled() {
     let settings = machine.load().unwrap();
     let plugins = ["a@m", "b@m", "c@m", "d@m", "e@m"];
     let on = plugins.map(|plugin| settings.plugins.is_on(plugin));
-    assert_eq!(on, [true, false, false, true, false]);
-    assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
+    assert_eq!(on, [true, false, true, true, false]);
+    let [remark] = &settings.remarks[..] else {
+        panic!("{:?}", settings.remarks)
+    };
+    assert!(remark.contains("cannot disable `c@m`"), "{remark}");
+}
+
+#[test]
+fn the_hooks_of_a_plugin_that_policy_enables_are_managed() {
+    let hooks = "root/plugins/cache/m/kit/1.0/hooks";
+    let machine = Machine::new();
+    std::fs::create_dir_all(machine.path(hooks)).unwrap();
+    let machine = machine
+        .file(
+            &format!("{hooks}/hooks.json"),
+            r#"{"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}"#,
+        )
+        .file(
+            "managed.json",
+            r#"{"enabledPlugins": {"kit@m": true}, "allowManagedHooksOnly": true}"#,
+        );
+    let hooks = machine.load().unwrap().hooks.effective(false, 60);
+    assert_eq!(hooks.commands(HookEvent::Stop, None).len(), 1);
+}
+
+#[test]
+fn local_settings_decide_about_plugins_before_the_shared_ones_and_the_nearest_directory() {
+    let machine = Machine::new()
+        .file(
+            "repo/.claude/settings.json",
+            r#"{"enabledPlugins": {"a@m": false, "b@m": true}}"#,
+        )
+        .file(
+            "repo/.claude/settings.local.json",
+            r#"{"enabledPlugins": {"a@m": true, "b@m": false}}"#,
+        );
+    let settings = machine.load().unwrap();
+    let on = ["a@m", "b@m"].map(|plugin| settings.plugins.is_on(plugin));
+    assert_eq!(on, [true, false]);
 }
 
 #[test]

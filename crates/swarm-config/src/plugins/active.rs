@@ -2,34 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use swarm_permissions::HookSettings;
 
 use super::EnabledPlugins;
-use super::installed::{MANIFEST, Plugin, below, document, plugins};
+use super::installed::{MANIFEST, Plugin, below, document, paths, plugins};
 use crate::settings::Layer;
 
 /// Stands for the directory of a plugin in its files.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
+/// The MCP servers in a file by full name, with the file; or the problem in it.
+type ReadServers = Result<(String, Map<String, Value>), String>;
+
 /// A plugin that settings enable by name.
 #[derive(Debug)]
 pub struct ActivePlugin {
     plugin: Plugin,
-    /// Whether only the repository enables it.
-    pub is_of_repository: bool,
+    /// Where it is enabled.
+    pub(crate) layer: Layer,
 }
 
-/// Returns the plugins that settings enable by name, with those that only the repository enables.
-pub fn active_plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<ActivePlugin> {
+/// Returns the plugins that settings enable by name, with the installed ones that only the repository
+/// enables.
+pub(crate) fn active_plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<ActivePlugin> {
     let plugins = plugins(root, enabled).into_iter();
     plugins
         .filter_map(|plugin| {
-            let layer = enabled.enabled_by(plugin.key.as_deref()?)?;
-            Some(ActivePlugin {
-                plugin,
-                is_of_repository: layer == Layer::Project,
-            })
+            let layer = plugin.enabled_by(enabled)?;
+            Some(ActivePlugin { plugin, layer })
         })
         .collect()
 }
@@ -40,20 +41,36 @@ impl ActivePlugin {
         &self.plugin.name
     }
 
+    /// Returns whether only the repository enables it.
+    pub fn is_of_repository(&self) -> bool {
+        self.layer == Layer::Project
+    }
+
     /// Returns the directory: `CLAUDE_PLUGIN_ROOT` of its programs.
     pub fn directory(&self) -> &Path {
         &self.plugin.directory
     }
 
-    /// Returns the directories with its `commands` or `skills`, and those that its manifest adds.
-    pub fn directories(&self, part: &str) -> Vec<PathBuf> {
-        let own = self.directory().join(part);
-        let added = paths(&self.plugin.manifest[part]);
-        let added = added.filter_map(|path| below(self.directory(), path));
-        let mut all = vec![own];
-        all.extend(added.filter(|path| path.is_dir()));
+    /// Returns whether it is the plugin `PLUGIN@MARKETPLACE`.
+    pub(crate) fn is(&self, key: &str) -> bool {
+        self.plugin.key.as_deref() == Some(key)
+    }
+
+    /// Returns the directory with its `commands` or `skills`, and what its manifest adds:
+    /// directories, and files of commands.
+    pub fn locations(&self, part: &str) -> Vec<PathBuf> {
+        let mut all = vec![self.directory().join(part)];
+        all.extend(self.plugin.added(part).into_iter().flatten());
         all.dedup();
         all
+    }
+
+    /// Returns a message about each location of commands and skills in its manifest that cannot be
+    /// used.
+    pub(crate) fn misplaced(&self) -> Vec<String> {
+        let parts = ["commands", "skills"].into_iter();
+        let added = parts.flat_map(|part| self.plugin.added(part));
+        added.filter_map(Result::err).collect()
     }
 
     /// Returns its hooks, and problems in its files.
@@ -73,9 +90,20 @@ impl ActivePlugin {
         (all, problems)
     }
 
-    /// Returns the objects with its MCP servers, each with its file; problems are errors.
-    pub(crate) fn servers(&self) -> Vec<Result<(String, Value), String>> {
-        self.documents(".mcp.json", "mcpServers")
+    /// Returns its MCP servers, file by file.
+    pub(crate) fn servers(&self) -> Vec<ReadServers> {
+        let read = self.documents(".mcp.json", "mcpServers").into_iter();
+        read.map(|read| {
+            let (origin, servers) = read?;
+            let Value::Object(servers) = servers else {
+                return Err(format!("{origin}: no object of servers"));
+            };
+            let full_name = |name: String| format!("plugin:{}:{name}", self.name());
+            let servers = servers.into_iter();
+            let named = servers.map(|(name, server)| (full_name(name), server));
+            Ok((origin, named.collect()))
+        })
+        .collect()
     }
 
     /// Returns the objects with the name `key`: of the file at `path`, of the files that the manifest
@@ -115,15 +143,6 @@ impl ActivePlugin {
         }
         found
     }
-}
-
-/// Returns the paths in a value of a manifest: one, or a list.
-fn paths(value: &Value) -> impl Iterator<Item = &str> {
-    let list = value.as_array().into_iter().flatten();
-    value
-        .as_str()
-        .into_iter()
-        .chain(list.filter_map(Value::as_str))
 }
 
 /// Replaces the placeholder for the plugin's directory in all texts.

@@ -8,10 +8,11 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::EnabledPlugins;
+use crate::settings::Layer;
 
 /// Claude Code's own directories next to manually added plugins.
 const CACHE: &str = "cache";
-pub(super) const MARKETPLACES: &str = "marketplaces";
+const MARKETPLACES: &str = "marketplaces";
 
 /// The path of a plugin's manifest.
 pub(super) const MANIFEST: &str = ".claude-plugin/plugin.json";
@@ -26,8 +27,57 @@ pub(crate) struct Plugin {
     pub(crate) directory: PathBuf,
     /// `PLUGIN@MARKETPLACE`; `None` if it was added manually.
     pub(super) key: Option<String>,
+    /// Whether it was installed, and is not only offered by a marketplace.
+    pub(super) is_installed: bool,
     /// Its manifest; null if there is none.
     pub(super) manifest: Value,
+}
+
+impl Plugin {
+    /// Returns where it is enabled by name, so that its programs may run. A repository can only
+    /// enable installed plugins.
+    pub(super) fn enabled_by(&self, enabled: &EnabledPlugins) -> Option<Layer> {
+        let layer = enabled.enabled_by(self.key.as_deref()?)?;
+        (layer != Layer::Project || self.is_installed).then_some(layer)
+    }
+
+    /// Returns what the manifest adds to its `commands` or `skills`: directories, and files of
+    /// commands. Each entry that cannot be used is an error.
+    pub(super) fn added(&self, part: &str) -> Vec<Result<PathBuf, String>> {
+        let named = &self.manifest[part];
+        let mut added: Vec<_> = paths(named).map(|path| self.location(part, path)).collect();
+        let is_valid = match named {
+            Value::Null | Value::String(_) => true,
+            Value::Array(list) => list.iter().all(Value::is_string),
+            _ => false,
+        };
+        if !is_valid {
+            added.push(Err(format!("`{part}` must be a path or a list of paths")));
+        }
+        let manifest = self.directory.join(MANIFEST);
+        let added = added.into_iter();
+        added
+            .map(|one| one.map_err(|why| format!("{}: {why}", manifest.display())))
+            .collect()
+    }
+
+    fn location(&self, part: &str, path: &str) -> Result<PathBuf, String> {
+        let named = path.escape_debug();
+        let Some(found) = below(&self.directory, path) else {
+            return Err(format!("`{named}` is outside of the plugin"));
+        };
+        let takes_files = part == "commands";
+        let is_file = found.extension().is_some_and(|end| end == "md") && found.is_file();
+        if found.is_dir() || (takes_files && is_file) {
+            return Ok(found);
+        }
+        let expected = if takes_files {
+            "a directory or a `.md` file"
+        } else {
+            "a directory"
+        };
+        Err(format!("ignoring `{named}` in `{part}`: not {expected}"))
+    }
 }
 
 /// Returns the enabled plugins, each once: manually added ones, then the newest version of each
@@ -42,15 +92,18 @@ pub(crate) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
             name,
             directory,
             key: None,
+            is_installed: true,
         })
         .collect();
+    let cache = top.join(CACHE);
     let mut seen = BTreeSet::new();
-    for (key, name, directory) in cached(&top.join(CACHE))
+    for (key, name, directory) in cached(&cache)
         .into_iter()
         .chain(offered(&top.join(MARKETPLACES)))
     {
         if enabled.is_on(&key) && seen.insert(key.clone()) {
-            plugins.push(plugin(key, name, directory));
+            let is_installed = directory.starts_with(&cache);
+            plugins.push(plugin(key, name, directory, is_installed));
         }
     }
     plugins
@@ -120,14 +173,24 @@ pub(super) fn below(directory: &Path, path: &str) -> Option<PathBuf> {
         .then(|| directory.join(path).components().collect())
 }
 
+/// Returns the paths in a value of a manifest: one, or a list.
+pub(super) fn paths(value: &Value) -> impl Iterator<Item = &str> {
+    let list = value.as_array().into_iter().flatten();
+    value
+        .as_str()
+        .into_iter()
+        .chain(list.filter_map(Value::as_str))
+}
+
 /// Names a plugin after its manifest or, by default, its directory.
-fn plugin(key: String, name: String, directory: PathBuf) -> Plugin {
+fn plugin(key: String, name: String, directory: PathBuf, is_installed: bool) -> Plugin {
     let manifest = manifest(&directory.join(MANIFEST)).unwrap_or_default();
     let own = manifest["name"].as_str().map(str::to_owned);
     Plugin {
         name: own.filter(|own| !own.is_empty()).unwrap_or(name),
         directory,
         key: Some(key),
+        is_installed,
         manifest,
     }
 }

@@ -5,10 +5,11 @@ mod enabled;
 mod installed;
 mod parts;
 
-pub use active::{ActivePlugin, active_plugins};
+pub use active::ActivePlugin;
+pub(crate) use active::active_plugins;
 pub use enabled::EnabledPlugins;
 pub(crate) use installed::plugins;
-pub use parts::{PluginParts, plugin_parts};
+pub use parts::{PluginParts, PluginUse, plugin_parts};
 
 #[cfg(test)]
 mod tests;

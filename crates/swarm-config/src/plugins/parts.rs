@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::EnabledPlugins;
-use super::installed::{MARKETPLACES, plugins};
+use super::installed::{Plugin, plugins};
 use crate::settings::Layer;
 
 /// Parts besides agents: path, key of the manifest, name.
@@ -23,63 +23,67 @@ const UNSUPPORTED: [(&str, &str, &str); 5] = [
     ("bin", "bin", "programs for the path"),
 ];
 
-/// What is used of an enabled plugin besides its agents.
+/// Whether the parts of a plugin besides its agents are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PluginUse {
+    /// They are used.
+    Used,
+    /// They are not, because the user's settings do not enable the plugin by name.
+    NotEnabled,
+    /// They are not, because the plugin is from no marketplace, so that no settings can enable it.
+    NoMarketplace,
+    /// They are not, because only the repository enables the plugin, which is not trusted.
+    Untrusted,
+}
+
+/// The parts of a plugin besides its agents.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PluginParts {
-    /// Its name.
+    /// Name of the plugin.
     pub name: String,
-    /// Parts that are used.
-    pub used: Vec<&'static str>,
-    /// Parts that are not used because no settings enable the plugin by name.
-    pub not_enabled: Vec<&'static str>,
-    /// Parts that are not used because only the repository enables the plugin, which is not trusted.
-    pub untrusted: Vec<&'static str>,
+    /// Supported parts.
+    pub supported: Vec<&'static str>,
+    /// Whether the supported parts are used.
+    pub usage: PluginUse,
     /// Parts that are not supported.
     pub unsupported: Vec<&'static str>,
 }
 
-/// Returns the parts of each plugin that has any besides agents. Plugins that are only offered by a
-/// marketplace are skipped.
+/// Returns the parts of each plugin that has any besides agents. Plugins that a marketplace offers
+/// and no settings enable by name are skipped.
 pub fn plugin_parts(root: &Path, enabled: &EnabledPlugins, trusted: bool) -> Vec<PluginParts> {
-    let offers = root.join("plugins").join(MARKETPLACES);
+    let is_named = |plugin: &Plugin| {
+        let key = plugin.key.as_deref();
+        key.is_some_and(|key| enabled.enabled_by(key).is_some())
+    };
     let plugins = plugins(root, enabled)
         .into_iter()
-        .filter(|plugin| enabled.user_chooses() || !plugin.directory.starts_with(&offers));
-    let parts = plugins.map(|plugin| {
-        let has = |(path, key, _): &&(&str, &str, &str)| {
-            plugin.directory.join(path).exists() || !plugin.manifest[*key].is_null()
-        };
-        let present = |parts: &[(&'static str, &'static str, &'static str)]| {
-            parts.iter().filter(has).map(|(.., part)| *part).collect()
-        };
-        let mut parts = PluginParts {
-            unsupported: present(&UNSUPPORTED),
-            used: Vec::new(),
-            not_enabled: Vec::new(),
-            untrusted: Vec::new(),
-            name: plugin.name.clone(),
-        };
-        let layer = plugin
-            .key
-            .as_deref()
-            .and_then(|key| enabled.enabled_by(key));
-        let supported = present(&PARTS);
-        match layer {
-            None => parts.not_enabled = supported,
-            Some(Layer::Project) if !trusted => parts.untrusted = supported,
-            Some(_) => parts.used = supported,
-        }
-        parts
+        .filter(|plugin| plugin.is_installed || is_named(plugin));
+    let parts = plugins.map(|plugin| PluginParts {
+        supported: present(&plugin, &PARTS),
+        usage: match plugin.enabled_by(enabled) {
+            None if plugin.key.is_none() => PluginUse::NoMarketplace,
+            None => PluginUse::NotEnabled,
+            Some(Layer::Project) if !trusted => PluginUse::Untrusted,
+            Some(_) => PluginUse::Used,
+        },
+        unsupported: present(&plugin, &UNSUPPORTED),
+        name: plugin.name,
     });
     parts
-        .filter(|parts| {
-            let lists = [
-                &parts.used,
-                &parts.not_enabled,
-                &parts.untrusted,
-                &parts.unsupported,
-            ];
-            lists.iter().any(|list| !list.is_empty())
-        })
+        .filter(|parts| !parts.supported.is_empty() || !parts.unsupported.is_empty())
+        .collect()
+}
+
+/// Returns the names of the parts that a plugin has.
+fn present(plugin: &Plugin, parts: &[(&str, &str, &'static str)]) -> Vec<&'static str> {
+    let is_added = |key: &str| match key {
+        "commands" | "skills" => plugin.added(key).iter().any(Result::is_ok),
+        _ => !plugin.manifest[key].is_null(),
+    };
+    let parts = parts.iter();
+    parts
+        .filter(|(path, key, _)| plugin.directory.join(path).exists() || is_added(key))
+        .map(|(.., name)| *name)
         .collect()
 }

@@ -9,6 +9,7 @@ use super::*;
 use crate::claude_settings::ClaudeSettings;
 use crate::environment::Environment;
 use crate::mcp::{FoundServers, ServerSources};
+use crate::settings::Layer;
 use crate::skills::find_skills;
 
 struct Machine(tempfile::TempDir);
@@ -146,7 +147,7 @@ fn all_parts_of_a_plugin_that_the_user_enables_are_used_under_its_name() {
     let [plugin] = settings.active_plugins(false)[..] else {
         panic!("{settings:?}")
     };
-    assert_eq!(plugin.directories("commands"), [kit.join("commands")]);
+    assert_eq!(plugin.locations("commands"), [kit.join("commands")]);
 }
 
 #[test]
@@ -176,13 +177,76 @@ fn a_plugin_that_a_repository_enables_is_used_in_a_trusted_one_and_in_the_sandbo
 #[test]
 fn policy_decides_before_a_repository() {
     let mut enabled = EnabledPlugins::default();
-    enabled.add("kit@m".to_owned(), true, crate::settings::Layer::Managed);
-    enabled.add("kit@m".to_owned(), false, crate::settings::Layer::Project);
+    let here = Path::new("");
+    assert!(enabled.add("kit@m".to_owned(), true, Layer::Managed, here));
+    assert!(!enabled.add("kit@m".to_owned(), false, Layer::Project, here));
     assert!(enabled.is_on("kit@m"));
 }
 
 #[test]
-fn problems_in_the_files_of_a_plugin_are_reported_and_links_out_of_it_not_followed() {
+fn a_repository_cannot_enable_the_programs_of_a_plugin_that_is_only_offered() {
+    let machine = Machine::new().enable("repo/.claude/settings.json", "loose@m");
+    let hooks = r#"{"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}"#;
+    let directory = "root/plugins/marketplaces/m/plugins/loose";
+    machine.write(&format!("{directory}/hooks/hooks.json"), hooks);
+    assert!(machine.commands(true).is_empty());
+    let parts = plugin_parts(&machine.path("root"), &machine.settings().plugins, true);
+    let loose = parts.iter().find(|plugin| plugin.name == "loose").unwrap();
+    assert_eq!(loose.usage, PluginUse::NotEnabled);
+    let machine = machine.enable("root/settings.json", "loose@m");
+    assert_eq!(machine.commands(true).len(), 1);
+}
+
+#[test]
+fn a_repository_cannot_disable_the_hooks_of_a_plugin_that_the_user_enables() {
+    let machine = Machine::new().enable("root/settings.json", "kit@m");
+    let disabled = r#"{"enabledPlugins": {"kit@m": false}}"#;
+    for file in ["settings.json", "settings.local.json"] {
+        machine.write(&format!("repo/.claude/{file}"), disabled);
+    }
+    for trusted in [false, true] {
+        assert_eq!(machine.commands(trusted).len(), 2);
+        assert_eq!(machine.servers(trusted).settings.servers.len(), 2);
+    }
+    let env = Environment::new([("A", "b")], Path::new("/"));
+    let warnings = machine.settings().warnings(&env);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("settings.json: ignoring `enabledPlugins`"));
+}
+
+#[test]
+fn command_files_in_a_manifest_are_used_and_missing_ones_reported() {
+    let machine = Machine::new().enable("root/settings.json", "kit@m");
+    let kit = machine.kit();
+    std::fs::remove_dir_all(kit.join("commands")).unwrap();
+    std::fs::remove_dir_all(kit.join("skills")).unwrap();
+    machine.write("root/plugins/cache/m/kit/1.0/extra/hi.md", "Hi.");
+    let manifest = r#"{"commands": ["./extra/hi.md", "./gone"], "skills": "./extra/hi.md"}"#;
+    machine.write(
+        "root/plugins/cache/m/kit/1.0/.claude-plugin/plugin.json",
+        manifest,
+    );
+    let settings = machine.settings();
+    let [plugin] = settings.active_plugins(false)[..] else {
+        panic!("{settings:?}")
+    };
+    let found = [kit.join("commands"), kit.join("extra/hi.md")];
+    assert_eq!(plugin.locations("commands"), found);
+    assert_eq!(plugin.locations("skills"), [kit.join("skills")]);
+    let env = Environment::new([("A", "b")], Path::new("/"));
+    let warnings = settings.warnings(&env).join("\n");
+    for words in [
+        "plugin.json: ignoring `./gone` in `commands`: not a directory or a `.md` file",
+        "plugin.json: ignoring `./extra/hi.md` in `skills`: not a directory",
+    ] {
+        assert!(warnings.contains(words), "{words}: {warnings}");
+    }
+    let parts = plugin_parts(&machine.path("root"), &settings.plugins, false);
+    assert_eq!(parts[0].supported, ["commands", "hooks", "MCP servers"]);
+}
+
+#[test]
+fn problems_in_the_files_of_a_plugin_are_reported_and_paths_out_of_it_not_followed() {
     let machine = Machine::new().enable("root/settings.json", "kit@m");
     machine.write("root/plugins/cache/m/kit/1.0/.mcp.json", "{");
     machine.write("root/plugins/cache/m/kit/1.0/hooks/hooks.json", "[]");
@@ -199,12 +263,13 @@ fn problems_in_the_files_of_a_plugin_are_reported_and_links_out_of_it_not_follow
     let env = Environment::new([("A", "b")], Path::new("/"));
     let settings = machine.settings();
     let warnings = settings.warnings(&env);
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[0].contains("hooks.json: `hooks` must be an object"));
-    assert!(warnings[1].contains("outside.json` is outside of the plugin"));
-    let directories = settings.active_plugins(false)[0].directories("commands");
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[0].contains("`../x` is outside of the plugin"));
+    assert!(warnings[1].contains("hooks.json: `hooks` must be an object"));
+    assert!(warnings[2].contains("outside.json` is outside of the plugin"));
+    let locations = settings.active_plugins(false)[0].locations("commands");
     let kit = machine.kit();
-    assert_eq!(directories, [kit.join("commands"), kit.join("skills")]);
+    assert_eq!(locations, [kit.join("commands"), kit.join("skills")]);
 }
 
 #[test]
@@ -214,39 +279,28 @@ fn the_parts_of_plugins_are_reported() {
     machine.write("root/plugins/guard/output-styles/x.md", "x");
     let root = machine.path("root");
     let parts = |enabled: &EnabledPlugins, trusted| plugin_parts(&root, enabled, trusted);
-    let none = |name: &str| PluginParts {
+    let of = |name: &str, supported: &[&'static str], usage| PluginParts {
         name: name.to_owned(),
-        used: Vec::new(),
-        not_enabled: Vec::new(),
-        untrusted: Vec::new(),
+        supported: supported.to_vec(),
+        usage,
         unsupported: Vec::new(),
     };
-    let all = vec!["commands", "skills", "hooks", "MCP servers"];
+    let all = ["commands", "skills", "hooks", "MCP servers"];
     let guard = PluginParts {
-        not_enabled: vec!["hooks"],
         unsupported: vec!["output styles"],
-        ..none("guard")
+        ..of("guard", &["hooks"], PluginUse::NoMarketplace)
     };
-    let not_enabled = PluginParts {
-        not_enabled: all.clone(),
-        ..none("kit")
-    };
+    let not_enabled = of("kit", &all, PluginUse::NotEnabled);
     assert_eq!(
         parts(&EnabledPlugins::default(), true)[..],
         [guard, not_enabled]
     );
-    let used = PluginParts {
-        used: all.clone(),
-        ..none("kit")
-    };
+    let used = of("kit", &all, PluginUse::Used);
     let chosen = EnabledPlugins::of_user(&[("kit@m", true)]);
     assert_eq!(parts(&chosen, false)[1], used);
     let mut of_repository = EnabledPlugins::default();
-    of_repository.add("kit@m".to_owned(), true, crate::settings::Layer::Project);
-    let untrusted = PluginParts {
-        untrusted: all,
-        ..none("kit")
-    };
+    of_repository.add("kit@m".to_owned(), true, Layer::Project, Path::new(""));
+    let untrusted = of("kit", &all, PluginUse::Untrusted);
     assert_eq!(parts(&of_repository, false)[1], untrusted);
     assert_eq!(parts(&of_repository, true)[1], used);
 }

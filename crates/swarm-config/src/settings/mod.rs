@@ -6,6 +6,7 @@ mod given;
 mod keys;
 mod kind;
 mod listing;
+mod nearest;
 mod places;
 mod policy;
 mod variables;
@@ -14,6 +15,7 @@ pub use edit::NewSetting;
 pub use given::{Layer, SettingValue, ValueLocation};
 pub use keys::Settings;
 pub use listing::{ListedSetting, Origin, SettingOutcome};
+pub(crate) use nearest::NearestValue;
 pub use places::{SettingsFiles, repository_directories};
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use swarm_mcp::server_part;
 use swarm_permissions::{HookSettings, McpServerConfig, McpUse, read_definition_file};
 
+use crate::plugins::{EnabledPlugins, active_plugins};
+use crate::settings::Layer;
 use crate::skills::in_directory;
 
 /// An item that runs once its repository is trusted.
@@ -19,7 +21,7 @@ pub struct RepositoryItem {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// The file that configures it.
+    /// The file that configures it; of a plugin, its directory.
     file: PathBuf,
 }
 
@@ -48,29 +50,38 @@ impl RepositoryItems {
     }
 }
 
-/// Reads the items at the top of a repository.
-pub fn repository_items(top: &Path) -> RepositoryItems {
+/// Reads the items at the top of a repository, and those of the plugins below the config directory
+/// `root` that it enables.
+pub fn repository_items(root: &Path, top: &Path) -> RepositoryItems {
     let claude = top.join(".claude");
     let mut found = RepositoryItems::default();
+    let mut enabled = EnabledPlugins::default();
     for name in ["settings.json", "settings.local.json"] {
         let path = claude.join(name);
         if let Some(document) = read(&path, &mut found) {
-            hooks(&document["hooks"], &path, &mut found.runs);
+            let (read, _) = HookSettings::read(&document["hooks"], &path.display().to_string());
+            hooks(read, &mut found.runs);
             programs(&document, &path, &mut found.runs);
+            let named = document["enabledPlugins"].as_object().into_iter().flatten();
+            for (plugin, on) in named.filter_map(|(plugin, on)| Some((plugin, on.as_bool()?))) {
+                enabled.add(plugin.clone(), on, Layer::Project, &claude);
+            }
         }
     }
     let shared = top.join(".mcp.json");
     if let Some(document) = read(&shared, &mut found) {
-        if !document["mcpServers"].is_object() {
+        if let Some(named) = document["mcpServers"].as_object() {
+            servers(named, &shared, &mut found);
+        } else {
             found.wrong(
                 &shared,
                 format_args!("`mcpServers` is missing or not an object"),
             );
         }
-        servers(&document["mcpServers"], &shared, &mut found);
     }
     definitions(&claude.join("agents"), &mut found.runs);
-    skills(&claude.join("skills"), &mut found.runs);
+    skills(&claude.join("skills"), "", &mut found.runs);
+    plugins(root, &enabled, &mut found);
     for one in &mut found.runs {
         if let Ok(short) = one.file.strip_prefix(top) {
             one.file = short.to_owned();
@@ -101,20 +112,45 @@ fn read(path: &Path, found: &mut RepositoryItems) -> Option<Value> {
         .ok()
 }
 
-/// Adds the commands of settings, and the plugins that they enable.
+/// Adds the plugins that a repository enables, and what they run.
+fn plugins(root: &Path, enabled: &EnabledPlugins, found: &mut RepositoryItems) {
+    let installed = active_plugins(root, enabled);
+    for key in enabled.of_repository() {
+        let Some(plugin) = installed.iter().find(|plugin| plugin.is(key)) else {
+            let key = key.escape_debug();
+            found
+                .wrong
+                .push(format!("`enabledPlugins`: `{key}` is not installed"));
+            continue;
+        };
+        found.runs.push(RepositoryItem {
+            kind: "plugin",
+            name: key.to_owned(),
+            command: None,
+            file: plugin.directory().to_owned(),
+        });
+        let (read, problems) = plugin.hooks();
+        hooks(read, &mut found.runs);
+        found.wrong.extend(problems);
+        for read in plugin.servers() {
+            match read {
+                Ok((origin, named)) => servers(&named, Path::new(&origin), found),
+                Err(problem) => found.wrong.push(problem),
+            }
+        }
+        let prefix = format!("{}:", plugin.name());
+        for directory in plugin.locations("skills") {
+            skills(&directory, &prefix, &mut found.runs);
+        }
+    }
+}
+
+/// Adds the commands of settings.
 fn programs(document: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
     let commands = [
         ("apiKeyHelper", &document["apiKeyHelper"]),
         ("statusLine", &document["statusLine"]["command"]),
     ];
-    let plugins = document["enabledPlugins"].as_object().into_iter().flatten();
-    let plugins = plugins.filter(|(_, on)| **on == true);
-    found.extend(plugins.map(|(name, _)| RepositoryItem {
-        kind: "plugin",
-        name: name.clone(),
-        command: None,
-        file: path.to_owned(),
-    }));
     found.extend(commands.into_iter().filter_map(|(name, command)| {
         Some(RepositoryItem {
             kind: "setting",
@@ -125,21 +161,21 @@ fn programs(document: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
     }));
 }
 
-fn hooks(hooks: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
-    let (read, _) = HookSettings::read(hooks, "");
-    for (event, groups) in read.events {
-        let commands = groups.into_iter().flat_map(|group| group.hooks);
-        found.extend(commands.map(|hook| RepositoryItem {
-            kind: "hook",
-            name: event.name().to_owned(),
-            command: Some(hook.action.text().to_owned()),
-            file: path.to_owned(),
-        }));
+fn hooks(hooks: HookSettings, found: &mut Vec<RepositoryItem>) {
+    for (event, groups) in hooks.events {
+        for group in groups {
+            found.extend(group.hooks.iter().map(|hook| RepositoryItem {
+                kind: "hook",
+                name: event.name().to_owned(),
+                command: Some(hook.action.text().to_owned()),
+                file: PathBuf::from(&group.origin),
+            }));
+        }
     }
 }
 
-fn servers(servers: &Value, path: &Path, found: &mut RepositoryItems) {
-    for (name, server) in servers.as_object().into_iter().flatten() {
+fn servers(servers: &Map<String, Value>, path: &Path, found: &mut RepositoryItems) {
+    for (name, server) in servers {
         if server["disabled"] == true {
             continue;
         }
@@ -170,8 +206,8 @@ fn servers(servers: &Value, path: &Path, found: &mut RepositoryItems) {
     }
 }
 
-/// Reads the skills that allow tool calls without approval.
-fn skills(directory: &Path, found: &mut Vec<RepositoryItem>) {
+/// Reads the skills that allow tool calls without approval. Their names get the prefix.
+fn skills(directory: &Path, prefix: &str, found: &mut Vec<RepositoryItem>) {
     let mut skills = in_directory(directory);
     skills.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     let granting = skills
@@ -179,7 +215,7 @@ fn skills(directory: &Path, found: &mut Vec<RepositoryItem>) {
         .filter(|(skill, _)| !skill.allowed_tools.is_empty());
     found.extend(granting.map(|(skill, _)| RepositoryItem {
         kind: "skill",
-        name: skill.name,
+        name: format!("{prefix}{}", skill.name),
         command: Some(format!("allows {}", skill.allowed_tools.join(", "))),
         file: skill.path,
     }));
@@ -232,10 +268,15 @@ mod tests {
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
     fn wrong_in(text: &str) -> (Vec<String>, String) {
         let top = tempfile::tempdir().unwrap();
-        std::fs::write(top.path().join(".mcp.json"), text).unwrap();
-        let found = repository_items(top.path());
+        write(&top.path().join(".mcp.json"), text);
+        let found = repository_items(Path::new("/none"), top.path());
         let names = found.runs.into_iter().map(|one| one.name).collect();
         (names, found.wrong.join("\n"))
     }
@@ -256,5 +297,38 @@ mod tests {
         assert!(!wrong.contains("`off`"), "{wrong}");
         assert!(wrong_in(r#"{"mcpServer": {}}"#).1.contains("`mcpServers`"));
         assert_eq!(wrong_in(""), (Vec::new(), String::new()));
+    }
+
+    #[test]
+    fn programs_of_installed_plugins_are_listed_before_trust() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, top) = (base.path().join("root"), base.path().join("repo"));
+        let kit = root.join("plugins/cache/m/kit/1.0");
+        let hooks = r#"{"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/stop"}]}]}"#;
+        write(&kit.join("hooks/hooks.json"), hooks);
+        let servers = r#"{"mcpServers": {"db": {"command": "serve"}}}"#;
+        write(&kit.join(".mcp.json"), servers);
+        let skill = "---\nname: ship\ndescription: d\nallowed-tools: Bash(make *)\n---\nx";
+        write(&kit.join("skills/ship/SKILL.md"), skill);
+        let loose = root.join("plugins/marketplaces/m/plugins/loose");
+        write(&loose.join("hooks/hooks.json"), hooks);
+        let enabled = r#"{"enabledPlugins": {"kit@m": true, "loose@m": true, "off@m": false}}"#;
+        write(&top.join(".claude/settings.json"), enabled);
+        let found = repository_items(&root, &top);
+        let listed: Vec<String> = found.runs.iter().map(ToString::to_string).collect();
+        let kit = kit.display();
+        assert_eq!(
+            listed,
+            [
+                format!("plugin kit@m ({kit})"),
+                format!("hook Stop: {kit}/stop ({kit}/hooks/hooks.json)"),
+                format!("mcp server plugin:kit:db: serve ({kit}/.mcp.json)"),
+                format!("skill kit:ship: allows Bash(make *) ({kit}/skills/ship/SKILL.md)"),
+            ]
+        );
+        assert_eq!(
+            found.wrong,
+            ["`enabledPlugins`: `loose@m` is not installed"]
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    AgentSearch, ClaudeSettings, Environment, PluginParts, Settings, find_agents, find_skills,
+    AgentSearch, ClaudeSettings, Environment, PluginUse, Settings, find_agents, find_skills,
     is_trusted, plugin_parts, project_directory, project_top,
 };
 use swarm_permissions::{HookAction, HookSettings};
@@ -37,29 +37,36 @@ fn skills(root: &Path, env: &Environment, claude: &ClaudeSettings, trusted: bool
 fn plugins(root: &Path, claude: &ClaudeSettings, trusted: bool) -> Vec<Finding> {
     const NAME: &str = "plugins";
     let all = plugin_parts(root, &claude.plugins, trusted);
-    let named = |parts: fn(&PluginParts) -> &Vec<&'static str>| {
-        let plugins = all.iter().filter(|plugin| !parts(plugin).is_empty());
-        let named = plugins.map(|plugin| format!("{} ({})", plugin.name, parts(plugin).join(", ")));
-        named.collect::<Vec<_>>().join("; ")
+    let of = |usage: PluginUse| {
+        let plugins = all.iter().filter(|plugin| plugin.usage == usage);
+        listed(plugins.map(|plugin| (plugin.name.as_str(), &*plugin.supported)))
     };
+    let unsupported = all.iter();
+    let unsupported = unsupported.map(|plugin| (plugin.name.as_str(), &*plugin.unsupported));
     let mut findings = Vec::new();
-    let used = named(|plugin| &plugin.used);
+    let used = of(PluginUse::Used);
     if !used.is_empty() {
         findings.push(Finding::ok(NAME, used));
     }
     for (unused, why, hint) in [
         (
-            named(|plugin| &plugin.not_enabled),
-            "only the agents are used, since no settings enable the plugin by name",
-            "enable it with `\"enabledPlugins\": {\"PLUGIN@MARKETPLACE\": true}` in settings.json of the config directory, if it is from a marketplace",
+            of(PluginUse::NotEnabled),
+            "only the agents are used, since your settings do not enable the plugin by name",
+            "enable it with `\"enabledPlugins\": {\"PLUGIN@MARKETPLACE\": true}` in settings.json of the config directory",
         ),
         (
-            named(|plugin| &plugin.untrusted),
+            of(PluginUse::NoMarketplace),
+            "only the agents are used, since a plugin in plugins/NAME is from no marketplace",
+            "move it to plugins/marketplaces/MARKETPLACE/plugins/NAME, and enable it with \
+             `\"enabledPlugins\": {\"NAME@MARKETPLACE\": true}` in settings.json of the config directory",
+        ),
+        (
+            of(PluginUse::Untrusted),
             "only the agents are used, since the repository that enables the plugin is not trusted",
             "review its .claude/settings.json, then run `swarm trust`",
         ),
         (
-            named(|plugin| &plugin.unsupported),
+            listed(unsupported),
             "not supported and ignored",
             "nothing else of the plugin is affected",
         ),
@@ -69,6 +76,13 @@ fn plugins(root: &Path, claude: &ClaudeSettings, trusted: bool) -> Vec<Finding> 
         }
     }
     findings
+}
+
+/// Lists plugins with some of their parts; those without any are left out.
+fn listed<'a>(plugins: impl Iterator<Item = (&'a str, &'a [&'static str])>) -> String {
+    let plugins = plugins.filter(|(_, parts)| !parts.is_empty());
+    let named = plugins.map(|(name, parts)| format!("{name} ({})", parts.join(", ")));
+    named.collect::<Vec<_>>().join("; ")
 }
 
 fn definitions(

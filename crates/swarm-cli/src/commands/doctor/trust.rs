@@ -19,7 +19,7 @@ pub(super) fn check(env: &Environment, root: &Path) -> Option<Finding> {
         }
     };
     let top = project_top(root, &env.cwd);
-    let own = repository_items(&top);
+    let own = repository_items(root, &top);
     let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
     if !trusted {
         // In a trusted repository, loading reports this.
