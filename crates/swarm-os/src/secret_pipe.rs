@@ -15,8 +15,8 @@ const PIPE_BUF: usize = 4096;
 
 /// A pipe filled with copies of a secret, one for each reader. Removed when dropped.
 ///
-/// A reader must read [`Self::bytes`] at once: reads and writes of that size are atomic, so readers
-/// never share a copy.
+/// A reader must read [`Self::bytes`] in one call: reads and writes of that size are atomic, so
+/// readers never share a copy.
 #[derive(Debug)]
 pub struct SecretPipe {
     path: PathBuf,

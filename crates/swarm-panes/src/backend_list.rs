@@ -12,7 +12,7 @@ use crate::tmux::Tmux;
 const KINDS: &[&dyn BackendKind] = &[&Tmux, &ITerm2, &Command, &Headless, &InProcess];
 
 /// The kinds that `auto` tries, in this order.
-pub(crate) const AUTOMATIC: &[&dyn BackendKind] = &[&Tmux, &Headless];
+pub(crate) const AUTOMATIC: &[&dyn BackendKind] = &[&ITerm2, &Tmux, &Headless];
 
 /// The values of `--backend` and of the setting `spawn.backend`: `auto` and the name of each kind.
 pub const BACKEND_WORDS: &[&str] = &[

@@ -45,9 +45,9 @@ pub struct Chosen {
     pub why: String,
 }
 
-/// Selects a backend. `auto` selects panes of the current tmux, otherwise swarm's own tmux server,
-/// otherwise (without tmux) headless processes. An explicitly requested backend is never replaced
-/// by another one.
+/// Selects a backend. `auto` selects panes of the current tmux, otherwise of iTerm2 if its `it2`
+/// works there, otherwise swarm's own tmux server, otherwise (without tmux) headless processes. An
+/// explicitly requested backend is never replaced by another one.
 ///
 /// # Errors
 /// [`PaneError::TmuxMissing`], [`PaneError::TmuxTooOld`], [`PaneError::Unavailable`],
@@ -64,6 +64,9 @@ pub async fn choose(
     }
     let mut reason = "auto".to_owned();
     for kind in AUTOMATIC {
+        if !kind.suits(request.place, facts) {
+            continue;
+        }
         match kind.select(&reason, request.place, facts).await {
             Ok(selected) => return Ok(chosen(selected)),
             Err(error) => reason = kind.skip_reason(&error).ok_or(error)?,

@@ -17,6 +17,11 @@ pub trait BackendKind: Send + Sync + Debug {
     /// Returns the value used in the roster.
     fn backend(&self) -> BackendType;
 
+    /// Whether `auto` tries this kind in this terminal.
+    fn suits(&self, _place: PanePlacement, _facts: &TerminalFacts) -> bool {
+        true
+    }
+
     /// Selects the backend for new members and returns the reason as a sentence without a full
     /// stop. `reason` is the reason for selecting this kind.
     ///

@@ -1,4 +1,4 @@
-//! Answers between teammates: a question without one in time is told to the lead.
+//! Answers between teammates: a question that is not answered in time is reported to the lead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::{Incoming, MemberContext};
 
 impl MemberContext {
     /// Records a text that this member has sent to a peer. If it is a question from one teammate to
-    /// another and is not answered in time, the lead is told.
+    /// another and is not answered in time, the lead is notified.
     pub(crate) fn has_asked(self: &Arc<Self>, to: &MemberName, text: &str) {
         let Some(timeout) = self.answer_timeout().filter(|_| is_question(text)) else {
             return;

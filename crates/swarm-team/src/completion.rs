@@ -13,7 +13,7 @@ use crate::task_checks::{CheckPlace, passed_checks};
 use crate::task_hooks::completed_hooks;
 use crate::{CompletionError, MergeError, MergeRetries, MergeRetry, WorkMerger};
 
-/// Wait for uncommitted changes after which others are told.
+/// Time after which a wait for uncommitted changes is reported.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Displays what the completion of a task waits for.
@@ -41,8 +41,8 @@ pub struct Completion<'a> {
 impl Completion<'_> {
     /// Runs the hooks, prepares the merge of the owner's work, runs the checks on its result and
     /// merges, if the change completes the task and the task can be completed. Other changes pass.
-    /// Waits while the checkout of the target has uncommitted changes, which is told by `progress`
-    /// and to the lead. Returns the runs of the checks for the change.
+    /// Waits while the checkout of the target has uncommitted changes, and reports this to
+    /// `progress` and the lead. Returns the runs of the checks for the change.
     ///
     /// # Errors
     /// [`CompletionError`]. The target is then unchanged.

@@ -188,8 +188,8 @@ impl MemberContext {
         }
     }
 
-    /// Sets after which time the lead is told that a peer has not answered. Only the first call has
-    /// an effect.
+    /// Sets the time after which the lead is notified that a peer has not answered. Only the first
+    /// call has an effect.
     pub fn expect_answers_within(&self, timeout: Option<Duration>) {
         self.answer_timeout.get_or_init(|| timeout);
     }

@@ -191,7 +191,7 @@ pub struct MemberLimits {
     pub permission_timeout_ms: u64,
     /// Milliseconds after which the program approves a shutdown on behalf of a working member.
     pub shutdown_grace_ms: u64,
-    /// Milliseconds after which the lead is told that a peer has not answered; 0 never.
+    /// Milliseconds after which the lead is notified that a peer has not answered; 0 never.
     pub answer_timeout_ms: u64,
     /// Whether it is reminded of tasks that it leaves in progress.
     pub remind: bool,

@@ -47,7 +47,7 @@ impl OwnerWork {
     }
 
     /// Tells the lead what the merge waits for, unless it is the caller. A failure is only logged:
-    /// the lead is told again if the wait has no success.
+    /// the lead is notified again if the wait fails.
     pub(crate) async fn tell_lead_of_wait(&self, team: &dyn Team, by: &Actor, awaited: &str) {
         let lead = MemberName::lead();
         if &lead == by.name() {

@@ -1,6 +1,6 @@
-//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the
-//! end of that turn. Otherwise the member's *program* approves it at the end of the turn, at the
-//! deadline, or immediately if the request is forced.
+//! The shutdown handshake. The lead requests; the member's model gets the request and may refuse
+//! until the end of that turn. Otherwise the member's *program* approves it at the end of the turn,
+//! at the deadline, or immediately if the request is forced.
 
 use parking_lot::Mutex;
 use swarm_protocol::{

@@ -78,13 +78,13 @@ impl Placeholders {
     /// Removes the placeholders that no other sandbox uses. One in which something was created only
     /// loses its mark. Call it in the mount namespace after every other process in it has ended.
     pub(super) fn remove(self) {
-        for Held { entry, file } in self.held {
-            let path = entry.path.as_path();
+        for held in self.held {
+            let path = held.entry.path.as_path();
             while unmount(path, UnmountFlags::DETACH).is_ok() {}
-            if !is_unused(&file) || !is_at(&file, path) {
+            if !is_unused(&held.file) {
                 continue;
             }
-            if let Err(error) = remove(&entry) {
+            if let Err(error) = remove(&held) {
                 tracing::warn!(%error, path = %path.display(), "cannot remove a placeholder");
             }
         }
@@ -115,13 +115,17 @@ impl LeftPlaceholder {
     /// # Errors
     /// Fails if the directory is not writable.
     pub fn remove(self) -> io::Result<()> {
-        remove(&self.0.entry)
+        remove(&self.0)
     }
 }
 
-/// Removes a placeholder. One in which something was created only loses its mark.
-fn remove(entry: &FixedEntry) -> io::Result<()> {
+/// Removes a placeholder. One in which something was created only loses its mark, and what has
+/// replaced one is kept.
+fn remove(Held { entry, file }: &Held) -> io::Result<()> {
     let path = entry.path.as_path();
+    if !is_at(file, path) {
+        return Ok(());
+    }
     match entry.kind {
         _ if !entry.is_placeholder() => unmark(path),
         FixedKind::ReservedDirectory => fs::remove_dir(path),
@@ -293,6 +297,24 @@ mod tests {
             LeftPlaceholder::of(&reserved).unwrap().remove().unwrap();
             assert!(!reserved.path.exists(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_has_replaced_a_placeholder_is_kept() {
+        let base = tempfile::tempdir().unwrap();
+        let reserved = entry(&base.path().join(".claude"), FixedKind::ReservedDirectory);
+        let mut dead = Placeholders::default();
+        dead.create(&reserved).unwrap();
+        drop(dead);
+        let left = LeftPlaceholder::of(&reserved).unwrap();
+        let own = base.path().join("own");
+        fs::rename(&reserved.path, base.path().join("moved")).unwrap();
+        fs::create_dir(&own).unwrap();
+        std::os::unix::fs::symlink(&own, &reserved.path).unwrap();
+        let before = own.metadata().unwrap().mode();
+        left.remove().unwrap();
+        assert!(reserved.path.is_symlink());
+        assert_eq!(own.metadata().unwrap().mode(), before);
     }
 
     #[test]

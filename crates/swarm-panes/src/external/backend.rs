@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use swarm_os::InheritableLock;
 use swarm_os::process::{self, KnownProcesses, Process, Target};
 use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
-use tokio::sync::Mutex;
 
 use super::driver::{NewPane, PaneDriver};
 use super::runner::Runner;
@@ -19,8 +19,8 @@ use crate::{
 /// Time that a process has to exit after SIGTERM when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Held while a pane is opened, since its place depends on the newest one.
-static OPENING: Mutex<()> = Mutex::const_new(());
+/// Time to wait for panes that others open.
+const QUEUE: Duration = Duration::from_mins(2);
 
 /// Members in panes that a [`PaneDriver`] opens. A pane is opened when its program is started: a
 /// record and a script in a directory let any process find the program and its exit status, which
@@ -107,6 +107,20 @@ impl ExternalBackend {
         Ok(newest.map(|(_, opened)| opened))
     }
 
+    /// Takes the lock that is held while a pane is opened, since its place depends on the newest one.
+    /// Without the lock, the pane may only get another place.
+    async fn lock_opening(&self) -> Option<InheritableLock> {
+        let path = self.records.directory.join("opening.lock");
+        let waiting = path.clone();
+        let taken =
+            tokio::task::spawn_blocking(move || InheritableLock::take(&waiting, QUEUE)).await;
+        taken
+            .map_err(|error| PaneError::io("lock", &path, error))
+            .and_then(|taken| taken.map_err(PaneError::from))
+            .inspect_err(|error| tracing::warn!(%error, "pane opened without the lock"))
+            .ok()
+    }
+
     /// Opens the pane of a record and waits for its program.
     async fn open_and_run(
         &self,
@@ -118,7 +132,20 @@ impl ExternalBackend {
         command.log.as_deref().map(log::open).transpose()?;
         let runner = self.runner(record);
         runner.write(command)?;
-        let _opening = OPENING.lock().await;
+        let lock = self.lock_opening().await;
+        let started = self.open_next(record, spec, &runner).await;
+        if let Some(lock) = lock {
+            lock.retire();
+        }
+        started
+    }
+
+    async fn open_next(
+        &self,
+        record: &mut Record,
+        spec: &PaneSpec,
+        runner: &Runner,
+    ) -> Result<Started, PaneError> {
         let newest = self.newest(&record.team)?;
         let opened = self
             .driver
@@ -228,9 +255,12 @@ impl PaneBackend for ExternalBackend {
         let gone = || PaneError::Gone(pane.id.clone());
         let captured = match self.opened(&record) {
             Some(opened) => self.driver.capture(opened, lines).await,
-            None if record.opened.is_some() => Err(gone()),
             None => Ok(String::new()),
         };
+        // It may have been closed meanwhile, for which some terminals return an empty text.
+        if record.opened.is_some() && self.opened(&record).is_none() {
+            return Err(gone());
+        }
         let captured = captured.map_err(|error| {
             if Self::was_closed(&record) {
                 gone()

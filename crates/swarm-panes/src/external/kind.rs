@@ -10,6 +10,10 @@ use super::driver::output_of;
 use super::{ExternalBackend, It2, PaneDriver, PaneProgram};
 use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
+/// Value of `TERM_PROGRAM` in iTerm2. Programs that are started there, such as tmux and editors, set
+/// their own but pass on [`ITERM_SESSION`].
+const ITERM: &str = "iTerm.app";
+
 /// Variable of iTerm2 with the position and the id of a session, as in `w0t1p2:UUID`.
 const ITERM_SESSION: &str = "ITERM_SESSION_ID";
 
@@ -51,6 +55,14 @@ impl ITerm2 {
             env: facts.control_env.clone(),
         })
     }
+
+    /// Returns a driver that reaches iTerm2.
+    async fn answering(facts: &TerminalFacts) -> Result<It2, PaneError> {
+        let driver = Self::driver(facts)?;
+        let words = ["session".into(), "list".into()];
+        output_of(&driver.program, &words, &driver.env).await?;
+        Ok(driver)
+    }
 }
 
 impl Command {
@@ -83,17 +95,35 @@ impl BackendKind for ITerm2 {
         BackendType::ITerm2
     }
 
+    /// Not within tmux, nor if the team is on swarm's own tmux server.
+    fn suits(&self, place: PanePlacement, facts: &TerminalFacts) -> bool {
+        let mut programs = facts
+            .control_env
+            .iter()
+            .filter(|(name, _)| name == "TERM_PROGRAM");
+        programs.any(|(_, program)| program == ITERM)
+            && facts.iterm_session.is_some()
+            && facts.it2_program.is_some()
+            && facts.tmux_env.is_none()
+            && facts.shared_socket().is_none()
+            && place != PanePlacement::Hidden
+    }
+
     async fn select(
         &self,
         _reason: &str,
         _place: PanePlacement,
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
-        let driver = Self::driver(facts)?;
+        let driver = Self::answering(facts).await?;
         Ok((
             open(facts, driver),
             "teammates run in panes of iTerm2".to_owned(),
         ))
+    }
+
+    fn skip_reason(&self, error: &PaneError) -> Option<String> {
+        Some(error.to_string())
     }
 
     fn backend_for_pane(
@@ -115,17 +145,10 @@ impl BackendKind for ITerm2 {
     async fn check(&self, facts: &TerminalFacts) -> Option<BackendCheck> {
         // Of interest only in iTerm2.
         facts.iterm_session.as_ref()?;
-        let found = match Self::driver(facts) {
-            Err(error) => Err(error),
-            Ok(driver) => {
-                let words = ["session".into(), "list".into()];
-                let listed = output_of(&driver.program, &words, &driver.env).await;
-                listed.map(|_sessions| driver.program.display().to_string())
-            }
-        };
+        let found = Self::answering(facts).await;
         Some(BackendCheck {
             program: "it2",
-            found,
+            found: found.map(|driver| driver.program.display().to_string()),
             remark: None,
         })
     }

@@ -101,8 +101,8 @@ impl PaneBackend for InProcessBackend {
         self.records.existing(pane)?.output(lines, escapes)
     }
 
-    /// Tells the task to stop and, if it does not, abandons it. A task of another process is told
-    /// by the removal of its record, and stops soon after.
+    /// Asks the task to stop and, if it does not, abandons it. A task of another process notices
+    /// the removal of its record, and stops soon after.
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
         let Some(record) = self.records.of(pane)? else {
             return Ok(());

@@ -60,8 +60,8 @@ impl InProcessHost {
         }))
     }
 
-    /// Starts a task that has a record. It is told to stop when the record is
-    /// removed, by whichever process.
+    /// Starts a task that has a record. The task is asked to stop when any process removes the
+    /// record.
     pub(super) fn start(
         &self,
         records: &Records,

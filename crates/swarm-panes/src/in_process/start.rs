@@ -1,4 +1,4 @@
-//! A program that runs as a task: what it gets, and how it is told to stop.
+//! A program that runs as a task: what it gets, and how it is asked to stop.
 
 use std::fmt;
 use std::fs::File;

@@ -1,8 +1,9 @@
 //! A mark in the name of the lead's window while a question waits.
 //!
-//! The window keeps its automatic name, whose format gets a prefix. The prefix depends on the lead's
-//! process, so that the name is right again if that process dies. A name that the user has set, and a
-//! format that the user has set for this window, are never changed.
+//! The window keeps its automatic name, whose format gets a prefix. The prefix is shown only while the
+//! lead's program is in the foreground of its pane, so that the name is right again if the lead dies.
+//! A lead behind another program, such as a script, is not marked. A name that the user has set, and
+//! a format that the user has set for this window, are never changed.
 
 use swarm_protocol::PaneId;
 use tmux_interface::{DisplayMessage, ShowOptions};
@@ -22,12 +23,12 @@ const FORMAT: &str = "automatic-rename-format";
 const MARK: &str = "▲ ,}}";
 
 impl TmuxBackend {
-    /// Marks the name of the lead's window, or removes the mark. Without a lead, and if the user has
-    /// named the window, nothing is changed.
+    /// Marks the name of the lead's window, or removes the mark. `program` is the name of the lead's
+    /// program. Without a lead, and if the user has named the window, nothing is changed.
     ///
     /// # Errors
     /// [`PaneError`] if the server does not answer properly.
-    pub async fn mark_window(&self, is_waiting: bool) -> Result<(), PaneError> {
+    pub async fn mark_window(&self, program: &str, is_waiting: bool) -> Result<(), PaneError> {
         let Some(lead) = self.lead_pane() else {
             return Ok(());
         };
@@ -47,7 +48,8 @@ impl TmuxBackend {
                     .target_pane(lead.as_str().to_owned())
                     .build(),
             );
-        let changed = changes(&self.server().run(&asked).await?, lead, is_waiting);
+        let answer = self.server().run(&asked).await?;
+        let changed = changes(&answer, (lead, program), is_waiting);
         if !changed.is_empty() {
             self.server().run(&changed).await?;
         }
@@ -56,7 +58,7 @@ impl TmuxBackend {
 }
 
 /// Returns the commands that set or remove the mark of a window with this answer to the query.
-fn changes(answer: &str, lead: &PaneId, is_waiting: bool) -> Batch {
+fn changes(answer: &str, (lead, own_program): (&PaneId, &str), is_waiting: bool) -> Batch {
     let none = Batch::new();
     let mut lines = answer.lines();
     let (Some(state), Some(format)) = (lines.next(), lines.next()) else {
@@ -76,7 +78,12 @@ fn changes(answer: &str, lead: &PaneId, is_waiting: bool) -> Batch {
     let target = lead.as_str();
     let changed = if !is_waiting && is_marked {
         none.then(&unset_on_window(target, FORMAT))
-    } else if is_waiting && !is_marked && !has(FORMAT) && program.chars().all(is_plain) {
+    } else if is_waiting
+        && !is_marked
+        && !has(FORMAT)
+        && program == own_program
+        && program.chars().all(is_plain)
+    {
         let of_program = format!("#{{==:#{{pane_current_command}},{program}}}");
         let marked = format!("{prefix},{of_program}}},{MARK}{format}");
         none.then(&set_on_window(target, FORMAT, &marked))
@@ -97,7 +104,7 @@ mod tests {
     use super::*;
 
     fn changed(answer: &str, is_waiting: bool) -> String {
-        let batch = changes(answer, &PaneId::new("%3"), is_waiting);
+        let batch = changes(answer, (&PaneId::new("%3"), "swarm"), is_waiting);
         let words = batch.arguments().into_iter();
         let words: Vec<_> = words.map(|word| word.into_string().unwrap()).collect();
         words.join(" ")
@@ -132,6 +139,8 @@ mod tests {
             "0 swarm\nx\nautomatic-rename off\n",
             "1 swarm\nmine\nautomatic-rename-format mine\n",
             "1 a,b\nx\n",
+            // A script that runs the lead would still be there after the lead.
+            "1 bash\nx\n",
             "",
         ] {
             assert_eq!(changed(answer, true), "", "{answer}");

@@ -4,13 +4,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use swarm_os::process::Process;
-use swarm_panes::{ExternalBackend, PaneBackend, PaneError, PaneProgram, PaneStatus};
+use swarm_panes::{
+    BackendRequest, ExternalBackend, PaneBackend, PaneError, PanePlacement, PaneProgram,
+    PaneStatus, TerminalFacts, choose,
+};
+use swarm_protocol::BackendType;
 
 use crate::rig::{
     Directory, PATH, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until,
     within,
 };
-use crate::terminals::{calls, close_windows, in_iterm2, with_program};
+use crate::terminals::{calls, close_windows, in_iterm2, it2, with_program};
 
 #[tokio::test]
 async fn iterm2_gets_the_first_pane_right_of_the_lead_and_the_next_below_the_newest() {
@@ -43,6 +47,49 @@ async fn iterm2_gets_the_first_pane_right_of_the_lead_and_the_next_below_the_new
         .into_iter()
         .filter(|call| call.starts_with("session close"));
     assert_eq!(closed.count(), 2);
+}
+
+async fn automatic(facts: &TerminalFacts, place: PanePlacement) -> BackendType {
+    let request = BackendRequest {
+        backend: None,
+        place,
+    };
+    let (_, chosen) = choose(&request, facts).await.unwrap();
+    chosen.backend
+}
+
+#[tokio::test]
+async fn auto_selects_iterm2_only_directly_in_it_with_an_it2_that_works() {
+    let directory = Directory::new();
+    let (program, mut env) = it2(&directory);
+    env.push(("TERM_PROGRAM".to_owned(), "iTerm.app".to_owned()));
+    let facts = TerminalFacts {
+        tmux_program: Some(tmux_program()),
+        iterm_session: Some("w0t0p0:lead".to_owned()),
+        it2_program: Some(program),
+        own_socket_dir: directory.path("sockets"),
+        server_number: std::process::id(),
+        control_env: env,
+        ..TerminalFacts::default()
+    };
+    let iterm2 = automatic(&facts, PanePlacement::Auto).await;
+    assert_eq!(iterm2, BackendType::ITerm2);
+    let hidden = automatic(&facts, PanePlacement::Hidden).await;
+    assert_eq!(hidden, BackendType::Tmux);
+    let mut in_editor = facts.clone();
+    in_editor.control_env.pop();
+    let in_tmux = TerminalFacts {
+        tmux_env: Some("/nonexistent/tmux,1,0".to_owned()),
+        ..facts.clone()
+    };
+    let without_api = TerminalFacts {
+        it2_program: Some(directory.script("refused", "#!/bin/sh\nexit 1\n")),
+        ..facts
+    };
+    for facts in [in_editor, in_tmux, without_api] {
+        let backend = automatic(&facts, PanePlacement::Auto).await;
+        assert_eq!(backend, BackendType::Tmux, "{facts:?}");
+    }
 }
 
 #[tokio::test]
@@ -180,6 +227,30 @@ async fn panes_that_are_opened_at_the_same_time_know_of_each_other() {
     let newest = std::fs::read_to_string(directory.path("newest")).unwrap();
     assert_eq!(newest, "\n1\n2\n");
     close_all(&backend, &team()).await;
+}
+
+#[tokio::test]
+async fn no_other_process_opens_a_pane_meanwhile() {
+    let directory = Directory::new();
+    let lock = directory.path("members/command/opening.lock");
+    let held = directory.path("held");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = open ] || exit 0\n\
+         perl -e 'open F, \"<\", shift or die; exit(flock(F, 6) ? 0 : 7)' '{}'\n\
+         [ $? = 7 ] && echo held >'{}'\n\
+         \"$2\" \"$3\" >/dev/null 2>&1 </dev/null &\necho 1\n",
+        lock.display(),
+        held.display()
+    );
+    let driver = PaneProgram {
+        program: directory.script("panes", &script),
+        env: vec![("PATH".to_owned(), PATH.to_owned())],
+    };
+    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let (spec, pane) = open_sleeper(&backend, "ada").await;
+    assert!(held.exists());
+    assert!(!lock.exists());
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
 }
 
 #[tokio::test]

@@ -79,9 +79,14 @@ pub(crate) fn with_program(directory: &Directory) -> ExternalBackend {
     )
 }
 
+/// A fake `it2` and its environment.
+pub(crate) fn it2(directory: &Directory) -> (PathBuf, Vec<(String, String)>) {
+    fake(directory, "it2", IT2)
+}
+
 /// A backend in a fake iTerm2, with the lead in the session `lead`.
 pub(crate) fn in_iterm2(directory: &Directory) -> ExternalBackend {
-    let (program, env) = fake(directory, "it2", IT2);
+    let (program, env) = it2(directory);
     let lead = Some(PaneId::new("lead"));
     ExternalBackend::new(
         &directory.path("members"),

@@ -1,5 +1,7 @@
 //! Requests of members that another program runs: they arrive and are answered only by mail.
 
+use std::time::Duration;
+
 use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
     RequestRecord, UnixMs, input_digest,
@@ -7,6 +9,10 @@ use swarm_protocol::{
 use swarm_store::{StoreError, Team};
 
 use crate::Incoming;
+
+/// How long a plan waits for the end of the turn that asks. A program that was killed never reports
+/// the end.
+const LAST_PART_OF_TURN: Duration = Duration::from_mins(5);
 
 /// Adds the request of a member that swarm does not run to the queue, without a timeout. Returns
 /// `None` for other messages, and the existing record if it was added before. `mode` is the lead's:
@@ -87,17 +93,27 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
 }
 
 /// Returns whether a plan cannot be answered yet, because the turn that asks has not ended: a Claude
-/// Code member that gets the answer during it leaves plan mode, but its model may not be told.
+/// Code member that gets the answer during it leaves plan mode, but its model may not be told. A plan
+/// of some minutes ago can be answered in any case.
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn is_asked_early(team: &dyn Team, incoming: &Incoming) -> Result<bool, StoreError> {
+pub async fn is_asked_early(
+    team: &dyn Team,
+    incoming: &Incoming,
+    now: UnixMs,
+) -> Result<bool, StoreError> {
     let from = incoming.entry.from.trim();
     let (Some(ControlFrame::PlanApprovalRequest(_)), Ok(name)) =
         (&incoming.frame, MemberName::teammate(from))
     else {
         return Ok(false);
     };
+    let asked_at = incoming.entry.timestamp.unix_ms();
+    let age = asked_at.map_or(0, |asked_at| now.since(asked_at));
+    if Duration::from_millis(age) > LAST_PART_OF_TURN {
+        return Ok(false);
+    }
     let config = team.config().await?;
     let is_in_turn = |member: &Member| member.swarm.is_none() && member.is_active == Some(true);
     if config
@@ -131,7 +147,7 @@ pub async fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreErr
     let mode = config.member(&lead).and_then(Member::known_mode);
     let mut adopted = Vec::new();
     for incoming in crate::sort_mail(team.take_unread(&lead).await?) {
-        if is_asked_early(team, &incoming).await? {
+        if is_asked_early(team, &incoming, now).await? {
             continue;
         }
         if adopt_request(team, &incoming, mode.unwrap_or_default(), now)

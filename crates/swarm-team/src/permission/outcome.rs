@@ -82,7 +82,7 @@ fn with_feedback(input: &Value, feedback: &str) -> Value {
     input
 }
 
-/// Marks a plan that the person changed, so that the model is told the new one.
+/// Marks a plan that the person changed, so that the model gets the new one.
 fn as_edited(mut input: Value) -> Value {
     if let Value::Object(fields) = &mut input {
         fields.insert("edited".to_owned(), json!(true));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
-    PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord,
+    PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, process};
 use swarm_team::{
@@ -472,17 +472,23 @@ fn a_plan_of_another_program_is_asked_about_once_its_turn_has_ended() {
     let plan = json!({"type": "plan_approval_request", "requestId": "plan_approval-1@eve@crew", "from": "eve",
                       "planFilePath": "/p.md", "planContent": "# Fix", "timestamp": "t"});
     let idle = json!({"type": "idle_notification", "from": "eve", "timestamp": "t", "idleReason": "available"});
-    let entry = |frame: &Value| json!({"from": "eve", "text": frame.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false});
-    let asked = |entries: &[Value]| {
+    let time = "2026-01-01T00:00:00.000Z";
+    let entry = |frame: &Value| json!({"from": "eve", "text": frame.to_string(), "timestamp": time, "read": false});
+    let asked = |entries: &[Value], minutes: u64| {
         let inbox = world.file("inboxes/team-lead.json");
         std::fs::write(inbox, json!(entries).to_string()).unwrap();
-        adopt_requests(&*files, now()).block_on().unwrap();
+        let sent = IsoTime::new(time).unix_ms().unwrap();
+        let now = UnixMs(sent.0 + minutes * 60_000);
+        adopt_requests(&*files, now).block_on().unwrap();
         files.requests().block_on().unwrap().requests.len()
     };
-    assert_eq!(asked(&[entry(&idle), entry(&plan)]), 0);
+    assert_eq!(asked(&[entry(&idle), entry(&plan)], 4), 0);
     assert_eq!(world.unread("team-lead").len(), 2);
-    assert_eq!(asked(&[entry(&plan), entry(&idle)]), 1);
+    assert_eq!(asked(&[entry(&plan), entry(&idle)], 0), 1);
     assert_eq!(world.unread("team-lead").len(), 1, "the notice");
+    let late = json!({"type": "plan_approval_request", "requestId": "plan_approval-2@eve@crew", "from": "eve",
+                      "planFilePath": "/p.md", "planContent": "# Fix", "timestamp": "t"});
+    assert_eq!(asked(&[entry(&late)], 6), 2, "eve was killed in its turn");
 }
 
 #[test]
