@@ -34,7 +34,7 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
 }
 
 /// Parses the arguments. `lead` is also the default command if options come first and no command
-/// follows, as in `swarm --model sonnet "Fix it"`.
+/// follows, as in `swarm --model sonnet "Fix it"`; with `-p` it is `run`.
 pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
     Args::try_parse_from(words).or_else(|error| {
         let starts_with_option = words
@@ -53,7 +53,8 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
             return Err(error);
         }
         let mut words = words.to_vec();
-        words.insert(1, OsString::from("lead"));
+        let runs = words.iter().any(|word| word == "-p");
+        words.insert(1, OsString::from(if runs { "run" } else { "lead" }));
         Args::try_parse_from(words)
     })
 }
@@ -67,7 +68,7 @@ pub(crate) fn is_short_form(word: &str) -> bool {
     SHORT.iter().any(|(short, _)| *short == word)
 }
 
-/// Whether a text of several words stands where a command was expected.
+/// Whether a text of several words is given where a command was expected.
 fn is_prompt(error: &clap::Error) -> bool {
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(given)) => given.trim().contains(char::is_whitespace),
@@ -121,6 +122,9 @@ mod tests {
             let command = format!("{:?}", args.command);
             assert!(command.starts_with("Lead("), "{command}");
         }
+        let run = parsed(&["--model", "sonnet", "-p", "fix it"]).unwrap();
+        let command = format!("{:?}", run.command);
+        assert!(command.starts_with("Run("), "{command}");
         let misspelled = parsed(&["--modle", "sonnet"]).unwrap_err().to_string();
         assert!(misspelled.contains("swarm lead"), "{misspelled}");
         for command in [

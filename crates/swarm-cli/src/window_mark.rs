@@ -1,5 +1,6 @@
 //! Marks the tmux window of a terminal in which a question waits.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ impl WindowMark {
         let (wanted, mut changes) = watch::channel(false);
         let marking = Arc::clone(&backend);
         let task = tokio::spawn(async move {
+            // A lead that was killed in this pane may have left its mark.
+            mark(&marking, false).await;
             while changes.changed().await.is_ok() {
                 let is_waiting = *changes.borrow_and_update();
                 mark(&marking, is_waiting).await;
@@ -69,7 +72,11 @@ impl WindowMark {
 }
 
 async fn mark(backend: &TmuxBackend, is_waiting: bool) {
-    if let Err(error) = backend.mark_window(is_waiting).await {
+    // tmux names programs by their first argument too.
+    let program = std::env::args_os().next().unwrap_or_default();
+    let program = Path::new(&program).file_name().unwrap_or_default();
+    let program = program.to_string_lossy();
+    if let Err(error) = backend.mark_window(&program, is_waiting).await {
         tracing::debug!(%error, "the window is not marked");
     }
 }

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use swarm_agent::PermissionGate;
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
-use swarm_protocol::{MemberState, PLAN_TOOL};
-use swarm_store::{StoreError, Team, Topic};
-use swarm_team::{open_request, wait_for_answer};
+use swarm_protocol::{MemberState, PLAN_TOOL, RequestRecord, RequestState};
+use swarm_store::{BlockOn as _, StoreError, Team, Topic};
+use swarm_team::{MemberContext, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
 use crate::either_change::EitherChange;
@@ -47,19 +47,9 @@ impl PermissionBroker {
         cancel: &CancellationToken,
     ) -> Result<PermissionOutcome, StoreError> {
         let mut wake = self.wake(team);
-        let waiting = match request.tool.as_str() {
-            PLAN_TOOL => MemberState::WaitingPlan,
-            _ => MemberState::WaitingPermission,
-        };
         let open = open_request(&self.mail.context, team, request, self.timeout).await?;
-        self.reporter.state(
-            waiting,
-            Some(format!(
-                "{}: {}",
-                open.record.short(),
-                open.request.description
-            )),
-        );
+        let (waiting, detail) = waiting_for(&open.record);
+        self.reporter.state(waiting, Some(detail));
         let (name, what) = (&self.mail.context.name, &open.request.description);
         let message = format!("{name} needs your permission: {what}");
         self.mail
@@ -106,6 +96,25 @@ impl PermissionBroker {
             inbox.changed().await;
         }
     }
+}
+
+/// Returns the state of a member that waits for the answer to this request, with its detail.
+fn waiting_for(record: &RequestRecord) -> (MemberState, String) {
+    let state = match record.request.tool() {
+        PLAN_TOOL => MemberState::WaitingPlan,
+        _ => MemberState::WaitingPermission,
+    };
+    (state, format!("{}: {}", record.short(), record.description))
+}
+
+/// Returns the state of a member with an open request, with its detail. `None` if it has none or
+/// the queue cannot be read.
+pub(crate) fn waiting_state(context: &MemberContext) -> Option<(MemberState, String)> {
+    let queue = context.team()?.requests().block_on().ok()?;
+    let open = queue.requests.iter().find(|record| {
+        record.state == RequestState::Open && record.spawn_id == Some(context.spawn_id)
+    });
+    open.map(waiting_for)
 }
 
 fn is_waiting(state: MemberState) -> bool {

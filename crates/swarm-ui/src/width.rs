@@ -18,6 +18,19 @@ pub(crate) fn fit(text: &str, limit: usize) -> String {
     }
 }
 
+/// Truncates text to `limit` columns, with an ellipsis in its middle if it was truncated: a third of
+/// the rest is the beginning.
+pub(crate) fn fit_middle(text: &str, limit: usize) -> String {
+    let Some(room) = limit.checked_sub(1).filter(|_| columns(text) > limit) else {
+        return cut(text, limit);
+    };
+    let begin = cut(text, room / 3);
+    let room = room - columns(&begin);
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let start = starts.find(|start| columns(&text[*start..]) <= room);
+    format!("{begin}…{}", &text[start.unwrap_or(text.len())..])
+}
+
 /// Truncates text to `limit` columns.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     if columns(text) <= limit {
@@ -51,10 +64,23 @@ mod tests {
         assert_eq!(fit("hello", 0), "");
     }
 
+    #[test]
+    fn a_text_truncated_in_its_middle_keeps_both_ends() {
+        assert_eq!(
+            fit_middle("/home/ada/hooks/guard", 21),
+            "/home/ada/hooks/guard"
+        );
+        assert_eq!(fit_middle("/home/ada/hooks/guard", 16), "/home…ooks/guard");
+        assert_eq!(fit_middle("日本語日本語", 6), "…本語");
+        assert_eq!(fit_middle("hello", 1), "…");
+        assert_eq!(fit_middle("hello", 0), "");
+    }
+
     proptest! {
         #[test]
         fn a_truncated_text_never_exceeds_the_limit(text in "\\PC{0,30}", limit in 0_usize..20) {
             prop_assert!(columns(&fit(&text, limit)) <= limit);
+            prop_assert!(columns(&fit_middle(&text, limit)) <= limit);
         }
     }
 }

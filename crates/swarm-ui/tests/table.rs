@@ -135,3 +135,11 @@ fn a_whole_column_is_not_narrowed_while_others_are_omitted_and_narrowed() {
         "{narrow}"
     );
 }
+
+#[test]
+fn a_path_that_does_not_fit_keeps_its_end() {
+    let mut table = Table::new(["EVENT", "HOOK"]).middle([1]);
+    table.row(["Stop", "/home/you/a/long/path/to/hooks/guard.sh"].map(Cell::from));
+    let narrow = table.render(Theme::PLAIN.with_width(30));
+    assert!(narrow.contains("/home/y…/hooks/guard.sh"), "{narrow}");
+}

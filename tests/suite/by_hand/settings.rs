@@ -213,7 +213,7 @@ fn a_person_trusts_a_repository_and_sees_what_it_runs() {
     world.write("root/plugins/guard/hooks/hooks.json", "{}");
     let waits = world.swarm(&["doctor"]).stdout;
     for words in [
-        "only the agents are used, since no settings enable the plugin by name: guard (hooks)",
+        "only the agents are used, since a plugin in plugins/NAME is from no marketplace: guard (hooks)",
         "is not trusted, so these do not run",
         "unsupported hook event `PreTolUse`: its hooks are ignored; did you mean `PreToolUse`?",
         "its MCP servers are disabled because the repository is not trusted",

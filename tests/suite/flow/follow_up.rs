@@ -70,6 +70,12 @@ fn a_follow_up_takes_the_team_of_the_run_over() {
     let (api, world) = world_with(answers);
     let first = follow_up(&world, "make a team", &[]);
     assert_eq!(first["team"], "made");
+    let listed = world.swarm(&["team", "list"]);
+    listed.ok().stdout_has("ended").stdout_lacks("by-hand");
+    listed.stderr_has("`swarm lead --continue --team made`");
+    let status = world.swarm(&["status", "--team", "made"]);
+    status.ok().stdout_has("its lead session has ended");
+    status.stdout_has("`swarm lead --continue --team made`");
     for more in [
         &["--continue"][..],
         &["--continue", "--team", "made"],

@@ -421,3 +421,29 @@ fn in_tmux_nothing_runs_and_no_mode_rises_that_an_agent_could_type() {
     run.press("C-d");
     run.shows("code 0");
 }
+
+#[test]
+fn the_first_prompt_is_shown_and_the_last_answer_is_shown_as_markdown_when_it_continues() {
+    let run = RunInPane::shell("sh", |_: &Ask| Reply::text("a **bold** word"));
+    run.swarm("lead 'explain the test' --mode default; echo code $?");
+    run.shows("you: explain the test");
+    run.shows("a bold word");
+    run.press("C-d");
+    run.shows("code 0");
+    run.line("clear");
+    run.swarm("lead --continue -p 'and the next one' --mode default; echo code $?");
+    run.shows("continuing: explain the test");
+    run.shows("you: and the next one");
+    let asked = (run.api).wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("and the next one")
+    });
+    assert!(asked.ask.has_seen("explain the test"));
+    // The answers to both prompts.
+    let screen = || run.inside.tmux().screen(&run.pane);
+    run.world.wait_until("both answers", || {
+        screen().matches("a bold word").count() == 2
+    });
+    assert!(!screen().contains("**"), "{}", screen());
+    run.press("C-d");
+    run.shows("code 0");
+}

@@ -33,13 +33,16 @@ pub struct ForeignCall {
 impl Turn<'_> {
     /// Decides about a call as about one of swarm's own: `PreToolUse` hooks, rules and mode, and
     /// for what they leave open the `PermissionRequest` hooks and the gate. Returns the approved
-    /// input, which a person or a hook may have changed.
+    /// input, which a person or a hook may have changed. `cancel` withdraws a question about it.
     ///
     /// # Errors
     /// The reason why the call must not run, for the model.
-    pub async fn permit(&self, call: &ForeignCall) -> Result<Value, String> {
-        let decided = self.decide_foreign(call, &self.signals.cancel);
-        Ok(decided.await?.input)
+    pub async fn permit(
+        &self,
+        call: &ForeignCall,
+        cancel: &CancellationToken,
+    ) -> Result<Value, String> {
+        Ok(self.decide_foreign(call, cancel).await?.input)
     }
 
     /// Runs a call with swarm's own tool, if it is permitted. `cancel` withdraws a question about it

@@ -61,18 +61,11 @@ fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// Returns a tip if a command whose prompt is an argument gets it as an option.
+/// Returns a tip if `resume`, whose prompt is an argument, gets it as an option.
 fn prompt_tip(words: &[String], option: &str) -> Option<String> {
-    if !matches!(option, "--prompt" | "-p") {
-        return None;
-    }
-    let command = words.iter().find_map(|word| match word.as_str() {
-        "run" => Some("run"),
-        "lead" => Some("lead"),
-        "resume" => Some("resume TEAM"),
-        _ => None,
-    })?;
-    Some(format!("the prompt is an argument: swarm {command} \"…\""))
+    let resumes = words.iter().any(|word| word == "resume");
+    (resumes && matches!(option, "--prompt" | "-p"))
+        .then(|| "the prompt is an argument: swarm resume TEAM \"…\"".to_owned())
 }
 
 /// Returns a tip for a word that other programs have as a command.
@@ -150,7 +143,8 @@ mod tests {
         use clap::{Arg, ArgAction, Command};
         let rm = Arg::new("rm").long("rm").action(ArgAction::SetTrue);
         let task = Command::new("task").subcommand(Command::new("update"));
-        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm));
+        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm.clone()));
+        let swarm = swarm.subcommand(Command::new("resume").arg(rm));
         let parsed = swarm.subcommand(task).try_get_matches_from(line.split(' '));
         parsed.unwrap_err()
     }
@@ -159,8 +153,8 @@ mod tests {
     fn words_of_other_programs_lead_to_the_right_command() {
         for (line, shown) in [
             (
-                "swarm run --prompt x",
-                "tip: the prompt is an argument: swarm run \"…\"",
+                "swarm resume --prompt x",
+                "tip: the prompt is an argument: swarm resume TEAM \"…\"",
             ),
             ("swarm run --rmm", ""),
             (
@@ -179,7 +173,7 @@ mod tests {
         ] {
             assert_eq!(tip(line, parse_error(line)), shown, "{line}");
         }
-        let line = "swarm run --prompt x";
+        let line = "swarm resume --prompt x";
         let shown = with_tip(parse_error(line), line.split(' ').map(OsString::from));
         assert!(!shown.to_string().contains("--rm"), "{shown}");
     }

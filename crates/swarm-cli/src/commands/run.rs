@@ -17,7 +17,9 @@ use super::detach;
 use super::hub::HubArgs;
 use super::input_text::prompt;
 use super::json_schema::required_output;
-use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
+use super::lead::{
+    Earlier, LeadFlags, OutputFormat, PromptArgs, Ready, open_session, output_format, show,
+};
 use super::resume::carry_on;
 use super::runtime;
 use crate::app::App;
@@ -31,6 +33,7 @@ use crate::team_hooks::hooks;
 )]
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("hub", |hub| hub.conflicts_with_all(["continue", "resume"])))]
+#[command(mut_arg("prompt", |prompt| prompt.required(true)))]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
 failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. In a terminal, type to the lead while \
@@ -45,8 +48,8 @@ Examples:
   swarm run \"Review the last commit\" --output json | jq -r .result
   swarm run \"Count the tests\" --json-schema schema.json")]
 pub(crate) struct RunArgs {
-    /// Prompt for the lead, or - for standard input.
-    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
     /// Continue the last conversation of a lead in this directory (with --team, that team's), with its team.
     #[arg(short, long, conflicts_with_all = ["resume", "worktree"])]
     pub(crate) r#continue: bool,
@@ -87,10 +90,11 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "run")?;
     forbid_inspection();
     acting.require_trust("run", args.lead.trust)?;
+    let given = args.prompt.given().unwrap_or_default();
     if args.detach && !detach::is_background(app) {
-        return detach::start(app, args.prompt == "-");
+        return detach::start(app, given == "-");
     }
-    let prompt = prompt(&args.prompt)?;
+    let prompt = prompt(given)?;
     let output = output_format(app, args.output);
     let app = &args.hub.applied(app)?;
     let report = match Earlier::asked(app, args.resume.as_deref(), args.r#continue)? {

@@ -52,6 +52,32 @@ fn the_mode_may_be_given_by_claude_codes_flag() {
 }
 
 #[test]
+fn prompt_of_a_lead_is_an_argument_or_an_option() {
+    for command in ["run", "lead"] {
+        for words in [
+            &[command, "fix it"][..],
+            &[command, "-p", "fix it"],
+            &[command, "--prompt", "fix it"],
+        ] {
+            let Ok(
+                Command::Run(run::RunArgs { prompt, .. })
+                | Command::Lead(lead::LeadArgs { prompt, .. }),
+            ) = parse(words)
+            else {
+                panic!("{words:?} is not understood");
+            };
+            assert_eq!(prompt.given(), Some("fix it"), "{words:?}");
+        }
+        assert_eq!(
+            refused(&[command, "fix it", "-p", "more"]),
+            ErrorKind::ArgumentConflict
+        );
+    }
+    assert_eq!(refused(&["run"]), ErrorKind::MissingRequiredArgument);
+    assert!(parse(&["lead"]).is_ok());
+}
+
+#[test]
 fn numbers_of_tasks_may_be_listed_with_commas_and_signs() {
     let Ok(Command::Task(TaskCommand::Create(args))) = parse(&[
         "task",

@@ -163,7 +163,8 @@ impl MailRole for LeadMail {
                 self.question(team, incoming, &frame.request_id).await
             }
             Some(ControlFrame::PlanApprovalRequest(frame)) => {
-                match is_asked_early(team, incoming).await {
+                let now = self.spawn_context.clock.now();
+                match is_asked_early(team, incoming, now).await {
                     // The notice at the end of the turn wakes the lead.
                     Ok(true) => Handling::KeepUnread,
                     Ok(false) => self.question(team, incoming, &frame.request_id).await,

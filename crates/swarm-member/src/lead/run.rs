@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberName, MemberState, TeamName};
-use swarm_store::TeamStore;
+use swarm_store::{BlockOn as _, StoreError, Team, TeamStore};
 use swarm_supervisor::{
     LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
     implicit_team_name, reconcile_outcome,
@@ -194,7 +194,19 @@ impl MemberLoop<LeadRole> {
     /// team was not stopped.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
         let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
-        is_unfinished && outlived(&self.role.parts)()
+        is_unfinished && outlived(&self.role.parts)() && !self.is_alone()
+    }
+
+    /// Returns whether an interactive lead has no teammates and no tasks, so that its team needs no
+    /// other lead. A team that cannot be read counts as one with teammates.
+    fn is_alone(&self) -> bool {
+        let is_empty = |team: &dyn Team| -> Result<bool, StoreError> {
+            let has_mates = team.config().block_on()?.teammates().next().is_some();
+            Ok(!has_mates && team.tasks().block_on()?.tasks.is_empty())
+        };
+        let team = self.context().team();
+        self.role.parts.is_interactive
+            && team.is_some_and(|team| is_empty(&*team).unwrap_or_default())
     }
 
     /// Removes a scratchpad in which nothing was left.
@@ -267,11 +279,17 @@ impl MemberLoop<LeadRole> {
         let requests = self.session.totals().requests;
         if role.parts.remove_team {
             dep.store.team(team).delete(true, true).await?;
-        } else if is_unused(&role.parts, requests, report)
+        } else if is_unused(&role.parts, team, requests, report)
             && handover(&*dep.store.team(team))?.unread == Some(0)
         {
-            dep.store.team(team).delete(true, true).await?;
-            report.team = None;
+            // A member may be about to join; the team is kept then.
+            match dep.store.team(team).delete(false, false).await {
+                Err(StoreError::TeamBusy { .. }) => {}
+                deleted => {
+                    deleted?;
+                    report.team = None;
+                }
+            }
         }
         Ok(())
     }
@@ -298,11 +316,12 @@ impl MemberLoop<LeadRole> {
     }
 }
 
-/// Returns whether an interactive lead has created its team for nothing: it has asked no model, and the
-/// team has no tasks and had no members.
-fn is_unused(parts: &LeadParts, requests: u64, report: &RunReport) -> bool {
+/// Returns whether an interactive lead has created its team for nothing: no person named the team, the
+/// lead has asked no model, and the team has no tasks and had no members.
+fn is_unused(parts: &LeadParts, team: &TeamName, requests: u64, report: &RunReport) -> bool {
     let is_new = parts.is_interactive && parts.beginning == Beginning::New;
-    is_new && requests == 0 && report.tasks.is_empty() && report.members.is_empty()
+    let is_implicit = implicit_team_name(parts.session).is_ok_and(|implicit| implicit == *team);
+    is_new && is_implicit && requests == 0 && report.tasks.is_empty() && report.members.is_empty()
 }
 
 /// Returns the first failure; a member that only could not be recorded counts last.

@@ -107,7 +107,7 @@ pub(super) async fn left_worktrees(
             branch: listed.record.branch.clone(),
             kept: true,
             why: listed.hazards.iter().map(ToString::to_string).collect(),
-            can_be_merged: listed.hazards.iter().all(Hazard::can_be_merged),
+            can_be_merged: Hazard::commits_can_be_merged(&listed.hazards),
         })
     });
     left.collect()

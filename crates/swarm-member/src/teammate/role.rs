@@ -14,6 +14,7 @@ use swarm_store::{BlockOn as _, Lease, StoreError, Team};
 use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 
+use crate::broker::waiting_state;
 use crate::mail::MailHandler;
 use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::teammate::error::Ending;
@@ -299,7 +300,11 @@ impl TeammateRole {
         let Some(look) = self.lead.check_in_turn() else {
             return;
         };
-        if let Some((state, detail)) = look.news {
+        if let Some(news) = look.news {
+            // A request outlives the lead.
+            let waiting = || waiting_state(&turn.mail.context);
+            let waiting = (!look.is_lost).then(waiting).flatten();
+            let (state, detail) = waiting.unwrap_or(news);
             turn.reporter.state(state, Some(detail));
         }
         let suspend = &turn.signals.suspend;

@@ -1,6 +1,7 @@
 //! A form in a dialog: questions with options, answered one after the other.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::dialog::{Choice, FormAnswer, FormQuestion};
 use super::input::Key;
@@ -22,6 +23,9 @@ const INDENT: usize = 2;
 
 /// Columns before the label of a row: the marker, a key with its colon, and spaces.
 const LABEL_INDENT: usize = 5;
+
+/// Rows that say how many choices are left out above and below.
+const COUNTS: usize = 2;
 
 /// The answers so far and the page that is shown.
 #[derive(Debug)]
@@ -83,27 +87,48 @@ impl Form {
             Key::Down => self.marked = (self.marked + 1) % rows.len(),
             Key::Right | Key::Complete => self.turn_to(self.page + 1),
             Key::Left | Key::CycleMode => self.turn_to(self.page.saturating_sub(1)),
-            Key::Text(text) => {
-                let named = rows.iter().position(|row| self.name(*row) == *text);
-                if let Some(at) = named {
-                    self.marked = at;
-                    return Some(self.act(rows[at]));
-                }
-                if text == " " {
-                    return Some(self.act(marked));
-                }
-                if matches!(text.as_bytes(), [digit] if digit.is_ascii_digit()) {
-                    self.hint = Some("this number is not one of the choices");
-                    return Some(FormStep::Stay);
-                }
-                // Commands are typed as usual; other text is meant as an answer.
-                let own = rows.iter().position(|row| *row == Row::OwnWords);
-                self.marked = own.filter(|_| !text.starts_with(['/', '!']))?;
-                return Some(FormStep::Type(text.clone()));
-            }
+            Key::Text(text) => return self.text_key(text, &rows),
             _ => return None,
         }
         Some(FormStep::Stay)
+    }
+
+    /// Handles typed or pasted text. `None` if it begins a command.
+    fn text_key(&mut self, text: &str, rows: &[Row]) -> Option<FormStep> {
+        if text.is_empty() {
+            return Some(FormStep::Stay);
+        }
+        let named = rows.iter().position(|row| self.name(*row) == text);
+        if let Some(at) = named {
+            self.marked = at;
+            return Some(self.act(rows[at]));
+        }
+        if !self.is_typed_only() {
+            if text == " " {
+                return Some(self.act(rows[self.marked]));
+            }
+            if matches!(text.as_bytes(), [digit] if digit.is_ascii_digit()) {
+                self.hint = Some("this number is not one of the choices");
+                return Some(FormStep::Stay);
+            }
+        }
+        // Commands are typed as usual; other text, and all that is pasted, is meant as an answer.
+        if matches!(text, "/" | "!") {
+            return None;
+        }
+        let Some(own) = rows.iter().position(|row| *row == Row::OwnWords) else {
+            self.hint = Some("1 or Enter sends the answers; Left: back to a question");
+            return Some(FormStep::Stay);
+        };
+        self.marked = own;
+        Some(FormStep::Type(text.to_owned()))
+    }
+
+    /// Returns whether the question that is shown has no options, so that every key begins its
+    /// answer.
+    fn is_typed_only(&self) -> bool {
+        let question = self.questions.get(self.page);
+        question.is_some_and(|question| question.options.is_empty())
     }
 
     /// Sets the typed answer to the question that is shown; an empty one withdraws it.
@@ -195,6 +220,9 @@ impl Form {
 
     /// Returns the text that selects a row; empty if only the marker does.
     fn name(&self, row: Row) -> String {
+        if self.is_typed_only() {
+            return String::new();
+        }
         let number = match row {
             Row::Option(at) => at + 1,
             Row::OwnWords => self.questions[self.page].options.len() + 1,
@@ -232,31 +260,44 @@ impl Form {
         }
     }
 
-    /// Returns the page below its heading, in at most `rows` rows if one row for each choice fits.
-    /// Returns also whether a part is cut.
-    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> (Vec<String>, bool) {
-        let (mut lines, is_long) = self.above(room);
-        let numbered = self.rows();
-        let labels = numbered.iter().enumerate().map(|(at, row)| {
-            let marker = if at == self.marked { ">" } else { " " };
-            let name = match self.name(*row) {
-                name if name.is_empty() => "  ".to_owned(),
-                name => format!("{name}:"),
-            };
-            let label = clean_line(&self.label(*row));
-            let rows = in_rows(&label, room.saturating_sub(LABEL_INDENT));
-            let rows = rows.iter().enumerate().map(|(at, row)| match at {
-                0 => format!("{marker} {name} {row}"),
-                _ => format!("{:LABEL_INDENT$}{row}", ""),
-            });
-            rows.collect::<Vec<_>>()
+    /// Returns a row in the lines of the screen.
+    fn label_rows(&self, at: usize, row: Row, room: usize) -> Vec<String> {
+        let marker = if at == self.marked { ">" } else { " " };
+        let name = match self.name(row) {
+            name if name.is_empty() => "  ".to_owned(),
+            name => format!("{name}:"),
+        };
+        let label = clean_line(&self.label(row));
+        let rows = in_rows(&label, room.saturating_sub(LABEL_INDENT));
+        let rows = rows.iter().enumerate().map(|(at, row)| match at {
+            0 => format!("{marker} {name} {row}"),
+            _ => format!("{:LABEL_INDENT$}{row}", ""),
         });
-        let labels: Vec<Vec<String>> = labels.collect();
+        rows.collect()
+    }
+
+    /// Returns the page below its heading, in at most `rows` rows unless these are very few. Of
+    /// more choices those around the marked one are shown. Returns also whether a part is cut.
+    pub(super) fn lines(&self, theme: Theme, room: usize, rows: usize) -> (Vec<String>, bool) {
+        let choices = self.rows();
         // The keys have the last row.
+        let (mut lines, is_long) = self.above(room, rows.saturating_sub(choices.len() + 1));
+        let labels = choices.iter().enumerate();
+        let labels: Vec<Vec<String>> = labels
+            .map(|(at, row)| self.label_rows(at, *row, room))
+            .collect();
         let left = rows.saturating_sub(lines.len() + 1);
         let is_tall = labels.iter().map(Vec::len).sum::<usize>() > left;
         let is_cut = is_tall || is_long;
-        for (at, label) in labels.into_iter().enumerate() {
+        let window = around(self.marked, labels.len(), left);
+        let left_out = |count: usize| {
+            let row = fit(&format!("{:LABEL_INDENT$}… {count} more", ""), room);
+            (count > 0 && left > COUNTS).then(|| paint(theme, Style::Dim, &row))
+        };
+        let below = left_out(labels.len() - window.end);
+        lines.extend(left_out(window.start));
+        let labels = labels.into_iter().enumerate();
+        for (at, label) in labels.filter(|(at, _)| window.contains(at)) {
             let shown = match &label[..] {
                 [first, _, ..] if is_tall => {
                     vec![fit(&format!("{first} …"), room)]
@@ -272,19 +313,20 @@ impl Form {
             };
             lines.extend(shown.into_iter().map(style));
         }
+        lines.extend(below);
         let keys = fit(&self.keys(is_cut), room);
         lines.push(paint(theme, Style::Dim, &keys));
         (lines, is_cut)
     }
 
-    /// Returns what the page shows above its choices, and whether a part is cut.
-    fn above(&self, room: usize) -> (Vec<String>, bool) {
+    /// Returns what the page shows above its choices, and whether a part is cut. All answers have
+    /// at most `most` rows.
+    fn above(&self, room: usize, most: usize) -> (Vec<String>, bool) {
         if self.questions.len() == 1 {
             return (Vec::new(), false);
         }
         let Some(question) = self.questions.get(self.page) else {
-            let answered = self.answered().into_iter();
-            return (answered.map(|row| fit(&row, room)).collect(), false);
+            return self.all_answers(room, most);
         };
         let text = clean_line(&question.text);
         let rows = in_rows(&text, room.saturating_sub(INDENT));
@@ -297,27 +339,28 @@ impl Form {
         (shown.collect(), is_long)
     }
 
-    /// Returns each question with its answer.
-    fn answered(&self) -> Vec<String> {
+    /// Returns each question with its answer, one row each if all of their rows exceed `most`, and
+    /// whether a part is cut.
+    fn all_answers(&self, room: usize, most: usize) -> (Vec<String>, bool) {
         let pairs = self.questions.iter().zip(&self.answers);
-        pairs
+        let texts: Vec<(usize, String)> = pairs
             .flat_map(|(question, answer)| {
-                let chosen = answer
-                    .options
-                    .iter()
-                    .filter_map(|at| question.options.get(*at));
-                let mut words: Vec<_> = chosen.map(|(label, _)| label.as_str()).collect();
-                words.extend(Some(answer.text.as_str()).filter(|text| !text.is_empty()));
-                let answer = match words.join(", ") {
-                    none if none.is_empty() => "(no answer yet)".to_owned(),
-                    words => words,
-                };
-                [
-                    format!("  {}", clean_line(&question.text)),
-                    format!("    {}", clean_line(&answer)),
-                ]
+                let question_text = clean_line(&question.text);
+                let words = clean_line(&words(question, answer));
+                [(INDENT, question_text), (2 * INDENT, words)]
             })
-            .collect()
+            .collect();
+        let in_full = texts.iter().flat_map(|&(indent, ref text)| {
+            let rows = in_rows(text, room.saturating_sub(indent)).into_iter();
+            rows.map(move |row| format!("{:indent$}{row}", ""))
+        });
+        let in_full: Vec<String> = in_full.collect();
+        if in_full.len() <= most {
+            return (in_full, false);
+        }
+        let short = texts.iter().take(most);
+        let short = short.map(|&(indent, ref text)| fit(&format!("{:indent$}{text}", ""), room));
+        (short.collect(), true)
     }
 
     fn keys(&self, is_cut: bool) -> String {
@@ -326,6 +369,7 @@ impl Form {
         }
         let first = match (is_cut, self.questions.len()) {
             (true, _) => "Ctrl-O: in full",
+            (false, _) if self.is_typed_only() => "type the answer",
             (false, 1) => "Up, Down, Enter or a number",
             (false, _) => "Up, Down, Enter",
         };
@@ -346,16 +390,52 @@ impl Form {
         }
     }
 
-    /// Returns all questions with their options.
+    /// Returns all questions with their options and answers.
     pub(super) fn in_full(&self) -> Vec<String> {
-        let one = |question: &FormQuestion| {
+        let one = |(question, answer): (&FormQuestion, &FormAnswer)| {
             let options = question.options.iter().enumerate();
             let options =
                 options.map(|(at, option)| format!("  {}: {}", at + 1, described(option)));
             let text = vec![String::new(), question.text.clone()];
-            text.into_iter().chain(options).collect::<Vec<_>>()
+            let answer =
+                (!answer.is_empty()).then(|| format!("  answer: {}", words(question, answer)));
+            text.into_iter()
+                .chain(options)
+                .chain(answer)
+                .collect::<Vec<_>>()
         };
-        self.questions.iter().flat_map(one).collect()
+        self.questions
+            .iter()
+            .zip(&self.answers)
+            .flat_map(one)
+            .collect()
+    }
+}
+
+/// Returns which of `count` rows around the marked one are shown in `room` rows. Unless these are too
+/// few, one above and one below say how many are left out.
+fn around(marked: usize, count: usize, room: usize) -> Range<usize> {
+    if count <= room {
+        return 0..count;
+    }
+    let shown = match room {
+        0 => 1,
+        1..=COUNTS => room,
+        _ => room - COUNTS,
+    };
+    let start = marked.saturating_sub(shown / 2).min(count - shown);
+    start..start + shown
+}
+
+/// Returns the answer to a question in words.
+fn words(question: &FormQuestion, answer: &FormAnswer) -> String {
+    let chosen = answer.options.iter();
+    let chosen = chosen.filter_map(|at| question.options.get(*at));
+    let mut words: Vec<_> = chosen.map(|(label, _)| label.as_str()).collect();
+    words.extend(Some(answer.text.as_str()).filter(|text| !text.is_empty()));
+    match words.join(", ") {
+        none if none.is_empty() => "(no answer yet)".to_owned(),
+        words => words,
     }
 }
 

@@ -15,10 +15,8 @@ impl Inner {
         self.close_dialog();
         self.dialog = dialog.map(|dialog| {
             let mut open = OpenDialog::new(dialog, unarmed);
-            let closed = self
-                .closed_form
-                .take_if(|(id, form)| *id == open.dialog.id && form.questions == open.dialog.form);
-            if let Some((_, form)) = closed {
+            let closed = self.closed_forms.remove(&open.dialog.id);
+            if let Some(form) = closed.filter(|form| form.questions == open.dialog.form) {
                 open.form = Some(form);
             }
             open
@@ -30,9 +28,15 @@ impl Inner {
         let open = self.dialog.take()?;
         let id = open.dialog.id;
         if let Some(form) = open.form {
-            self.closed_form = Some((id.clone(), form));
+            self.closed_forms.insert(id.clone(), form);
         }
         Some(id)
+    }
+
+    /// Returns whether typed and pasted text is for the form of the dialog.
+    pub(super) fn form_takes_text(&self) -> bool {
+        let open = self.dialog.as_ref().filter(|open| open.is_armed());
+        self.line.is_idle() && open.is_some_and(|open| open.form.is_some())
     }
 
     /// Passes a key to the form of the dialog; returns it if it is not for the form.
@@ -58,6 +62,7 @@ impl Inner {
     /// Sends the answers.
     pub(super) fn send_form(&mut self, answers: Vec<FormAnswer>) -> Option<PaneInput> {
         let dialog = self.close_dialog()?;
+        self.closed_forms.remove(&dialog);
         Some(PaneInput::Form { dialog, answers })
     }
 }

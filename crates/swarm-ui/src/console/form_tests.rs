@@ -276,3 +276,120 @@ fn the_rows_of_a_long_option_are_aligned() {
     let rows = "> 1: a description that needs more than one row of this\n     terminal\n  2: b\n";
     assert!(terminal.shown().contains(rows), "{}", terminal.shown());
 }
+
+#[test]
+fn every_key_begins_the_answer_to_a_question_without_options() {
+    for text in ["0", "1", "7", "/usr/local/bin is missing"] {
+        let terminal = Terminal::with(
+            asked(vec![question("How many?", &[], false)]),
+            Duration::ZERO,
+        );
+        assert_eq!(terminal.text(text), None);
+        terminal.text("2");
+        let answer = format!("{text}2");
+        assert_eq!(terminal.press(Key::Enter), sent(&[(&[], answer.as_str())]));
+    }
+    let terminal = Terminal::with(
+        asked(vec![question("How many?", &[], false)]),
+        Duration::ZERO,
+    );
+    insta::assert_snapshot!(terminal.shown(), @r"
+    ▲ bob asks
+    >    in your own words
+         no
+      type the answer; Esc: later
+    ");
+    terminal.press(Key::Down);
+    assert_eq!(terminal.press(Key::Enter), None);
+    assert!(terminal.shown().contains("also without a reason"));
+}
+
+#[test]
+fn text_on_the_last_page_is_no_prompt_and_esc_clears_a_command_before_it_interrupts() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    terminal.text("1");
+    terminal.text("1");
+    terminal.press(Key::Right);
+    assert_eq!(terminal.text("y"), None);
+    assert_eq!(terminal.console.text(), "");
+    assert!(terminal.shown().contains("1 or Enter sends the answers"));
+    terminal.text("/");
+    assert_eq!(terminal.console.text(), "/");
+    assert_eq!(terminal.press(Key::Interrupt), None);
+    assert_eq!(terminal.console.text(), "");
+    assert_eq!(terminal.text("1"), sent(&[(&[0], ""), (&[0], "")]));
+}
+
+#[test]
+fn of_many_options_those_around_the_marked_one_are_shown() {
+    let labels: Vec<String> = (1..=30)
+        .map(|number| format!("region-{number:02}"))
+        .collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let terminal = Terminal::with(
+        asked(vec![question("Where?", &labels, false)]),
+        Duration::ZERO,
+    );
+    terminal.console.measure_height(Box::new(|| Some(12)));
+    for _ in 0..14 {
+        terminal.press(Key::Down);
+    }
+    let shown = terminal.shown();
+    assert!(shown.lines().count() < 12, "{shown}");
+    assert!(
+        shown.contains("bob asks") && shown.contains(">    region-15"),
+        "{shown}"
+    );
+    let left_out: usize = shown
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" more"))
+        .map(|count| count.parse::<usize>().unwrap())
+        .sum();
+    // Two more rows are "in your own words" and "no".
+    let rows = shown.lines().filter(|line| line.contains("region-"));
+    assert_eq!(left_out + rows.count(), 32, "{shown}");
+}
+
+#[test]
+fn long_answers_are_wrapped_before_they_are_sent() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    let words = "words that are rather long so that they need more than one row of it";
+    terminal.text(words);
+    terminal.press(Key::Enter);
+    terminal.text("1");
+    terminal.press(Key::Right);
+    let shown = terminal.shown();
+    let joined: Vec<&str> = shown.split_whitespace().collect();
+    assert!(joined.join(" ").contains(words), "{shown}");
+}
+
+#[test]
+fn two_postponed_forms_both_keep_their_answers() {
+    let terminal = Terminal::with(two(), Duration::ZERO);
+    terminal.text("1");
+    let other = || Dialog {
+        id: "perm-2".to_owned(),
+        ..two()
+    };
+    terminal.console.ask(Some(other()), Duration::ZERO);
+    terminal.text("2");
+    terminal.console.ask(Some(two()), Duration::ZERO);
+    terminal.press(Key::Left);
+    assert!(terminal.shown().contains("red ✓"), "{}", terminal.shown());
+    terminal.console.ask(Some(other()), Duration::ZERO);
+    terminal.press(Key::Left);
+    assert!(terminal.shown().contains("blue ✓"), "{}", terminal.shown());
+}
+
+#[test]
+fn a_path_of_an_image_that_is_pasted_as_an_answer_stays_a_path() {
+    let terminal = Terminal::with(
+        asked(vec![question("Which?", &["a"], false)]),
+        Duration::ZERO,
+    );
+    terminal
+        .console
+        .attach_with(Box::new(|_| Some("[Image #1]".to_owned())));
+    terminal.text("/tmp/shot.png");
+    assert_eq!(terminal.press(Key::Enter), sent(&[(&[], "/tmp/shot.png")]));
+}

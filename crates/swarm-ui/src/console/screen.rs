@@ -1,5 +1,6 @@
 //! Output above the input line, without interference between the two.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,8 +55,8 @@ pub(super) struct Inner {
     pub(super) column: usize,
     /// Dialog above the input line.
     pub(super) dialog: Option<OpenDialog>,
-    /// The last form that was closed, with the id of its dialog, which may be opened again.
-    pub(super) closed_form: Option<(String, Form)>,
+    /// Forms whose dialogs were closed and may be opened again, by the id of the dialog.
+    pub(super) closed_forms: BTreeMap<String, Form>,
     /// Status lines above the input line.
     pub(super) status: Vec<String>,
     /// Lines that wait for the end of the turn; `None` if lines never wait.
@@ -145,7 +146,7 @@ impl Console {
             frames: Frames::default(),
             column: 0,
             dialog: None,
-            closed_form: None,
+            closed_forms: BTreeMap::new(),
             status: Vec::new(),
             queued: None,
             note: None,
@@ -388,9 +389,10 @@ impl Inner {
             let (start, words) = complete(text);
             self.line.offer(start, words);
         }
-        // Shell lines, commands, messages to members and reasons contain the pasted text itself.
+        // Shell lines, commands, messages to members and answers contain the pasted text itself.
         let is_prompt = self.addressee.is_none()
             && !self.is_explaining()
+            && !self.form_takes_text()
             && !self.line.text().starts_with(['!', '/']);
         let key = match (key, self.attach.as_ref().filter(|_| is_prompt)) {
             (Key::Text(text), Some(attach)) if text.chars().nth(1).is_some() => {
@@ -426,7 +428,14 @@ impl Inner {
             Err(key) => key,
         };
         let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_idle()) else {
-            return self.line.key(key);
+            let said = self.line.key(key);
+            let has_form = self.dialog.as_ref().is_some_and(|open| open.form.is_some());
+            if has_form && said == Some(PaneInput::Interrupt) {
+                // The end of the turn would discard the answers.
+                self.line.clear();
+                return None;
+            }
+            return said;
         };
         let chosen = match &key {
             Key::Text(text) => open.chosen(text),

@@ -7,7 +7,7 @@ use swarm_protocol::{Color, MemberState};
 use crate::Theme;
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
-use crate::width::{columns, fit};
+use crate::width::{columns, fit, fit_middle};
 
 /// Number of spaces between two columns.
 const GAP: usize = 2;
@@ -119,6 +119,8 @@ pub struct Table {
     spare: Vec<usize>,
     /// The column that is never narrowed.
     whole: Option<usize>,
+    /// Columns whose texts are truncated in the middle.
+    middle: Vec<usize>,
 }
 
 impl Table {
@@ -133,6 +135,7 @@ impl Table {
             rows: Vec::new(),
             spare: Vec::new(),
             whole: None,
+            middle: Vec::new(),
         }
     }
 
@@ -149,6 +152,14 @@ impl Table {
     #[must_use]
     pub fn whole(mut self, column: usize) -> Self {
         self.whole = Some(column);
+        self
+    }
+
+    /// Truncates the texts of these columns, counted from 0, in the middle if the table is too wide:
+    /// the end of a path tells more than its middle.
+    #[must_use]
+    pub fn middle(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.middle.extend(columns);
         self
     }
 
@@ -189,11 +200,14 @@ impl Table {
 
     fn line(&self, line: &mut String, row: &[Cell], widths: &[Option<usize>], theme: Theme) {
         let mut blank = 0;
-        for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.headings) {
+        let columns_of_row = row.iter().zip(widths).zip(&self.headings);
+        for (column, ((cell, width), (_, align))) in columns_of_row.enumerate() {
             let Some(width) = *width else { continue };
             let mut text = Cow::Borrowed(cell.text.as_str());
             let mut taken = columns(&text);
             if taken > width {
+                let is_cut_in_middle = self.middle.contains(&column);
+                let fit = if is_cut_in_middle { fit_middle } else { fit };
                 text = Cow::Owned(fit(&text, width));
                 taken = columns(&text);
             }

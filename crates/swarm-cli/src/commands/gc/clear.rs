@@ -8,7 +8,7 @@ use swarm_supervisor::{
     process_list, verdict,
 };
 
-use super::finds::{Deed, Find, find, report};
+use super::finds::{Find, GcAction, find, report};
 use super::placeholders::placeholders;
 use super::scratchpads::stale_scratchpads;
 use crate::app::App;
@@ -20,6 +20,8 @@ use crate::spawn_context::{self, for_stopping};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Searches the current repository for worktrees of deleted teams, and the current directory and those of members for leftovers of sandboxes.
+
 Examples:
   swarm gc --dry-run      show what would be removed
   swarm gc                remove it
@@ -51,7 +53,11 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> 
             team_and_panes(&spawn_context, &team, &seen, args, &mut finds)
                 .await
                 .unwrap_or_else(|failure| {
-                    finds.push(find(Deed::Keep, format!("team {team}"), failure.message));
+                    finds.push(find(
+                        GcAction::Keep,
+                        format!("team {team}"),
+                        failure.message,
+                    ));
                 });
         }
         orphans(&spawn_context, args, &mut finds).await;
@@ -59,7 +65,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> 
             Ok(files) => finds.extend(files),
             Err(failure) => {
                 let what = "leftover files in the teams directory".to_owned();
-                finds.push(find(Deed::Keep, what, failure.message));
+                finds.push(find(GcAction::Keep, what, failure.message));
             }
         }
         finds.extend(sockets(&spawn_context, args));
@@ -75,7 +81,7 @@ fn scratchpads(app: &App, teams: &[TeamName], args: &GcArgs) -> Vec<Find> {
     let stale = stale_scratchpads(&*app.store, teams, &app.root, now);
     let finds = stale.into_iter().map(|path| {
         let why = "a scratchpad that no team uses and that has not changed for 30 days".to_owned();
-        let mut one = find(Deed::Remove, path.display().to_string(), why);
+        let mut one = find(GcAction::Remove, path.display().to_string(), why);
         if !args.dry_run {
             let removed = swarm_os::remove_tree(&path).map_err(anyhow::Error::from);
             one.failure = removed.err().map(Failure::from);
@@ -95,7 +101,7 @@ fn work_trees(app: &App) -> Vec<Find> {
             listed.record.owner.describe(),
             listed.condition.name()
         );
-        find(Deed::Keep, what, why)
+        find(GcAction::Keep, what, why)
     };
     left.into_iter().map(tell).collect()
 }
@@ -126,7 +132,7 @@ async fn team_and_panes(
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::Damaged => {
             let why = format!("{error}; `swarm team delete {team} --force` removes the team");
-            finds.push(find(Deed::Keep, format!("team {team}"), why));
+            finds.push(find(GcAction::Keep, format!("team {team}"), why));
             return Ok(());
         }
         Err(error) => return Err(error.into()),
@@ -139,9 +145,9 @@ async fn team_and_panes(
         spawn_context.clock.now(),
     )? {
         Verdict::InUse => {}
-        Verdict::Kept(why) => finds.push(find(Deed::Keep, format!("team {team}"), why)),
+        Verdict::Kept(why) => finds.push(find(GcAction::Keep, format!("team {team}"), why)),
         Verdict::Dead(why) => {
-            let mut dead = find(Deed::Archive, format!("team {team}"), why);
+            let mut dead = find(GcAction::Archive, format!("team {team}"), why);
             if !args.dry_run {
                 dead.failure = archive(spawn_context, team).await.err();
             }
@@ -167,7 +173,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
             pane, member, team, ..
         } = &left.tagged;
         let what = format!("pane {} of {member}@{team}", pane.id);
-        let mut one = find(Deed::Close, what, why.to_owned());
+        let mut one = find(GcAction::Close, what, why.to_owned());
         if !args.dry_run {
             one.failure = left.close().await.err().map(Failure::from);
         }
@@ -187,7 +193,7 @@ fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failu
     let finds = swept.into_iter().map(|(left, removed)| Find {
         failure: removed.err().map(Failure::from),
         ..find(
-            Deed::Remove,
+            GcAction::Remove,
             left.path.display().to_string(),
             left.what.to_owned(),
         )
@@ -199,7 +205,7 @@ fn sockets(spawn_context: &SpawnContext, args: &GcArgs) -> Vec<Find> {
     let dead = dead_sockets(&spawn_context.terminal.own_socket_dir);
     let finds = dead.into_iter().map(|socket| {
         let why = "the socket of a stopped swarm tmux server".to_owned();
-        let mut one = find(Deed::Remove, socket.display().to_string(), why);
+        let mut one = find(GcAction::Remove, socket.display().to_string(), why);
         if !args.dry_run {
             one.failure = std::fs::remove_file(&socket).err().map(Failure::from);
         }

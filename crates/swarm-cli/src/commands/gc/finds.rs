@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 /// Action for a leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum GcAction {
     /// Move the team's tasks, journal, roster and mail to the archive.
     Archive,
     Remove,
@@ -15,13 +15,13 @@ pub(super) enum Deed {
     Keep,
 }
 
-impl Deed {
+impl GcAction {
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Deed::Archive => ("archived", "would archive"),
-            Deed::Remove => ("removed", "would remove"),
-            Deed::Close => ("closed", "would close"),
-            Deed::Keep => ("kept", "would keep"),
+            GcAction::Archive => ("archived", "would archive"),
+            GcAction::Remove => ("removed", "would remove"),
+            GcAction::Close => ("closed", "would close"),
+            GcAction::Keep => ("kept", "would keep"),
         }
     }
 }
@@ -29,7 +29,7 @@ impl Deed {
 /// A leftover.
 #[derive(Debug)]
 pub(super) struct Find {
-    pub(super) deed: Deed,
+    pub(super) action: GcAction,
     /// Team, path or pane.
     pub(super) what: String,
     /// Reason for the action.
@@ -37,9 +37,9 @@ pub(super) struct Find {
     pub(super) failure: Option<Failure>,
 }
 
-pub(super) fn find(deed: Deed, what: String, why: String) -> Find {
+pub(super) fn find(action: GcAction, what: String, why: String) -> Find {
     Find {
-        deed,
+        action,
         what,
         why,
         failure: None,
@@ -50,9 +50,9 @@ pub(super) fn find(deed: Deed, what: String, why: String) -> Find {
 pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), Failure> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
-    let nothing = finds.iter().all(|find| find.deed == Deed::Keep);
+    let nothing = finds.iter().all(|find| find.action == GcAction::Keep);
     for find in finds {
-        let (done, would) = find.deed.words();
+        let (done, would) = find.action.words();
         records.push(record(&find, done, dry_run));
         if let Some(mut failure) = find.failure {
             failure.message = format!("{} was not {done}: {}", find.what, failure.message);
@@ -60,7 +60,7 @@ pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), F
         } else if !app.out.json {
             let verb = if dry_run { would } else { done };
             let line = swarm_ui::clean_line(&format!("{verb} {}: {}", find.what, find.why));
-            if find.deed == Deed::Keep {
+            if find.action == GcAction::Keep {
                 app.out.say(&line);
             } else {
                 app.out.data(&line)?;
@@ -76,7 +76,7 @@ pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), F
 }
 
 fn record(find: &Find, done: &str, dry_run: bool) -> Value {
-    let cleared = find.deed != Deed::Keep && find.failure.is_none() && !dry_run;
+    let cleared = find.action != GcAction::Keep && find.failure.is_none() && !dry_run;
     json!({
         "action": done, "what": find.what, "reason": find.why, "done": cleared,
         "error": find.failure.as_ref().map(|failure| failure.message.as_str()),

@@ -7,7 +7,7 @@ use swarm_protocol::TeamName;
 use swarm_store::BlockOn as _;
 use swarm_tools::sandbox::left_placeholders;
 
-use super::finds::{Deed, Find, find};
+use super::finds::{Find, GcAction, find};
 use crate::app::App;
 use crate::failure::Failure;
 
@@ -23,7 +23,7 @@ pub(super) fn placeholders(app: &App, teams: &[TeamName], dry_run: bool) -> Vec<
     let finds = left.map(|placeholder| {
         let what = placeholder.path().display().to_string();
         let why = "a placeholder that a killed sandbox left".to_owned();
-        let mut one = find(Deed::Remove, what, why);
+        let mut one = find(GcAction::Remove, what, why);
         if !dry_run {
             let removed = placeholder.remove().map_err(Error::from);
             one.failure = removed.err().map(Failure::from);

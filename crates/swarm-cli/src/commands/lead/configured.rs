@@ -105,7 +105,9 @@ pub(super) fn rules(rules: &RuleSet, width: Option<usize>) -> String {
 
 /// Returns the hooks as a table of at most `width` columns.
 pub(super) fn hooks(config: &AgentConfig, width: Option<usize>) -> String {
-    let mut table = Table::new(["EVENT", "FOR", "HOOK", "FROM"]).spare([3]);
+    let mut table = Table::new(["EVENT", "FOR", "HOOK", "FROM"])
+        .middle([2, 3])
+        .spare([3]);
     for (event, groups) in &config.hooks.events {
         for group in groups {
             for hook in &group.hooks {
@@ -123,7 +125,9 @@ pub(super) fn hooks(config: &AgentConfig, width: Option<usize>) -> String {
 
 /// Returns the MCP servers as a table of at most `width` columns.
 pub(super) fn servers(config: &AgentConfig, width: Option<usize>) -> String {
-    let mut table = Table::new(["SERVER", "CONNECTION", "FROM"]).spare([2]);
+    let mut table = Table::new(["SERVER", "CONNECTION", "FROM"])
+        .middle([2])
+        .spare([2]);
     for (name, server) in &config.mcp.servers {
         let connection = match &server.config {
             McpServerConfig::Stdio { command, args, .. } => format!("{command} {}", args.join(" ")),
@@ -143,6 +147,7 @@ pub(super) fn servers(config: &AgentConfig, width: Option<usize>) -> String {
 pub(super) fn skills(config: &AgentConfig, width: Option<usize>) -> String {
     let mut table = Table::new(["SKILL", "WHEN TO USE IT", "FILE"])
         .whole(0)
+        .middle([2])
         .spare([2]);
     for skill in &config.skills {
         let file = skill.path.display().to_string();

@@ -6,6 +6,28 @@ use crate::commands::worktree::no_prompt;
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::{Choices, backend_help};
 
+// A doc comment would replace the help of the command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PromptArgs {
+    /// Prompt for the lead, or - for standard input.
+    prompt: Option<String>,
+    /// Prompt, as an option instead of an argument.
+    #[arg(
+        short,
+        long = "prompt",
+        value_name = "PROMPT",
+        conflicts_with = "prompt"
+    )]
+    prompt_option: Option<String>,
+}
+
+impl PromptArgs {
+    /// Returns the prompt, if any is given.
+    pub(in crate::commands) fn given(&self) -> Option<&str> {
+        self.prompt.as_deref().or(self.prompt_option.as_deref())
+    }
+}
+
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeadFlags {
     /// Model, inherited by members: PROVIDER/MODEL, an alias, or a model ID [default: setting `model.default`].

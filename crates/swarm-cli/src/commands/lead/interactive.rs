@@ -11,7 +11,7 @@ use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::implicit_team_name;
 
 use super::execute_lead::LeadConsole;
-use super::flags::LeadFlags;
+use super::flags::{LeadFlags, PromptArgs};
 use super::parts::Ready;
 use super::report::summary;
 use super::session_picker::{elsewhere, pick_session};
@@ -26,6 +26,7 @@ use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("hub", |hub| hub.conflicts_with_all(["continue", "resume"])))]
+#[command(mut_arg("prompt", |prompt| prompt.help("First prompt for the lead [default: none]")))]
 #[command(after_help = "\
 `swarm` alone, with a prompt in quotes or with these options is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
@@ -37,8 +38,8 @@ Examples:
   swarm lead \"Find out why the import is slow\" --mode acceptEdits
   swarm lead --continue")]
 pub(crate) struct LeadArgs {
-    /// First prompt for the lead [default: none].
-    pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
     /// Continue the last conversation of a lead in this directory (with --team, that team's), with its team, model and mode.
     #[arg(short, long, conflicts_with_all = ["resume", "worktree"])]
     pub(crate) r#continue: bool,
@@ -66,7 +67,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
         word => Earlier::asked(app, word, args.r#continue)?,
     };
     let app = &args.hub.applied(app)?;
-    let mut prompt = args.prompt.clone();
+    let mut prompt = args.prompt.given().map(str::to_owned);
     loop {
         let console = LeadConsole::default();
         let report = converse(app, &args.lead, &acting, earlier, &console, prompt.take())?;

@@ -23,8 +23,13 @@ struct Seen {
 impl MemberAlerts {
     /// Returns the reason of a notification for each teammate that can no longer work since the last
     /// reading, and for the last one that worked, if its work took long. What waits for an answer is a
-    /// request, which notifies the person by itself.
-    pub(super) fn news(&mut self, members: &[MemberView]) -> Vec<String> {
+    /// request, which notifies the person by itself. A death that `is_stopped` says is the work of a
+    /// person is no news.
+    pub(super) fn news(
+        &mut self,
+        members: &[MemberView],
+        is_stopped: impl Fn(&MemberName) -> bool,
+    ) -> Vec<String> {
         let mates = members.iter().filter(|view| !view.member.name.is_lead());
         let is_first = self.0.is_none();
         let known = self.0.take().unwrap_or_default();
@@ -44,6 +49,9 @@ impl MemberAlerts {
             }
             let took = began.zip(at).map_or(0, |(began, at)| at.since(began));
             let is_last = || !mates.clone().any(|view| is_busy(view.state));
+            if state == MemberState::Dead && is_stopped(name) {
+                continue;
+            }
             if has_failed(state) {
                 news.push(format!("{name}: {state}"));
             } else if state.waits_for_mail() && is_long(took) && is_last() {
@@ -103,6 +111,18 @@ mod tests {
         }
     }
 
+    fn news(alerts: &mut MemberAlerts, members: &[MemberView]) -> Vec<String> {
+        alerts.news(members, |_| false)
+    }
+
+    #[test]
+    fn a_teammate_that_a_person_kills_does_not_notify() {
+        let mut alerts = MemberAlerts::default();
+        for state in [MemberState::Working, MemberState::Dead] {
+            assert_eq!(alerts.news(&[view("bob", state, 0)], |_| true), [""; 0]);
+        }
+    }
+
     #[test]
     fn o4_a_teammate_that_fails_notifies_once_with_its_name() {
         let mut alerts = MemberAlerts::default();
@@ -112,25 +132,38 @@ mod tests {
                 view("team-lead", MemberState::Failed, 0),
             ]
         };
-        assert_eq!(alerts.news(&bob(MemberState::Working)), [""; 0]);
-        assert_eq!(alerts.news(&bob(MemberState::Failed)), ["bob: failed"]);
-        assert_eq!(alerts.news(&bob(MemberState::Failed)), [""; 0]);
-        assert_eq!(alerts.news(&bob(MemberState::Dead)), ["bob: dead"]);
-        assert_eq!(alerts.news(&[]), [""; 0]);
-        assert_eq!(alerts.news(&bob(MemberState::Failed)), ["bob: failed"]);
+        assert_eq!(news(&mut alerts, &bob(MemberState::Working)), [""; 0]);
+        assert_eq!(
+            news(&mut alerts, &bob(MemberState::Failed)),
+            ["bob: failed"]
+        );
+        assert_eq!(news(&mut alerts, &bob(MemberState::Failed)), [""; 0]);
+        assert_eq!(news(&mut alerts, &bob(MemberState::Dead)), ["bob: dead"]);
+        assert_eq!(news(&mut alerts, &[]), [""; 0]);
+        assert_eq!(
+            news(&mut alerts, &bob(MemberState::Failed)),
+            ["bob: failed"]
+        );
         let mut alerts = MemberAlerts::default();
         let old = bob(MemberState::Dead);
-        assert_eq!(alerts.news(&old), [""; 0], "dead before the lead started");
+        assert_eq!(
+            news(&mut alerts, &old),
+            [""; 0],
+            "dead before the lead started"
+        );
     }
 
     #[test]
     fn o4_the_last_teammate_that_finishes_long_work_notifies() {
         let mut alerts = MemberAlerts::default();
         let mut at = |bob, eve, seconds: u64| {
-            alerts.news(&[
-                view("bob", bob, seconds * 1000),
-                view("eve", eve, seconds * 1000),
-            ])
+            news(
+                &mut alerts,
+                &[
+                    view("bob", bob, seconds * 1000),
+                    view("eve", eve, seconds * 1000),
+                ],
+            )
         };
         let (busy, asks, idle) = (
             MemberState::Working,

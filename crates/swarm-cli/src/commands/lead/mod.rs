@@ -44,7 +44,7 @@ mod watch_requests;
 
 pub(super) use client::{ClientLink, ClientSession, ClientSessions, RpcError};
 pub(super) use execute_lead::LeadConsole;
-pub(crate) use flags::LeadFlags;
+pub(crate) use flags::{LeadFlags, PromptArgs};
 pub(crate) use history::InputHistory;
 pub(super) use interactive::{LeadArgs, converse, run};
 pub(super) use kept_choices::KeptChoices;

@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures::future::select_all;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{MemberName, MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::{BlockOn as _, Changes, StoreError, TaskList, TeamView, Topic};
+use swarm_store::{
+    BlockOn as _, Changes, StoreError, TaskList, TeamView, Topic, is_stopped_by_person,
+};
 use swarm_ui::print::counted;
 use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
@@ -14,6 +16,7 @@ use tokio::sync::Notify;
 use super::member_alerts::MemberAlerts;
 use super::slash::TerminalCommands;
 use super::team_content::team_content;
+use crate::output::say;
 
 /// Maximum number of members listed by name; of larger teams, each state is counted.
 const NAMED: usize = 6;
@@ -28,8 +31,8 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) struct Overview {
     pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) commands: Arc<TerminalCommands>,
-    /// The screen with the team panel.
-    pub(super) console: Console,
+    /// The screen with the team panel; `None` in plain mode, in which notifications are also printed.
+    pub(super) console: Option<Console>,
     /// Notified when the lead may have created a team or a member.
     pub(super) look: Arc<Notify>,
 }
@@ -39,13 +42,13 @@ impl Overview {
     pub(super) async fn follow(self) {
         let mut topics: Vec<Changes> = Vec::new();
         let mut alerts = MemberAlerts::default();
-        self.console.set_team(PanelContent::default());
+        self.set_panel(PanelContent::default());
         loop {
             tokio::select! {
                 () = self.look.notified() => {}
                 () = changed(&mut topics) => {}
                 // The panel shows how long members have been in their state.
-                () = tokio::time::sleep(TICK), if self.console.redraw_team() => continue,
+                () = tokio::time::sleep(TICK), if self.redraw_panel() => continue,
             }
             // Watch before reading, so that no change is missed.
             let team = self.commands.team();
@@ -56,7 +59,7 @@ impl Overview {
                     None
                 })
             } else {
-                alerts.news(&[]);
+                alerts.news(&[], |_| false);
                 None
             };
             self.commands.status.set_team(line);
@@ -86,11 +89,29 @@ impl Overview {
         let team = app.store.team(team);
         let (view, tasks) = (team.view().block_on()?, team.tasks().block_on()?);
         let now = app.clock.now();
-        for why in alerts.news(&view.members) {
+        let is_stopped = |name: &MemberName| {
+            let events = team.events().block_on();
+            events.is_ok_and(|events| is_stopped_by_person(&events.entries, name))
+        };
+        for why in alerts.news(&view.members, is_stopped) {
             self.commands.status.call(&why);
+            if self.console.is_none() {
+                say(&why);
+            }
         }
-        self.console.set_team(team_content(&view, &tasks, now));
+        self.set_panel(team_content(&view, &tasks, now));
         Ok(line(&view, &tasks))
+    }
+
+    fn set_panel(&self, team: PanelContent) {
+        if let Some(console) = &self.console {
+            console.set_team(team);
+        }
+    }
+
+    /// Redraws the panel. Returns whether it is open.
+    fn redraw_panel(&self) -> bool {
+        self.console.as_ref().is_some_and(Console::redraw_team)
     }
 }
 

@@ -27,11 +27,11 @@ pub(super) struct PromptCommands {
     unreadable: ReadFilter,
 }
 
-/// A directory of command files.
+/// A directory of command files, or one file that the manifest of a plugin names.
 struct CommandDirectory {
     path: PathBuf,
-    /// Whether its commands may run programs.
-    is_trusted: bool,
+    /// Why its commands may not run programs, if so.
+    refused: Option<&'static str>,
     /// The plugin that contains it: its name with a colon, and its directory.
     plugin: Option<(String, PathBuf)>,
 }
@@ -41,6 +41,11 @@ impl CommandDirectory {
     fn files(&self) -> Vec<(String, PathBuf)> {
         let prefix = self.plugin.as_ref().map_or("", |(prefix, _)| prefix);
         let mut found = Vec::new();
+        if let Some(name) = command_name(&self.path)
+            && self.path.is_file()
+        {
+            found.push((format!("{prefix}{name}"), self.path.clone()));
+        }
         collect(&self.path, prefix, DEPTH, &mut found);
         found.sort();
         found
@@ -65,20 +70,23 @@ impl PromptCommands {
         plugins: &[&ActivePlugin],
         unreadable: ReadFilter,
     ) -> Self {
-        let own = |path: PathBuf, is_trusted| CommandDirectory {
+        let own = |path: PathBuf, refused| CommandDirectory {
             path,
-            is_trusted,
+            refused,
             plugin: None,
         };
+        let untrusted = (!is_trusted).then_some("the repository is not trusted");
         let mut directories = vec![
-            own(top.join(".claude").join("commands"), is_trusted),
-            own(root.join("commands"), true),
+            own(top.join(".claude").join("commands"), untrusted),
+            own(root.join("commands"), None),
         ];
         for plugin in plugins {
-            let paths = plugin.directories("commands").into_iter();
+            let paths = plugin.locations("commands").into_iter();
+            // Its `!` lines would run outside of the sandbox.
+            let of_repository = "only the repository enables the plugin";
             directories.extend(paths.map(|path| CommandDirectory {
                 path,
-                is_trusted: true,
+                refused: plugin.is_of_repository().then_some(of_repository),
                 plugin: Some((format!("{}:", plugin.name()), plugin.directory().to_owned())),
             }));
         }
@@ -98,8 +106,8 @@ impl PromptCommands {
     }
 
     /// Returns the prompt of a command; `None` if the command does not exist. Its `!` lines run,
-    /// and the tools that it names are allowed, if its directory is trusted and only a person can
-    /// type here at present.
+    /// and the tools that it names are allowed, if its directory may run programs and only a person
+    /// can type here at present.
     pub(super) fn expand(
         &self,
         name: &str,
@@ -113,25 +121,27 @@ impl PromptCommands {
             let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
             Some((directory, file.1.clone()))
         })?;
-        let may_run = is_person && directory.is_trusted;
+        let agents_type = (!is_person).then_some("agents can type here");
+        let refused = directory.refused.or(agents_type);
         let Some(text) = self.content(&file) else {
             return Some(Err(format!("{} cannot be read", file.display())));
         };
         let text = directory.filled_in(text);
-        let allowed = if may_run {
+        let allowed = if refused.is_none() {
             SkillFile::parse(&text, name).skill.allowed_tools
         } else {
             Vec::new()
         };
         Some(Ok(PaneInput::Prompt {
-            text: self.filled_in(body(&text), arguments, may_run),
+            text: self.filled_in(body(&text), arguments, refused),
             allowed,
             origin: format!("command {name}"),
         }))
     }
 
     /// Substitutes arguments, command outputs and files. Substituted text is not expanded again.
-    fn filled_in(&self, text: &str, arguments: &str, may_run: bool) -> String {
+    /// `refused` says why commands do not run, if so.
+    fn filled_in(&self, text: &str, arguments: &str, refused: Option<&str>) -> String {
         let words = shlex::split(arguments).unwrap_or_else(|| vec![arguments.to_owned()]);
         let with_arguments = |text: &str| substitute(text, arguments, &words);
         let mut out = String::new();
@@ -144,19 +154,11 @@ impl PromptCommands {
             self.note_files(&rest[..at], &mut files);
             out.push_str(&with_arguments(&rest[..at]));
             let line = &rest[at + 2..at + 2 + length];
-            if may_run {
-                out.push_str(
-                    &self
-                        .lines
-                        .run(&self.env, &self.cwd, &with_arguments(line))
-                        .text,
-                );
+            if let Some(why) = refused {
+                out.extend(["[not run, because ", why, ": ", line, "]"]);
             } else {
-                out.push_str(
-                    "[not run, because the repository is not trusted or agents can type here: ",
-                );
-                out.push_str(line);
-                out.push(']');
+                let line = with_arguments(line);
+                out.push_str(&self.lines.run(&self.env, &self.cwd, &line).text);
             }
             rest = &rest[at + 3 + length..];
         }
@@ -241,10 +243,15 @@ fn collect(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<(String
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_dir && depth > 0 {
             collect(&path, &format!("{prefix}{name}:"), depth - 1, found);
-        } else if let Some(name) = name.strip_suffix(".md") {
+        } else if let Some(name) = command_name(&path) {
             found.push((format!("{prefix}{name}"), path));
         }
     }
+}
+
+/// Returns the name of the command in a file.
+fn command_name(file: &Path) -> Option<&str> {
+    file.file_name()?.to_str()?.strip_suffix(".md")
 }
 
 #[cfg(test)]
@@ -313,32 +320,63 @@ mod tests {
         let untrusted = commands(&directory, false);
         let (text, allowed) = prompt(untrusted.expand("fix", "a b", true));
         assert!(
-            text.contains("[not run") && !text.contains("on b") && allowed.is_empty(),
+            text.contains("[not run, because the repository is not trusted: echo on $2]")
+                && allowed.is_empty(),
             "{text}"
         );
+        let (text, allowed) = prompt(trusted.expand("git:fix", "a b", false));
+        assert!(
+            text.contains("[not run, because agents can type here: echo on $2]")
+                && allowed.is_empty(),
+            "{text}"
+        );
+    }
+
+    /// Returns the commands of a plugin that is enabled in the settings file at `path`.
+    fn of_plugin(directory: &Path, path: &str, trusted: bool) -> PromptCommands {
+        let root = directory.join("root");
+        let plugin = plugin(directory);
+        let text = "Read ${CLAUDE_PLUGIN_ROOT}/rules.\n!`echo on`";
+        write(&plugin.join("commands/git/fix.md"), text);
+        write(&plugin.join("extra/hi.md"), "Hi.");
+        let manifest = r#"{"commands": ["./extra/hi.md"]}"#;
+        write(&plugin.join(".claude-plugin/plugin.json"), manifest);
+        let enabled = r#"{"enabledPlugins": {"kit@m": true}}"#;
+        write(&directory.join(path), enabled);
+        let settings = ClaudeSettings::load(&root, directory, None).unwrap();
+        let env = Environment::new([("SHELL", "sh")], directory);
+        PromptCommands::new(
+            (&env, &Arc::default()),
+            (&root, directory),
+            trusted,
+            &settings.active_plugins(trusted),
+            ReadFilter::denials(&RuleSet::default(), directory, None),
+        )
+    }
+
+    fn plugin(directory: &Path) -> PathBuf {
+        directory.join("root/plugins/cache/m/kit/1.0")
     }
 
     #[test]
     fn commands_of_plugins_have_the_name_of_the_plugin_and_know_its_directory() {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path().canonicalize().unwrap();
-        let root = directory.join("root");
-        let plugin = root.join("plugins/cache/m/kit/1.0");
-        let text = "Read ${CLAUDE_PLUGIN_ROOT}/rules.\n!`echo on`";
-        write(&plugin.join("commands/git/fix.md"), text);
-        let enabled = r#"{"enabledPlugins": {"kit@m": true}}"#;
-        write(&root.join("settings.json"), enabled);
-        let settings = ClaudeSettings::load(&root, &directory, None).unwrap();
-        let env = Environment::new([("SHELL", "sh")], &directory);
-        let commands = PromptCommands::new(
-            (&env, &Arc::default()),
-            (&root, &directory),
-            false,
-            &settings.active_plugins(false),
-            ReadFilter::denials(&RuleSet::default(), &directory, None),
-        );
-        assert_eq!(commands.names(), ["kit:git:fix"]);
+        let commands = of_plugin(&directory, "root/settings.json", false);
+        assert_eq!(commands.names(), ["kit:git:fix", "kit:hi"]);
         let (text, _) = prompt(commands.expand("kit:git:fix", "", true));
-        assert_eq!(text, format!("Read {}/rules.\non", plugin.display()));
+        let root = plugin(&directory).display().to_string();
+        assert_eq!(text, format!("Read {root}/rules.\non"));
+        assert_eq!(prompt(commands.expand("kit:hi", "", true)).0, "Hi.");
+    }
+
+    #[test]
+    fn commands_of_a_plugin_that_only_a_repository_enables_run_no_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().canonicalize().unwrap();
+        let commands = of_plugin(&directory, ".claude/settings.json", true);
+        let (text, _) = prompt(commands.expand("kit:git:fix", "", true));
+        let note = "[not run, because only the repository enables the plugin: echo on]";
+        assert!(text.ends_with(note), "{text}");
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
         return Ok(());
     }
     let top = project_top(&app.root, &app.env.cwd);
-    let items = repository_items(&top);
+    let items = repository_items(&app.root, &top);
     let actor = TerminalActor::new(app, acting.clone(), None);
     let may_ask = || actor.shows_dialogs() && actor.now(None) == Acting::Person;
     // The list of trusted repositories contains only valid UTF-8.
@@ -134,7 +134,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let servers = r#"{"mcpServers": {"kit": {"command": "serve"}}}"#;
         std::fs::write(top.path().join(".mcp.json"), servers).unwrap();
-        let items = repository_items(top.path());
+        let items = repository_items(Path::new("/none"), top.path());
         let asked = question(top.path(), &items);
         assert_eq!(asked.details, ["  mcp server kit: serve (.mcp.json)"]);
         assert!(

@@ -125,19 +125,17 @@ pub(super) fn read_terminal(
         }
         return Ok(None);
     }
-    let overview = terminal.console().map(|console| Overview {
+    let overview = Overview {
         watcher: Arc::clone(&parts.spawn_context.watcher),
         commands: Arc::clone(&commands),
-        console: console.clone(),
+        console: terminal.console().cloned(),
         look: Arc::clone(&team_look),
-    });
+    };
     let shows_questions = commands.actor.shows_dialogs();
     let events = queue.following(status.following(Arc::clone(&parts.events)));
     let requests = shows_questions.then(|| Arc::clone(&questions.look));
     parts.events = attentive(events, requests, team_look);
-    if let Some(overview) = overview {
-        tokio::spawn(overview.follow());
-    }
+    tokio::spawn(overview.follow());
     tokio::spawn(status.follow());
     if let Some(console) = terminal.console() {
         prepare_input(console, &commands, parts.is_interactive);

@@ -145,7 +145,7 @@ fn spawn_here(
         ..SpawnOptions::new(name, member, cwd)
     };
     let member = carry_out(&spawn_context, team, options, args.budget)?;
-    show(app, &member, told)?;
+    show(app, &member, &program, told)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
             "its definition requests mode {asked}, which is above its ceiling; pass `--mode {asked}` to allow it"
@@ -303,7 +303,12 @@ fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     )
 }
 
-fn show(app: &App, member: &SpawnedMember, told: &mut Option<BackendType>) -> Result<(), Failure> {
+fn show(
+    app: &App,
+    member: &SpawnedMember,
+    program: &AgentProgram,
+    told: &mut Option<BackendType>,
+) -> Result<(), Failure> {
     if app.out.json {
         return app.out.json(&json!({
             "agentId": member.agent_id,
@@ -336,9 +341,13 @@ fn show(app: &App, member: &SpawnedMember, told: &mut Option<BackendType>) -> Re
     }
     if member.hello.mode == PermissionMode::Plan {
         let name = &member.agent_id.name;
-        app.out.say(&format!(
-            "{name} plans first; `swarm requests` shows its plan and `swarm approve {name}` approves it"
-        ));
+        app.out.say(&match program {
+            // The protocol has no way to submit a plan.
+            AgentProgram::Acp(_) => format!("{name} only reads until `swarm mode {name} default`"),
+            _ => format!(
+                "{name} plans first; `swarm requests` shows its plan and `swarm approve {name}` approves it"
+            ),
+        });
     }
     if member.continues {
         let name = &member.agent_id.name;

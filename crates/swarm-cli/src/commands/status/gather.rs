@@ -39,7 +39,7 @@ const TASK_STATES: [TaskState; 5] = [
 /// Snapshot of a team.
 pub(super) struct Status {
     pub(super) config: TeamConfig,
-    /// Lead state: `led`, `orphaned`, `by-hand` or `foreign`.
+    /// Lead state: `led`, `orphaned`, `ended`, `by-hand` or `foreign`.
     pub(super) state: &'static str,
     pub(super) members: Vec<MemberView>,
     /// Where members run that are not on this machine.

@@ -7,6 +7,7 @@ use swarm_ui::{Theme, clean_line};
 use super::gather::Status;
 use super::roster;
 use crate::app::App;
+use crate::commands::team::{ENDED, how_to_continue};
 use crate::commands::worktree::collision_line;
 use crate::commands::{requests, task};
 use crate::output::{plain, with_commas};
@@ -54,6 +55,7 @@ fn heading(status: &Status) -> String {
         ("led", Some(lead)) => format!("led by process {}", lead.pid),
         ("led", None) => "led by a process".to_owned(),
         ("orphaned", _) => "its lead is lost".to_owned(),
+        (ENDED, _) => "its lead session has ended".to_owned(),
         ("foreign", _) => "created by another program".to_owned(),
         _ => "led manually".to_owned(),
     };
@@ -80,12 +82,15 @@ fn budgets(status: &Status) -> String {
     lines.collect()
 }
 
-/// Returns the hint for a lost lead.
+/// Returns the hint for a lead that is lost or has ended.
 fn advice(status: &Status) -> String {
+    let team = &status.config.name;
+    if status.state == ENDED {
+        return how_to_continue(team) + "\n";
+    }
     if status.state != "orphaned" {
         return String::new();
     }
-    let team = &status.config.name;
     format!(
         "take it over with `swarm resume {team}`, let a lead carry on with `swarm lead --continue --team {team}` or \
          `swarm run --continue --team {team} PROMPT`, or end it with `swarm team delete {team} --force`\n"

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// `SessionEnd` hooks.
 pub(super) const LEAD_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time before the second signal, which kills the team. Two signals at once would be merged.
+/// Time before the second signal, which kills the team. Two simultaneous signals would be merged.
 pub(super) const BETWEEN_SIGNALS: Duration = Duration::from_millis(300);
 
 /// Time to kill the team, and then to exit after SIGKILL.

@@ -1,5 +1,7 @@
 //! `swarm team list`.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 use swarm_protocol::{TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, TeamView};
@@ -72,9 +74,28 @@ pub(super) fn run(app: &App) -> Result<(), Failure> {
                 "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` deletes it"
             ));
         }
+        say_ended(app, &lines);
     }
     // Readable teams were printed; the error reports the damaged ones.
     Failure::worst(damaged).map_or(Ok(()), Err)
+}
+
+/// Says how to continue teams whose lead session has ended.
+fn say_ended(app: &App, lines: &[Line]) {
+    let ended = lines.iter().filter(|line| line.state == ENDED);
+    let ended: Vec<&TeamName> = ended.map(|line| &line.config.name).collect();
+    let (what, how) = match ended[..] {
+        [] => return,
+        [team] => (
+            format!("the lead session of {team} has ended"),
+            how_to_continue(team),
+        ),
+        _ => (
+            format!("the lead sessions of {} teams have ended", ended.len()),
+            how_to_continue("TEAM"),
+        ),
+    };
+    app.out.say(&format!("{what}: {how}"));
 }
 
 fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
@@ -94,12 +115,28 @@ fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     })
 }
 
-/// Returns the lead state: `led` by a process, `orphaned` if that process died, `by-hand`, or
-/// `foreign` if another program created the team.
+/// State of a team whose lead session has ended and whose teammates are all shut down.
+pub(in crate::commands) const ENDED: &str = "ended";
+
+/// Says how to continue or delete a team whose lead session has ended.
+pub(in crate::commands) fn how_to_continue(team: impl Display) -> String {
+    format!(
+        "`swarm lead --continue --team {team}` or `swarm run --continue --team {team} PROMPT` continues it, \
+         `swarm team delete {team}` deletes it"
+    )
+}
+
+/// Returns the lead state: `led` by a process, `orphaned` if that process died, `ended`,
+/// `by-hand`, or `foreign` if another program created the team.
 pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
+    let all_over = || {
+        let mut members = seen.members.iter();
+        members.all(|view| view.member.name.is_lead() || is_over(view.state))
+    };
     match LeadStanding::of(seen) {
         LeadStanding::Led(_) | LeadStanding::Unknown(_) => "led",
         LeadStanding::Lost(_) => "orphaned",
+        LeadStanding::ByHand if seen.config.lead_session_id.is_some() && all_over() => ENDED,
         LeadStanding::ByHand => "by-hand",
         LeadStanding::Foreign(_) => "foreign",
     }

@@ -6,7 +6,7 @@ use swarm_protocol::TeamConfig;
 use swarm_store::{BlockOn as _, MemberView};
 use swarm_ui::print::{Cell, Table};
 
-use super::list::state_in;
+use super::list::{ENDED, how_to_continue, state_in};
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
@@ -44,6 +44,9 @@ fn heading(config: &TeamConfig, location: &str, state: &str) -> String {
             "its lead, process {}, is lost: `swarm resume {}` takes the team over",
             lead.pid, config.name
         ));
+    }
+    if state == ENDED {
+        lines.push(how_to_continue(&config.name));
     }
     lines.push(format!("stored in {location}"));
     lines.join("\n")

@@ -6,6 +6,7 @@ use serde_json::json;
 use swarm_model::ModelError;
 use swarm_protocol::{MemberName, NewTask};
 use swarm_store::{Actor, BlockOn as _};
+use swarm_supervisor::implicit_team_name;
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::unbounded_channel;
@@ -140,10 +141,16 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
 }
 
 #[tokio::test]
-async fn an_interactive_lead_that_ends_without_a_word_removes_its_team_unless_it_has_tasks() {
-    for has_task in [false, true] {
+async fn an_interactive_lead_that_was_never_prompted_removes_its_own_team_unless_it_has_tasks() {
+    for (is_named, has_task) in [(false, false), (false, true), (true, false)] {
         let mut run = Run::on_files().with_new_team();
         run.parts.is_interactive = true;
+        let name = if is_named {
+            team()
+        } else {
+            implicit_team_name(run.parts.session).unwrap()
+        };
+        run.parts.team = Some(name.clone());
         let (world, stop) = (run.world.clone(), run.parts.stop.clone());
         let running = tokio::spawn(run_lead(run.parts, None));
         let created = || async { !world.store.teams().await.unwrap().is_empty() };
@@ -151,16 +158,33 @@ async fn an_interactive_lead_that_ends_without_a_word_removes_its_team_unless_it
             tokio::task::yield_now().await;
         }
         if has_task {
-            let by = Actor::person(&team());
-            let task = NewTask::default();
-            world.crew().create_tasks(&[task], &by).await.unwrap();
+            let (by, task) = (Actor::person(&name), NewTask::default());
+            let created = world.store.team(&name);
+            created.create_tasks(&[task], &by).await.unwrap();
         }
         stop.cancel();
         let report = running.await.unwrap().unwrap();
-        let kept = if has_task { vec![team()] } else { Vec::new() };
+        let is_kept = is_named || has_task;
+        let kept = if is_kept { vec![name] } else { Vec::new() };
         assert_eq!(world.store.teams().await.unwrap(), kept);
-        assert_eq!(report.team.is_some(), has_task);
+        assert_eq!(report.team.is_some(), is_kept);
     }
+}
+
+#[tokio::test]
+async fn an_interactive_lead_without_teammates_whose_terminal_closes_leaves_no_lost_team() {
+    let mut run = Run::on_files().with_new_team();
+    run.parts.is_interactive = true;
+    let (world, stop) = (run.world.clone(), run.parts.stop.clone());
+    let hangup = run.parts.hangup.clone();
+    let running = tokio::spawn(run_lead(run.parts, None));
+    while world.store.teams().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    hangup.cancel();
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    assert_eq!(world.crew().config().await.unwrap().lead_process, None);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{Event, MemberState, OnLost};
+use swarm_protocol::{AnsweredBy, Event, MemberState, OnLost, PermissionMode};
 use swarm_store::{TeamStore, process};
 use tokio::sync::Notify;
 
@@ -204,6 +204,29 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     world.in_state(MemberState::Working).await;
     assert_eq!(model.asked(), 1, "the call still runs");
     std::fs::File::create(end).unwrap();
+    world.idle(1).await;
+    running.crash().await;
+}
+
+#[tokio::test]
+async fn a_member_that_waits_for_an_answer_says_so_again_when_its_team_is_led_again() {
+    let mut world = World::new();
+    world.mode = PermissionMode::Default;
+    let lead = world.lead();
+    let model = Arc::new(FakeModel::default());
+    model.then(call("Bash", json!({"command": "touch made"})));
+    model.then(say("done"));
+    let running = world.run(Some("go"), &model);
+    world.in_state(MemberState::WaitingPermission).await;
+    drop(lead);
+    world.in_state(MemberState::Parked).await;
+    let _next = world.lead();
+    world.in_state(MemberState::WaitingPermission).await;
+    let mut queue = world.crew().requests().await.unwrap().requests;
+    let request = queue.pop().expect("the request");
+    swarm_team::approve(&*world.crew(), &request, false, AnsweredBy::default())
+        .await
+        .unwrap();
     world.idle(1).await;
     running.crash().await;
 }
