@@ -104,7 +104,7 @@ fn serve_agent(
             served = serve_requests(channel, &first, mounts) => served,
         }
     });
-    // Before the first process is reaped, because whoever ends this process may not wait for that.
+    // Before the first process is reaped: the process that stops this one may not wait for that.
     let ended = end_processes(&mut first);
     std::mem::take(mounts).remove();
     ended.map_err(error)?;

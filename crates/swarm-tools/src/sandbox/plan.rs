@@ -120,7 +120,7 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
     };
     let slot = ctx.shell.sandbox();
     let access = slot.access(&guards.hosts);
-    // A hook has none, and runs beside a call.
+    // A hook has none, and runs next to a call.
     if guards.asks_for_hosts && ctx.host.is_some() {
         access.set_call(ctx.host.clone());
     }
