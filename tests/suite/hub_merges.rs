@@ -121,6 +121,17 @@ fn begin(machines: &Machines, api: &FakeApi) -> Running {
     lead
 }
 
+/// Lets bob commit and complete its task, which is accepted.
+fn finish(machines: &Machines, api: &FakeApi) {
+    let (first, second) = (&machines.first, &machines.second);
+    let tree = second.project().join(".claude/worktrees/bob");
+    commit(second, &tree, "new.txt", "new\n");
+    first.swarm(&["send", "bob", "finish"]).ok();
+    let told = api.wait_for("the result", "bob", |ask| ask.result_of("done").is_some());
+    let (text, is_error) = told.ask.result_of("done").unwrap();
+    assert!(!is_error, "{text}");
+}
+
 #[test]
 fn with_manual_merges_a_task_is_completed_and_its_work_published() {
     let gate = Gate::closed();
@@ -128,16 +139,11 @@ fn with_manual_merges_a_task_is_completed_and_its_work_published() {
     let Some(machines) = Machines::with_clones(&api) else {
         return;
     };
-    let (first, second) = (&machines.first, &machines.second);
+    let first = &machines.first;
     let config = first.root().join("swarm.toml");
     std::fs::write(config, "[worktree]\nmerge = \"manual\"\n").unwrap();
     let lead = begin(&machines, &api);
-    let tree = second.project().join(".claude/worktrees/bob");
-    commit(second, &tree, "new.txt", "new\n");
-    first.swarm(&["send", "bob", "finish"]).ok();
-    let told = api.wait_for("the result", "bob", |ask| ask.result_of("done").is_some());
-    let (text, is_error) = told.ask.result_of("done").unwrap();
-    assert!(!is_error, "{text}");
+    finish(&machines, &api);
     assert!(!first.project().join("new.txt").exists());
     let listed = first.swarm(&["worktree", "list", "--json"]).json();
     assert_eq!(listed[0]["slug"], "bob", "{listed}");
@@ -154,15 +160,10 @@ fn a_lead_outside_of_the_repository_learns_how_the_work_is_merged() {
     let Some(machines) = Machines::with_clones(&api) else {
         return;
     };
-    let (first, second) = (&machines.first, &machines.second);
+    let first = &machines.first;
     std::fs::remove_dir_all(first.project().join(".git")).unwrap();
     let lead = begin(&machines, &api);
-    let tree = second.project().join(".claude/worktrees/bob");
-    commit(second, &tree, "new.txt", "new\n");
-    first.swarm(&["send", "bob", "finish"]).ok();
-    let told = api.wait_for("the result", "bob", |ask| ask.result_of("done").is_some());
-    let (text, is_error) = told.ask.result_of("done").unwrap();
-    assert!(!is_error, "{text}");
+    finish(&machines, &api);
     let advice =
         "is not in a clone of the repository. Merge it with `swarm worktree merge bob` in a clone";
     first.wait_until("the lead is told", || {

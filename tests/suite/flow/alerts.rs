@@ -1,10 +1,21 @@
 //! Notifications of the person at a lead's terminal.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, Reply};
+use swarm_tests::stage::World;
 
 use super::typing::RunInPane;
 use crate::scene::{kill_member, spawn_with, wait_for_state};
+
+/// Creates the team `demo`, and returns the file to which notifications are appended.
+fn notifying(world: &World) -> PathBuf {
+    let command = "command = [\"/bin/sh\", \"-c\", 'echo \"$0\" >>told']\n";
+    world.write("root/swarm.toml", &format!("[notify]\n{command}"));
+    world.swarm(&["team", "create", "demo"]).ok();
+    world.project().join("told")
+}
 
 #[test]
 fn o4_a_lead_notifies_of_a_teammate_that_asks_fails_or_dies() {
@@ -17,11 +28,7 @@ fn o4_a_lead_notifies_of_a_teammate_that_asks_fails_or_dies() {
             Reply::text("heard")
         }
     });
-    let told = run.world.project().join("told");
-    let command = "command = [\"/bin/sh\", \"-c\", 'echo \"$0\" >>told']\n";
-    run.world
-        .write("root/swarm.toml", &format!("[notify]\n{command}"));
-    run.world.swarm(&["team", "create", "demo"]).ok();
+    let told = notifying(&run.world);
     run.line("unset TMUX TMUX_PANE; clear");
     run.swarm("lead --team demo --mode default");
     run.shows("team-lead >");
@@ -58,11 +65,7 @@ fn a_lead_in_plain_mode_prints_that_a_teammate_failed_and_notifies() {
             Reply::text("heard")
         }
     });
-    let told = run.world.project().join("told");
-    let command = "command = [\"/bin/sh\", \"-c\", 'echo \"$0\" >>told']\n";
-    run.world
-        .write("root/swarm.toml", &format!("[notify]\n{command}"));
-    run.world.swarm(&["team", "create", "demo"]).ok();
+    let told = notifying(&run.world);
     run.line("unset TMUX TMUX_PANE; clear; export TERM=dumb");
     run.swarm("lead --team demo --mode default");
     run.shows("Ctrl-C interrupts, Ctrl-D ends the session");

@@ -47,16 +47,20 @@ fn a_fresh_foreign_directory_is_respected() {
     assert_respected(&fixture);
 }
 
+/// Waits until the holder is recorded in the sidecar: the waiter then has the flock.
+fn holder_is_recorded(fixture: &LockFixture) {
+    until("holder recorded", || {
+        !fs::read(&fixture.sidecar).unwrap().is_empty()
+    });
+}
+
 #[test]
 fn a_waiter_gets_the_lock_when_a_foreign_directory_is_removed() {
     let (_directory, fixture) = LockFixture::fresh();
     foreign_lock(&fixture, SystemTime::now());
     thread::scope(|scope| {
         let waiter = scope.spawn(|| fixture.increment(&waiting(SOON)));
-        // The holder is recorded in the sidecar once the waiter has the flock.
-        until("holder recorded", || {
-            !fs::read(&fixture.sidecar).unwrap().is_empty()
-        });
+        holder_is_recorded(&fixture);
         fs::remove_dir(&fixture.lock_dir).unwrap();
         waiter.join().unwrap().unwrap();
     });
@@ -69,9 +73,7 @@ fn a_waiter_fails_if_the_sidecar_was_replaced_while_another_program_held_the_loc
     foreign_lock(&fixture, SystemTime::now());
     thread::scope(|scope| {
         let waiter = scope.spawn(|| fixture.increment(&waiting(SOON)));
-        until("holder recorded", || {
-            !fs::read(&fixture.sidecar).unwrap().is_empty()
-        });
+        holder_is_recorded(&fixture);
         fs::remove_file(&fixture.sidecar).unwrap();
         swarm_os::create_sidecar(&fixture.sidecar).unwrap();
         // The waiter takes it after two checks.
