@@ -27,7 +27,7 @@ use crate::handed_server::HandedServer;
 /// second argument names, without one the team's tools.
 pub const MCP_RELAY: &str = "__mcp-relay";
 
-/// Variable with `PORT:TOKEN` of the servers. Whoever reads it may act as this member, which the
+/// Variable with `PORT:TOKEN` of the servers. A process that reads it may act as this member, which the
 /// program and its commands may anyway.
 pub const MCP_RELAY_VARIABLE: &str = "SWARM_MCP_RELAY";
 

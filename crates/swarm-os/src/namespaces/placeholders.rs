@@ -133,7 +133,7 @@ fn remove(Held { entry, file }: &Held) -> io::Result<()> {
     }
 }
 
-/// Returns whether no other sandbox holds the shared lock. Nobody else gets it until the file is closed.
+/// Returns whether no other sandbox holds the shared lock. No process gets it until the file is closed.
 fn is_unused(file: &fs::File) -> bool {
     flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }

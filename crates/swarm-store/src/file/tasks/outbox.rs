@@ -60,7 +60,7 @@ impl FileTeam {
                 failed.insert(to, error);
             }
         }
-        // Whoever takes the lock delivers to the inboxes that are free by now.
+        // The next holder of the lock delivers to the inboxes that are free by now.
         let in_time = self.waiting_at_most(PATIENCE);
         in_time.with_list_lock(|held| self.note_reasons(held, &failed))
     }
