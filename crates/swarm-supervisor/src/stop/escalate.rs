@@ -28,7 +28,7 @@ pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Live
     }
 }
 
-/// How long a member that announced its exit may still hold its life lock.
+/// How long a member that announced its exit, or whose process is gone, may still hold its life lock.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Waits briefly for the exit of a member whose last state announces it. Does not wait for other
@@ -51,11 +51,22 @@ pub async fn await_reported_end(
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
     if is_over && member_liveness(&*files, name)? == Liveness::Alive {
-        let waited =
-            tokio::time::timeout(LAST_MOMENT, member_death(spawn_context, team, name)).await;
-        tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
+        ends_within(spawn_context, team, name, LAST_MOMENT).await;
     }
     Ok(())
+}
+
+/// Waits until the lease of a member is released, and returns whether that was in time.
+async fn ends_within(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    name: &MemberName,
+    limit: Duration,
+) -> bool {
+    let ended = tokio::time::timeout(limit, member_death(spawn_context, team, name)).await;
+    let in_time = matches!(ended, Ok(Ok(Ok(()))));
+    tracing::debug!(%team, member = %name, in_time, "waited for its lock");
+    in_time
 }
 
 /// How long a task may take to stop.
@@ -74,12 +85,10 @@ async fn end_task(
     member: &Member,
     spawn_id: SpawnId,
 ) {
-    let ended = member_death(spawn_context, team, &member.name);
     if let Err(error) = close_pane(spawn_context, member, spawn_id).await {
         tracing::warn!(%team, member = %member.name, %error, "task not stopped");
     }
-    let in_time = tokio::time::timeout(TASK_END, ended).await;
-    tracing::debug!(%team, member = %member.name, in_time = in_time.is_ok(), "waited for a task");
+    ends_within(spawn_context, team, &member.name, TASK_END).await;
 }
 
 /// Ends the lease of a dead process: a hub would notice its death only when the lease is not renewed.
@@ -128,12 +137,14 @@ pub(super) async fn end_processes(
         end_lease_of_dead(&*files, name, spawn_id).await?;
     }
     if member.is_some() && member_liveness(&*files, name)? == Liveness::Alive {
-        let (member, left) = (name.clone(), 1);
-        let elsewhere = runs_elsewhere(&*files, name, &spawn_context.process.host).await;
-        return Err(match elsewhere {
-            Some(host) => LeadError::Elsewhere { member, host },
-            None => LeadError::StillAlive { member, left },
-        });
+        let member = name.clone();
+        if let Some(host) = runs_elsewhere(&*files, name, &spawn_context.process.host).await {
+            return Err(LeadError::Elsewhere { member, host });
+        }
+        // The main thread of a killed process can be gone before those that still hold its files.
+        if !ends_within(spawn_context, team, name, LAST_MOMENT).await {
+            return Err(LeadError::StillAlive { member, left: 1 });
+        }
     }
     Ok(if terminated.killed > 0 {
         StopOutcome::Killed

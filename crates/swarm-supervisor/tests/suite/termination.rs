@@ -101,6 +101,21 @@ async fn member_that_cannot_be_terminated_stays_in_the_roster() {
     assert!(world.has("bob") && world.stops().is_empty());
 }
 
+#[tokio::test]
+async fn member_whose_process_is_gone_has_a_moment_to_release_its_lock() {
+    let (world, spawn) = World::with_member("bob");
+    let life = world.live("bob", spawn);
+    let mut killed = std::pin::pin!(kill_bob(&world));
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut killed).await;
+    assert!(
+        early.is_err(),
+        "reported while the lock was held: {early:?}"
+    );
+    drop(life);
+    killed.await.unwrap();
+    assert!(!world.has("bob"));
+}
+
 /// Starts a shell with the mark of a spawn and waits for the first output of its script.
 fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::process::Child {
     let mut child = Command::new("sh")
