@@ -44,7 +44,7 @@ pub(super) fn keys_of(
         match event.as_ref().and_then(char_of) {
             Some(c @ ('0'..='9' | ';')) => parameters.push(c),
             Some(c) => match sequence(intro, &parameters, c) {
-                Sequence::Paste => return vec![Key::Text(pasted(time, next))],
+                Sequence::Paste => return vec![Key::Pasted(pasted(time, next))],
                 Sequence::Key(key) => return key.into_iter().collect(),
                 Sequence::Text => break event,
             },
@@ -157,7 +157,8 @@ mod tests {
             ("[1;5C", Key::Right),
             ("[3~", Key::Delete),
             ("[Z", Key::CycleMode),
-            ("[200~a\nb", Key::Text("a\nb".to_owned())),
+            ("[200~a\nb", Key::Pasted("a\nb".to_owned())),
+            ("[200~y", Key::Pasted("y".to_owned())),
         ] {
             assert_eq!(after_esc(&typed(rest)), [key], "{rest}");
         }

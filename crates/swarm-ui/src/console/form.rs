@@ -88,16 +88,14 @@ impl Form {
             Key::Right | Key::Complete => self.turn_to(self.page + 1),
             Key::Left | Key::CycleMode => self.turn_to(self.page.saturating_sub(1)),
             Key::Text(text) => return self.text_key(text, &rows),
+            Key::Pasted(text) => return Some(self.begin_answer(text, &rows)),
             _ => return None,
         }
         Some(FormStep::Stay)
     }
 
-    /// Handles typed or pasted text. `None` if it begins a command.
+    /// Handles typed text. `None` if it begins a command.
     fn text_key(&mut self, text: &str, rows: &[Row]) -> Option<FormStep> {
-        if text.is_empty() {
-            return Some(FormStep::Stay);
-        }
         let named = rows.iter().position(|row| self.name(*row) == text);
         if let Some(at) = named {
             self.marked = at;
@@ -112,16 +110,24 @@ impl Form {
                 return Some(FormStep::Stay);
             }
         }
-        // Commands are typed as usual; other text, and all that is pasted, is meant as an answer.
+        // Commands are typed as usual.
         if matches!(text, "/" | "!") {
             return None;
         }
+        Some(self.begin_answer(text, rows))
+    }
+
+    /// Begins an answer in the person's own words with a text.
+    fn begin_answer(&mut self, text: &str, rows: &[Row]) -> FormStep {
+        if text.is_empty() {
+            return FormStep::Stay;
+        }
         let Some(own) = rows.iter().position(|row| *row == Row::OwnWords) else {
             self.hint = Some("1 or Enter sends the answers; Left: back to a question");
-            return Some(FormStep::Stay);
+            return FormStep::Stay;
         };
         self.marked = own;
-        Some(FormStep::Type(text.to_owned()))
+        FormStep::Type(text.to_owned())
     }
 
     /// Returns whether the question that is shown has no options, so that every key begins its

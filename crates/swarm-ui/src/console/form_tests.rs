@@ -390,6 +390,15 @@ fn a_path_of_an_image_that_is_pasted_as_an_answer_stays_a_path() {
     terminal
         .console
         .attach_with(Box::new(|_| Some("[Image #1]".to_owned())));
-    terminal.text("/tmp/shot.png");
+    terminal.press(Key::Pasted("/tmp/shot.png".to_owned()));
     assert_eq!(terminal.press(Key::Enter), sent(&[(&[], "/tmp/shot.png")]));
+}
+
+#[test]
+fn a_pasted_number_is_an_answer_and_chooses_nothing() {
+    let dialog = asked(vec![question("How many?", &["a", "b"], false)]);
+    let terminal = Terminal::with(dialog, Duration::ZERO);
+    assert_eq!(terminal.press(Key::Pasted(String::new())), None);
+    assert_eq!(terminal.press(Key::Pasted("2".to_owned())), None);
+    assert_eq!(terminal.press(Key::Enter), sent(&[(&[], "2")]));
 }

@@ -130,6 +130,8 @@ pub fn command_in(line: &str) -> Option<(&str, &str)> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
     Text(String),
+    /// Pasted text, which never is a key of a dialog, panel or mode, however short it is.
+    Pasted(String),
     Enter,
     /// Ctrl-S, and Ctrl-Enter in terminals that report it.
     SendNow,

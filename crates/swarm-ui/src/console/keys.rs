@@ -8,7 +8,7 @@ use super::input::Key;
 pub(super) fn key_of(event: Event) -> Option<Key> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(key),
-        Event::Paste(text) => Some(Key::Text(text)),
+        Event::Paste(text) => Some(Key::Pasted(text)),
         Event::Resize(..) => Some(Key::Resized),
         _ => None,
     }
@@ -92,6 +92,14 @@ mod tests {
             let event = KeyEvent::new(KeyCode::Char(char), KeyModifiers::CONTROL);
             assert_eq!(key_of(Event::Key(event)), Some(key), "Ctrl-{char}");
         }
+    }
+
+    #[test]
+    fn a_pasted_character_is_not_a_typed_one() {
+        let pasted = Key::Pasted("y".to_owned());
+        assert_eq!(key_of(Event::Paste("y".to_owned())), Some(pasted));
+        let typed = Key::Text("y".to_owned());
+        assert_eq!(key_of(Event::Key(KeyCode::Char('y').into())), Some(typed));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl InputLine {
             }
             Key::Editor => return Some(PaneInput::Edit(self.text.clone())),
             Key::Complete => self.next_completion(),
-            Key::Text(text) => self.insert(&text),
+            Key::Text(text) | Key::Pasted(text) => self.insert(&text),
             // As in a shell.
             Key::Enter if self.text[..self.cursor].ends_with('\\') => {
                 self.remove(self.cursor - 1, self.cursor);
@@ -131,7 +131,7 @@ impl InputLine {
     fn search_key(&mut self, key: Key) -> Option<PaneInput> {
         let mut search = self.search.take()?;
         match key {
-            Key::Text(text) => {
+            Key::Text(text) | Key::Pasted(text) => {
                 search.wanted.push_str(&text);
                 self.find(&mut search, self.history.lines.len());
             }

@@ -155,7 +155,7 @@ impl Pager {
 
     fn typed(&mut self, mut text: String, key: &Key, area: Area) {
         match key {
-            Key::Text(more) => text.push_str(more),
+            Key::Text(more) | Key::Pasted(more) => text.push_str(more),
             Key::Backspace if text.is_empty() => return,
             Key::Backspace => drop(text.pop()),
             Key::ClearBefore => text.clear(),

@@ -130,7 +130,7 @@ impl FullScreen for Picker {
                 }
             }
             Key::Interrupt | Key::ClearBefore => self.words.clear(),
-            Key::Text(text) => {
+            Key::Text(text) | Key::Pasted(text) => {
                 self.words.push_str(text);
                 self.selected = 0;
             }

@@ -313,7 +313,7 @@ impl Console {
     /// Inserts a text as if it had been pasted, also while a view covers the terminal.
     pub fn paste(&self, text: &str) {
         let mut inner = self.inner.lock();
-        inner.repaint(|inner| inner.key(Key::Text(text.to_owned())));
+        inner.repaint(|inner| inner.key(Key::Pasted(text.to_owned())));
     }
 
     /// Sets the status lines above the input line.
@@ -395,9 +395,7 @@ impl Inner {
             && !self.form_takes_text()
             && !self.line.text().starts_with(['!', '/']);
         let key = match (key, self.attach.as_ref().filter(|_| is_prompt)) {
-            (Key::Text(text), Some(attach)) if text.chars().nth(1).is_some() => {
-                Key::Text(attach(&text).unwrap_or(text))
-            }
+            (Key::Pasted(text), Some(attach)) => Key::Pasted(attach(&text).unwrap_or(text)),
             (key, _) => key,
         };
         let said = match self.panel_key(key) {

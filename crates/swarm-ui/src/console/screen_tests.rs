@@ -129,7 +129,7 @@ fn pasted_text_is_replaced_only_in_prompts() {
         ("/send bob ", "/send bob a.png"),
     ] {
         console.set_text(before);
-        console.key(Key::Text("a.png".to_owned()));
+        console.key(Key::Pasted("a.png".to_owned()));
         assert_eq!(console.text(), expected);
     }
 }
@@ -172,6 +172,9 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
             .ends_with("crew: bob working\nempty the line (Ctrl-C) to answer with…\nbob > xy")
     );
     console.set_status(Vec::new());
+    console.clear_line();
+    assert_eq!(console.key(Key::Pasted("y".to_owned())), None);
+    assert!(shown(&screen).ends_with("bob > y"), "a paste is no key");
     console.clear_line();
     let answer = console.key(Key::Text("Y".to_owned()));
     let dialog = "perm-1".to_owned();
@@ -329,7 +332,7 @@ fn searches_completions_and_truncated_pastes_are_shown_above_the_line() {
     console.key(Key::Text("@".to_owned()));
     console.key(Key::Complete);
     assert_eq!(shown(&screen), "[@src] @spec\nbob > @src");
-    console.key(Key::Text("x".repeat(MAX_LENGTH)));
+    console.key(Key::Pasted("x".repeat(MAX_LENGTH)));
     assert!(shown(&screen).starts_with("4 bytes of the paste were dropped"));
     console.key(Key::End);
     assert!(!shown(&screen).contains("dropped"));
@@ -361,7 +364,7 @@ fn any_key() -> impl Strategy<Value = Key> {
     prop_oneof![
         4 => Just(Key::Text("?".to_owned())),
         1 => Just(Key::Text("\\".to_owned())),
-        1 => Just(Key::Text("two\r\nrows\t\u{1b}[31m".to_owned())),
+        1 => Just(Key::Pasted("two\r\nrows\t\u{1b}[31m".to_owned())),
         8 => prop::sample::select(vec![
             Key::Enter, Key::Left, Key::Right, Key::Home, Key::End, Key::Up, Key::Down, Key::LineEnd,
             Key::Background, Key::Expand, Key::CycleMode, Key::Complete, Key::EndOfInput, Key::Resized,

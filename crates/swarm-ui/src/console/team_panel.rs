@@ -131,8 +131,8 @@ impl TeamPanel {
             Key::Interrupt => return PanelKey::Close,
             Key::Enter if self.shows_tasks => return self.act(PanelAction::ShowTask, content),
             Key::Enter => return self.act(PanelAction::Look, content),
-            Key::Text(text) if text.chars().count() > 1 => {
-                // A paste is meant for the line.
+            Key::Pasted(_) => {
+                // It is meant for the line.
                 self.is_focused = false;
                 return PanelKey::NotMine;
             }

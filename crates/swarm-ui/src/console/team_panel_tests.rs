@@ -127,8 +127,8 @@ fn the_focus_decides_who_gets_a_key() {
         console.key(text("i")),
         Some(act(PanelAction::Interrupt, "team-lead"))
     );
-    console.key(text("hi"));
-    assert_eq!(console.text(), "ihi", "a paste is for the line");
+    console.key(Key::Pasted("k".to_owned()));
+    assert_eq!(console.text(), "ik", "a paste is for the line");
     console.key(Key::Team);
     assert_eq!(console.key(Key::Interrupt), None, "Esc closes the panel");
     assert_eq!(console.key(Key::Interrupt), Some(PaneInput::Interrupt));

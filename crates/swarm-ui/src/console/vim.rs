@@ -40,7 +40,7 @@ impl InputLine {
                 None
             }
             Key::Interrupt if vim.operator.take().is_some() => None,
-            Key::Text(text) if vim.is_normal && text.chars().count() == 1 => {
+            Key::Text(text) if vim.is_normal => {
                 let command = text.chars().next()?;
                 let key = match vim.operator.take() {
                     Some(operator) => {
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(line.key(Key::Interrupt), interrupt, "on an empty line");
         let mut line = vim_line("one");
         assert_eq!(line.key(Key::Interrupt), interrupt, "in normal mode");
-        line.key(Key::Text("pasted".to_owned()));
-        assert_eq!(line.text(), "onpastede", "a paste is no command");
+        line.key(Key::Pasted("x".to_owned()));
+        assert_eq!(line.text(), "onxe", "a paste is no command");
     }
 }
