@@ -78,6 +78,26 @@ fn prompt_of_a_lead_is_an_argument_or_an_option() {
 }
 
 #[test]
+fn prompt_of_a_new_lead_of_a_team_is_an_argument_or_an_option() {
+    for (line, given) in [
+        ("resume demo fix", Some("fix")),
+        ("resume demo -p fix --rm", Some("fix")),
+        ("resume --prompt fix demo --model sonnet", Some("fix")),
+        ("resume demo", None),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let Ok(Command::Resume(args)) = parse(&words) else {
+            panic!("{line} is not understood");
+        };
+        assert_eq!((args.name.as_str(), args.prompt.given()), ("demo", given));
+    }
+    let twice = refused(&["resume", "demo", "fix it", "-p", "more"]);
+    assert_eq!(twice, ErrorKind::ArgumentConflict);
+    let without = refused(&["resume", "demo", "--rm"]);
+    assert_eq!(without, ErrorKind::MissingRequiredArgument);
+}
+
+#[test]
 fn numbers_of_tasks_may_be_listed_with_commas_and_signs() {
     let Ok(Command::Task(TaskCommand::Create(args))) = parse(&[
         "task",

@@ -19,7 +19,7 @@ pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode,
     require_no_agent(app, "resume")?;
     let config = without_lead(app, &TeamName::parse(&args.name)?)
         .map_err(|failure| or_name_of_member(app, &args.name, failure))?;
-    let Some(prompt) = &args.prompt else {
+    let Some(prompt) = args.prompt.given() else {
         by_hand::run(app, args, &config)?;
         return Ok(ExitCode::SUCCESS);
     };

@@ -8,13 +8,14 @@ use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::lead::{KeptChoices, LeadFlags, OutputFormat, Ready};
+use crate::commands::lead::{KeptChoices, LeadFlags, OutputFormat, PromptArgs, Ready};
 use crate::commands::worktree::OwnWorktree;
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::{backend_help, spawn_context, worktrees};
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("prompt", |prompt| prompt.help("Prompt for the new lead, or - for standard input [default: no lead]")))]
 #[command(after_help = "\
 Without a prompt, you lead the team from the shell; running members continue. With a prompt, a new lead continues \
 the conversation of the lost one, as `swarm run` does.
@@ -27,8 +28,8 @@ pub(crate) struct ResumeArgs {
     /// Team that lost its lead.
     #[arg(value_name = "TEAM_NAME")]
     pub(crate) name: String,
-    /// Prompt for the new lead, or - for standard input [default: no lead].
-    pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
     /// Restart dead members with their tasks.
     #[arg(long)]
     pub(crate) respawn: bool,
