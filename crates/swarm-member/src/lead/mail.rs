@@ -3,17 +3,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_agent::{EventSink as _, Rights};
+use parking_lot::Mutex;
+use swarm_agent::{EventSink as _, Rights, or_never};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
     RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
 use swarm_store::{StoreError, Team};
 use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
-use swarm_team::{Incoming, MemberContext, adopt_request, is_asked_early, sort_mail};
+use swarm_team::{Incoming, MemberContext, adopt_request, early_plan_wait, sort_mail};
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 
 use super::open_questions::OpenQuestions;
@@ -29,6 +32,8 @@ pub(super) struct LeadMail {
     /// Whether a person at its terminal answers requests of members.
     has_person: bool,
     questions: OpenQuestions,
+    /// When a plan that waits for the end of a turn can be answered in any case.
+    plan_due: Mutex<Option<Instant>>,
     /// Removals of members that have agreed to stop.
     pub(super) departures: TaskTracker,
     /// Notified when one of them is complete.
@@ -51,6 +56,7 @@ impl LeadMail {
             is_interactive,
             has_person,
             questions: OpenQuestions::default(),
+            plan_due: Mutex::default(),
             departures: TaskTracker::new(),
             departed: Arc::default(),
             person_wrote: AtomicBool::default(),
@@ -60,6 +66,21 @@ impl LeadMail {
     /// Returns whether the lead has read a message from a person since the last call.
     pub(super) fn person_wrote(&self) -> bool {
         self.person_wrote.swap(false, Ordering::Relaxed)
+    }
+
+    /// Keeps a plan unread for at most this time.
+    fn await_plan(&self, left: Duration) {
+        let due = Instant::now() + left;
+        let mut first = self.plan_due.lock();
+        *first = Some(first.map_or(due, |first| first.min(due)));
+    }
+
+    /// Resolves when a plan that was kept unread can be answered, although the turn that asks has not
+    /// ended: its program may have been killed.
+    pub(super) async fn plan_is_due(&self) {
+        let due = *self.plan_due.lock();
+        or_never(due.map(sleep_until)).await;
+        *self.plan_due.lock() = None;
     }
 
     /// Whether a member that has agreed to stop is still being removed from the roster.
@@ -164,10 +185,13 @@ impl MailRole for LeadMail {
             }
             Some(ControlFrame::PlanApprovalRequest(frame)) => {
                 let now = self.spawn_context.clock.now();
-                match is_asked_early(team, incoming, now).await {
+                match early_plan_wait(team, incoming, now).await {
                     // The notice at the end of the turn wakes the lead.
-                    Ok(true) => Handling::KeepUnread,
-                    Ok(false) => self.question(team, incoming, &frame.request_id).await,
+                    Ok(Some(left)) => {
+                        self.await_plan(left);
+                        Handling::KeepUnread
+                    }
+                    Ok(None) => self.question(team, incoming, &frame.request_id).await,
                     Err(error) => {
                         tracing::warn!(team = %team.name(), %error, "cannot process a member's plan");
                         Handling::KeepUnread

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use swarm_agent::{Interjections, Rights};
 use swarm_permissions::{HandoffScan, RuleSet};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, MemberName, MemberState, PermissionMode,
+    AnsweredBy, Clock, ControlFrame, Event, MemberName, MemberState, PermissionMode,
     PermissionRequestFrame, RequestId, RequestKind, RequestRecord, SessionId, ShutdownApproved,
-    SpawnId,
+    SpawnId, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
@@ -196,15 +197,18 @@ fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
     world.crew().open_request(record, None).block_on().unwrap()
 }
 
+/// A plan that another program sends.
+fn plan(from: &str) -> String {
+    let id = format!("plan_approval-1@{from}@t");
+    serde_json::json!({"type": "plan_approval_request", "requestId": id, "from": from,
+        "planFilePath": "/p.md", "planContent": "# Fix it", "timestamp": "t"})
+    .to_string()
+}
+
 #[tokio::test]
 async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_not_at_all() {
     let world = World::on_files();
     let (mail, events) = mail(&world);
-    let plan = |from: &str| {
-        serde_json::json!({"type": "plan_approval_request", "requestId": format!("plan_approval-1@{from}@t"),
-            "from": from, "planFilePath": "/p.md", "planContent": "# Fix it", "timestamp": "t"})
-        .to_string()
-    };
     world.write_raw("mallory", &plan("mallory"));
     let read = mail.handler.take().await.unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
@@ -232,6 +236,40 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
         events.asked(),
         [["eve", "plan: Fix it", "p1"].map(str::to_owned)]
     );
+}
+
+/// A clock that is set by hand.
+#[derive(Debug)]
+struct SetClock(AtomicU64);
+
+impl Clock for SetClock {
+    fn now(&self) -> UnixMs {
+        UnixMs(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn a_plan_in_a_turn_that_never_ends_is_asked_about_without_other_mail() {
+    let mut world = World::on_files();
+    world.write_raw("eve", &plan("eve"));
+    let files = world.crew();
+    files
+        .add_external(&name("eve"), Path::new("/"))
+        .await
+        .unwrap();
+    files.set_active(&name("eve"), true).await.unwrap();
+    let inbox = files.inbox(&MemberName::lead()).await.unwrap();
+    let due = inbox.entries[0].timestamp.unix_ms().unwrap().0 + 5 * 60_000;
+    let clock = Arc::new(SetClock(AtomicU64::new(due - 20)));
+    world.spawn_context.clock = clock.clone();
+    let (mail, events) = mail(&world);
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    assert!(events.asked().is_empty());
+    mail.lead.plan_is_due().await;
+    clock.0.store(due, Ordering::SeqCst);
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    assert_eq!(events.asked().len(), 1);
+    assert_eq!(world.unread("team-lead"), 0);
 }
 
 #[tokio::test]

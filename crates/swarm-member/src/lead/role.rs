@@ -221,6 +221,7 @@ impl Role for LeadRole {
             () = self.leadership.lost() => {}
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
+            () = self.mail.plan_is_due() => {}
         }
     }
 

@@ -92,27 +92,28 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
     format!("plan: {first}")
 }
 
-/// Returns whether a plan cannot be answered yet, because the turn that asks has not ended: a Claude
-/// Code member that gets the answer during it leaves plan mode, but its model may not be told. A plan
-/// of some minutes ago can be answered in any case.
+/// Returns how long a plan that cannot be answered yet waits at most; `None` if it can. It cannot while
+/// the turn that asks has not ended: a Claude Code member that gets the answer during it leaves plan
+/// mode, but its model may not be told. A plan of some minutes ago can be answered in any case.
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn is_asked_early(
+pub async fn early_plan_wait(
     team: &dyn Team,
     incoming: &Incoming,
     now: UnixMs,
-) -> Result<bool, StoreError> {
+) -> Result<Option<Duration>, StoreError> {
     let from = incoming.entry.from.trim();
     let (Some(ControlFrame::PlanApprovalRequest(_)), Ok(name)) =
         (&incoming.frame, MemberName::teammate(from))
     else {
-        return Ok(false);
+        return Ok(None);
     };
     let asked_at = incoming.entry.timestamp.unix_ms();
     let age = asked_at.map_or(0, |asked_at| now.since(asked_at));
-    if Duration::from_millis(age) > LAST_PART_OF_TURN {
-        return Ok(false);
+    let left = LAST_PART_OF_TURN.saturating_sub(Duration::from_millis(age));
+    if left.is_zero() {
+        return Ok(None);
     }
     let config = team.config().await?;
     let is_in_turn = |member: &Member| member.swarm.is_none() && member.is_active == Some(true);
@@ -120,7 +121,7 @@ pub async fn is_asked_early(
         .member(&name)
         .is_none_or(|member| !is_in_turn(member))
     {
-        return Ok(false);
+        return Ok(None);
     }
     // The notice may be here before the roster says so.
     let entries = team.inbox(&MemberName::lead()).await?.entries.into_iter();
@@ -129,7 +130,7 @@ pub async fn is_asked_early(
         let frame = ControlFrame::of_entry(&entry);
         entry.from.trim() == from && matches!(frame, Some(ControlFrame::IdleNotification(_)))
     });
-    Ok(!has_ended)
+    Ok((!has_ended).then_some(left))
 }
 
 /// Adds requests of members of other programs to the queue, in a team without a lead process, and
@@ -147,7 +148,7 @@ pub async fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreErr
     let mode = config.member(&lead).and_then(Member::known_mode);
     let mut adopted = Vec::new();
     for incoming in crate::sort_mail(team.take_unread(&lead).await?) {
-        if is_asked_early(team, &incoming, now).await? {
+        if early_plan_wait(team, &incoming, now).await?.is_some() {
             continue;
         }
         if adopt_request(team, &incoming, mode.unwrap_or_default(), now)

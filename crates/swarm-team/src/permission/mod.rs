@@ -13,5 +13,5 @@ mod question;
 pub use always::AlwaysGrants;
 pub use answer::{answer, answer_frame, approve, approve_edited, deny};
 pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
-pub use foreign::{adopt_request, adopt_requests, is_asked_early};
+pub use foreign::{adopt_request, adopt_requests, early_plan_wait};
 pub(crate) use lead_agent::{answer_call, answer_plan};
