@@ -355,7 +355,12 @@ impl Space for MemorySpace {
         }
     }
 
-    fn below(&self, prefix: &Key, _at_most: Duration) -> Answered<Vec<(Key, Stored)>> {
+    fn below(
+        &self,
+        prefix: &Key,
+        _wanted: &[Key],
+        _at_most: Duration,
+    ) -> Answered<Vec<(Key, Stored)>> {
         self.shared.faults.delay();
         let content = self.content()?;
         let begins = format!("{prefix}.");
@@ -376,7 +381,11 @@ impl Space for MemorySpace {
         Ok(found)
     }
 
-    fn leases(&self, _at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>> {
+    fn leases(
+        &self,
+        _wanted: &[MemberName],
+        _at_most: Duration,
+    ) -> Answered<BTreeMap<MemberName, LeaseState>> {
         let content = self.content()?;
         let leases = content.leases.lock();
         let leases = leases.iter();

@@ -154,11 +154,14 @@ impl Requests {
         Ok(seen.map(|(seen, _)| seen.record.into()))
     }
 
-    /// Returns the states of all leases.
-    pub(super) async fn leases(&self) -> Answered<BTreeMap<MemberName, LeaseState>> {
+    /// Returns the states of all leases. One that is renewed meanwhile may be missing if it is not wanted.
+    pub(super) async fn leases(
+        &self,
+        wanted: &[Key],
+    ) -> Answered<BTreeMap<MemberName, LeaseState>> {
         let mut leases = BTreeMap::new();
         let pattern = subjects::leases(&self.team);
-        for message in self.messages(&pattern, 1).await? {
+        for message in self.all_messages(&pattern, wanted).await? {
             let name = message.subject.rsplit('.').next();
             let Some(name) = name.and_then(|name| MemberName::parse(name).ok()) else {
                 continue;

@@ -1,5 +1,6 @@
 //! Reading logs, and all that is below a key.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::Config;
@@ -54,7 +55,7 @@ impl Requests {
             }
             next = self.first(&pattern, found.next + 1).await?;
         }
-        for message in self.messages(&pattern, found.next + 1).await? {
+        for message in self.messages(&pattern, found.next + 1, end).await? {
             self.add(&mut found, &message).await?;
         }
         found.end = end.max(found.next);
@@ -69,11 +70,12 @@ impl Requests {
         Ok(())
     }
 
-    /// Returns the records, and the entries of logs, whose keys begin with these words.
-    pub(super) async fn below(&self, prefix: &Key) -> Answered<Vec<(Key, Stored)>> {
+    /// Returns the records, and the entries of logs, whose keys begin with these words. A record that is
+    /// replaced meanwhile may be missing if it is not wanted.
+    pub(super) async fn below(&self, prefix: &Key, wanted: &[Key]) -> Answered<Vec<(Key, Stored)>> {
         let pattern = subjects::below(&self.team, prefix);
         let mut found = Vec::new();
-        for message in self.messages(&pattern, 1).await? {
+        for message in self.all_messages(&pattern, wanted).await? {
             let key = subjects::key(&self.team, &message.subject);
             let stored = match self.value(&message).await? {
                 Some(value) => Some(Stored {
@@ -88,12 +90,39 @@ impl Requests {
         Ok(found)
     }
 
-    /// Returns the messages from a sequence number on whose subjects match a pattern. The server
-    /// creates a reader for that, and finds them in one pass.
-    pub(super) async fn messages(
+    /// Returns the messages whose subjects match a pattern, oldest first. One that is replaced meanwhile
+    /// may be there twice, or be missing if its key is not wanted.
+    pub(super) async fn all_messages(
+        &self,
+        pattern: &str,
+        wanted: &[Key],
+    ) -> Answered<Vec<StreamMessage>> {
+        let mut found = self.messages(pattern, 1, 0).await?;
+        let wanted = wanted.iter().map(|key| subjects::of(&self.team, key));
+        let mut missing: HashSet<String> = wanted.collect();
+        for message in &found {
+            missing.remove(message.subject.as_str());
+        }
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        // What was replaced comes after everything that was read.
+        let next = found.last().map_or(1, |last| last.sequence + 1);
+        let end = self.last(pattern).await?.map_or(0, |last| last.sequence);
+        if end >= next {
+            found.extend(self.messages(pattern, next, end).await?);
+        }
+        Ok(found)
+    }
+
+    /// Returns the messages from a sequence number on whose subjects match a pattern, oldest first: those
+    /// that the server counts, and all up to the sequence number `end`. The server creates a reader for
+    /// that, and finds them in one pass. Its count may leave out those that are being replaced.
+    async fn messages(
         &self,
         pattern: &str,
         start_sequence: u64,
+        end: u64,
     ) -> Answered<Vec<StreamMessage>> {
         let stream = self.stream().await?;
         let config = Config {
@@ -111,14 +140,18 @@ impl Requests {
         })?;
         let (mut pending, mut next) = (reader.cached_info().num_pending, start_sequence);
         let mut found = Vec::new();
-        while pending > 0 {
+        while pending > 0 || next <= end {
             let fetch = reader.fetch().max_messages(BATCH).messages().await;
             let mut fetch = fetch.map_err(|error| self.failed(&error))?;
-            let before = pending;
+            let before = next;
             while let Some(message) = fetch.next().await {
                 let message = message.map_err(|_| self.unanswered())?;
                 let info = message.info().map_err(|_| self.unanswered())?;
-                (pending, next) = (info.pending, info.stream_sequence + 1);
+                pending = info.pending;
+                if info.stream_sequence < next {
+                    continue;
+                }
+                next = info.stream_sequence + 1;
                 found.push(StreamMessage {
                     sequence: info.stream_sequence,
                     subject: message.subject.clone(),
@@ -127,11 +160,13 @@ impl Requests {
                     time: info.published,
                 });
             }
-            // The others may have been removed meanwhile.
-            if pending == before && self.first(pattern, next).await?.is_some() {
-                return Err(self.unanswered());
-            } else if pending == before {
-                break;
+            if next == before {
+                // The others may have been removed meanwhile.
+                let Some(message) = self.first(pattern, next).await? else {
+                    break;
+                };
+                next = message.sequence + 1;
+                found.push(message);
             }
         }
         let name = &reader.cached_info().name;

@@ -191,16 +191,28 @@ impl Space for NatsSpace {
         self.requests.bells.heard(keys)
     }
 
-    fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>> {
-        let prefix = prefix.clone();
-        self.wait(
-            at_most,
-            |requests| async move { requests.below(&prefix).await },
-        )
+    fn below(
+        &self,
+        prefix: &Key,
+        wanted: &[Key],
+        at_most: Duration,
+    ) -> Answered<Vec<(Key, Stored)>> {
+        let (prefix, wanted) = (prefix.clone(), wanted.to_vec());
+        self.wait(at_most, |requests| async move {
+            requests.below(&prefix, &wanted).await
+        })
     }
 
-    fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>> {
-        self.wait(at_most, |requests| async move { requests.leases().await })
+    fn leases(
+        &self,
+        wanted: &[MemberName],
+        at_most: Duration,
+    ) -> Answered<BTreeMap<MemberName, LeaseState>> {
+        let wanted: Vec<Key> = wanted.iter().map(Key::lease).collect();
+        self.wait(
+            at_most,
+            |requests| async move { requests.leases(&wanted).await },
+        )
     }
 
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>> {

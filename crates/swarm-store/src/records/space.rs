@@ -177,11 +177,21 @@ pub(crate) trait Space: Debug + Send + Sync {
 
     /// Returns the records and the entries of logs whose keys begin with these words, oldest first. The
     /// last word of the key of an entry is its own. A record that is replaced meanwhile may be there twice,
-    /// or be missing.
-    fn below(&self, prefix: &Key, at_most: Duration) -> Answered<Vec<(Key, Stored)>>;
+    /// the newer one last, or be missing if it is not wanted.
+    fn below(
+        &self,
+        prefix: &Key,
+        wanted: &[Key],
+        at_most: Duration,
+    ) -> Answered<Vec<(Key, Stored)>>;
 
-    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing.
-    fn leases(&self, at_most: Duration) -> Answered<BTreeMap<MemberName, LeaseState>>;
+    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing if it is not
+    /// wanted.
+    fn leases(
+        &self,
+        wanted: &[MemberName],
+        at_most: Duration,
+    ) -> Answered<BTreeMap<MemberName, LeaseState>>;
 
     /// Returns the lease of a member; `None` if no process has ever held it.
     fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>>;

@@ -27,7 +27,7 @@ struct Everything {
 impl RecordsTeam {
     pub(super) fn view(&self) -> Result<TeamView> {
         let config = self.config()?;
-        let stored = self.read_everything(&config)?;
+        let stored = self.read_everything(&config.names())?;
         let members = config.members.iter();
         let members = members.map(|member| stored.view_of(&config, member));
         let life = |member: &Member| {
@@ -43,51 +43,26 @@ impl RecordsTeam {
     }
 
     /// In the order of [`MemberFacts`]; a message leaves the log when the record of the inbox has it.
-    fn read_everything(&self, config: &TeamConfig) -> Result<Everything> {
-        let names = || config.members.iter().map(|member| &member.name);
-        let mut leases = self.answered(false, |at_most| self.space.leases(at_most))?;
-        for name in names() {
-            // One that was renewed during the pass may be missing in it.
-            if !leases.contains_key(name) {
-                let lease = self.lease_state(name)?;
-                leases.extend(lease.map(|lease| (name.clone(), lease)));
-            }
-        }
+    fn read_everything(&self, members: &[MemberName]) -> Result<Everything> {
+        let leases = self.answered(false, |at_most| self.space.leases(members, at_most))?;
         let mut sent: BTreeMap<Key, Sent> = BTreeMap::new();
-        for (key, entry) in self.read_below(&values::all_sent())? {
+        for (key, entry) in self.read_below(&values::all_sent(), &[])? {
             let message = (entry.revision, from_bytes(&key, &entry.value)?);
             sent.entry(key.parent()).or_default().push(message);
         }
-        let inboxes = names().map(|name| values::inbox(name).key);
-        let mut records = self.read_records(&values::inboxes(), inboxes)?;
-        let reports = names().map(|name| values::reports(name).key);
-        records.extend(self.read_records(&values::all_reports(), reports)?);
+        let inboxes = members.iter().map(|name| values::inbox(name).key);
+        let inboxes = self.read_below(&values::inboxes(), &inboxes.collect::<Vec<_>>())?;
+        let reports = members.iter().map(|name| values::reports(name).key);
+        let reports = self.read_below(&values::all_reports(), &reports.collect::<Vec<_>>())?;
         Ok(Everything {
             leases,
             sent,
-            records,
+            records: inboxes.into_iter().chain(reports).collect(),
         })
     }
 
-    /// Reads records below a prefix in one pass. A wanted one that was replaced during the pass may be
-    /// missing in it, and is read by itself.
-    fn read_records(
-        &self,
-        prefix: &Key,
-        wanted: impl Iterator<Item = Key>,
-    ) -> Result<BTreeMap<Key, Stored>> {
-        let mut records: BTreeMap<Key, Stored> = self.read_below(prefix)?.into_iter().collect();
-        for key in wanted {
-            if !records.contains_key(&key) {
-                let stored = self.answered(false, |at_most| self.space.read(&key, at_most))?;
-                records.extend(stored.map(|stored| (key, stored)));
-            }
-        }
-        Ok(records)
-    }
-
-    fn read_below(&self, prefix: &Key) -> Result<Vec<(Key, Stored)>> {
-        self.answered(false, |at_most| self.space.below(prefix, at_most))
+    fn read_below(&self, prefix: &Key, wanted: &[Key]) -> Result<Vec<(Key, Stored)>> {
+        self.answered(false, |at_most| self.space.below(prefix, wanted, at_most))
     }
 }
 

@@ -1,5 +1,6 @@
-//! Large values, and answers of a hub that are lost.
+//! Large values, values of many members, and answers of a hub that are lost.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
@@ -119,6 +120,25 @@ fn an_operation_whose_acknowledgement_is_lost_is_done_once() {
         crew.delete(true, true).block_on().unwrap();
     });
     assert_eq!(store.teams().block_on().unwrap(), []);
+}
+
+#[test]
+fn members_without_mail_and_reports_are_not_read_one_by_one() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let link = Link::to(scene.server.port());
+    let there = scene.other(settings(link.url()));
+    let crew = crew(&there);
+    let added = crew.add_external(&name("carl"), Path::new("/"));
+    added.block_on().unwrap();
+    for key in ["lease.carl", "record.inbox.carl", "record.reports.carl"] {
+        // A request for a single record names it.
+        link.mute_after(&format!("\"swarm.crew.{key}\""));
+        assert_eq!(crew.member_view().block_on().unwrap().len(), 2);
+        assert!(!link.has_lost(), "{key}");
+    }
 }
 
 #[test]
