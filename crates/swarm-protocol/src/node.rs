@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AgentId, BlobRef, NodeLabel, OrderId, SpawnId, SshDestination, UnixMs};
+use crate::{AgentId, BlobRef, MemberName, NodeLabel, OrderId, SpawnId, SshDestination, UnixMs};
 
 /// What a node reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Order {
     pub id: OrderId,
     /// The command and its arguments, without the name of the program and the team.
     pub words: Vec<String>,
+    /// The member that it spawns. Until it is over, no other order can spawn one of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<MemberName>,
     /// Standard input of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
@@ -71,6 +74,7 @@ impl Order {
         Self {
             id: OrderId::random(),
             words,
+            spawns: None,
             input: None,
             repository: None,
             state: OrderState::Open,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs};
+use swarm_protocol::{
+    Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs, sanitized_collision,
+};
 
 use super::nodes::Nodes;
 use super::record::Record;
 use super::team::RecordsTeam;
-use crate::{Changes, Result};
+use crate::{Changes, Result, StoreError};
 
 type OrdersValue = BTreeMap<OrderId, Placed>;
 
@@ -49,17 +51,20 @@ impl Orders {
     }
 
     /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then.
-    /// Removes those that have expired, because their callers are gone.
+    /// Removes those that have expired, because their callers are gone. An order that spawns a member is
+    /// refused with [`StoreError::NameTaken`] while another one for this name is not over.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
             team.require()?;
             let now = team.server_time()?;
             let expires = UnixMs(now.0.saturating_add(lifetime));
-            changed(team, |all| {
+            team.change(&orders(), |all, _events| {
                 all.retain(|_, placed| now < placed.expires);
+                refuse_same_name(&team.team, all, &order, now)?;
                 let order = order.clone();
                 all.insert(order.id, Placed { order, expires });
+                Ok(())
             })
         };
         self.team.run_blocking(work).await
@@ -167,6 +172,32 @@ impl RecordsTeam {
 
 fn changed<R>(team: &RecordsTeam, mut edit: impl FnMut(&mut OrdersValue) -> R) -> Result<R> {
     team.change(&orders(), |all, _| Ok(edit(all)))
+}
+
+/// Refuses an order that spawns a member while another one spawns a member of this name, who is in no
+/// roster yet.
+fn refuse_same_name(team: &TeamName, all: &OrdersValue, new: &Order, now: UnixMs) -> Result<()> {
+    let Some(name) = &new.spawns else {
+        return Ok(());
+    };
+    let holder = all.values().find(|placed| {
+        let other = &placed.order;
+        let spawned = other.spawns.as_ref();
+        other.id != new.id
+            && !matches!(other.state, OrderState::Done(_))
+            && spawned.is_some_and(|other| sanitized_collision(other.as_str(), name.as_str()))
+    });
+    let Some(holder) = holder else {
+        return Ok(());
+    };
+    let left = holder.expires.since(now) / 1000 + 1;
+    Err(StoreError::NameTaken {
+        team: team.clone(),
+        name: name.clone(),
+        holder: format!(
+            "a node has an order to spawn a member of this name, which expires in {left} s"
+        ),
+    })
 }
 
 fn is_taken(order: &Order, by: SpawnId) -> bool {

@@ -8,7 +8,7 @@ use swarm_protocol::{
 };
 use swarm_store::{BlockOn as _, Nodes, Orders, StoreError};
 
-use crate::values::{life_record, team};
+use crate::values::{life_record, name, team};
 use crate::world::World;
 
 fn node(text: &str) -> NodeName {
@@ -234,6 +234,43 @@ pub(crate) fn only_who_carries_an_order_out_finishes_it(world: &World) {
     };
     let again = orders.finish(id, by, another).block_on();
     assert!(!again.unwrap(), "it has an outcome");
+}
+
+pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let spawn = |member: &str| Order {
+        spawns: Some(name(member)),
+        ..order()
+    };
+    let place = |order: &Order, lifetime| orders.place(order.clone(), lifetime).block_on();
+    let minute = Duration::from_mins(1);
+    let placed: Vec<OrderId> = thread::scope(|scope| {
+        let one = || {
+            let order = spawn("bob");
+            place(&order, minute).ok().map(|()| order.id)
+        };
+        let racers: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+        let outcomes = racers.into_iter().map(|racer| racer.join().unwrap());
+        outcomes.flatten().collect()
+    });
+    let [id] = placed[..] else {
+        panic!("{placed:?}");
+    };
+    let is_refused = || match place(&spawn("Bob"), minute) {
+        Err(StoreError::NameTaken { name, .. }) => name.as_str() == "Bob",
+        other => panic!("{other:?}"),
+    };
+    assert!(is_refused());
+    place(&spawn("carl"), minute).unwrap();
+    place(&order(), minute).unwrap();
+    let by = SpawnId::random();
+    orders.take(id, by).block_on().unwrap().unwrap();
+    assert!(is_refused());
+    orders.withdraw(id).block_on().unwrap().unwrap();
+    assert!(is_refused(), "it is being cancelled");
+    assert!(orders.finish(id, by, outcome()).block_on().unwrap());
+    place(&spawn("bob"), Duration::ZERO).unwrap();
+    place(&spawn("bob"), minute).unwrap();
 }
 
 pub(crate) fn an_expired_order_is_not_taken_and_the_next_one_removes_it(world: &World) {

@@ -1,6 +1,6 @@
 //! The command that lets a node spawn a member.
 
-use swarm_protocol::Order;
+use swarm_protocol::{MemberName, Order};
 
 /// A `swarm spawn` for a node. Options that are not given have the defaults of that command there.
 #[derive(Debug, Clone)]
@@ -9,17 +9,17 @@ pub struct SpawnCommand {
     prompt: Option<String>,
     /// Name of its worktree.
     worktree: Option<String>,
-    name: String,
+    name: MemberName,
 }
 
 impl SpawnCommand {
     /// Creates the command for a member with this name.
-    pub fn new(name: &str) -> Self {
+    pub fn new(name: MemberName) -> Self {
         Self {
-            words: vec!["spawn".to_owned(), name.to_owned()],
+            words: vec!["spawn".to_owned(), name.to_string()],
             prompt: None,
             worktree: None,
-            name: name.to_owned(),
+            name,
         }
     }
 
@@ -45,16 +45,17 @@ impl SpawnCommand {
     /// Lets the member work in a worktree; without a name, in the one named like the member.
     pub fn worktree(&mut self, name: Option<&str>) {
         let named = name.map(|name| Some(name).filter(|name| !name.is_empty()));
-        self.worktree = named.map(|name| name.unwrap_or(&self.name).to_owned());
+        self.worktree = named.map(|name| name.unwrap_or(self.name.as_str()).to_owned());
     }
 
     /// Returns the order for a node that has received a repository or not. A member of a repository
     /// works in a worktree.
     pub fn order(mut self, has_repository: bool) -> Order {
-        let own = || has_repository.then(|| self.name.clone());
+        let own = || has_repository.then(|| self.name.to_string());
         let worktree = self.worktree.clone().or_else(own);
         self.option("worktree", worktree);
         Order {
+            spawns: Some(self.name),
             input: self.prompt,
             ..Order::new(self.words)
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_protocol::{PermissionMode, TeamName};
+use swarm_protocol::{MemberName, PermissionMode, TeamName};
 use swarm_supervisor::SpawnCommand;
 
 use super::args::SpawnArgs;
@@ -64,7 +64,7 @@ fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
         budget,
         timeout,
     } = args;
-    let mut command = SpawnCommand::new(name);
+    let mut command = SpawnCommand::new(MemberName::teammate(name)?);
     command.prompt(args.initial_prompt()?, summary.as_deref());
     command.option("agent", agent.as_deref());
     command.option("agents", agents.as_deref());

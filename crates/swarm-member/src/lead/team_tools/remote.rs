@@ -110,7 +110,7 @@ fn command(
     mode: PermissionMode,
     lead_model: &str,
 ) -> SpawnCommand {
-    let mut command = SpawnCommand::new(request.name.as_str());
+    let mut command = SpawnCommand::new(request.name.clone());
     command.prompt(Some(request.prompt.clone()), Some(&request.description));
     command.option("agent", member.agent_type.as_deref());
     let runtime = member.runtime.as_ref();
