@@ -18,14 +18,31 @@ pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
     refused["message"].as_str().unwrap().to_owned()
 }
 
+/// A machine on which a script is found first as the program of this name.
+fn world_with_program(name: &str, script: &str) -> World {
+    let world = world();
+    let program = world.program(name);
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    world
+}
+
 /// A machine whose `ssh` runs the command on this one.
 fn world_with_ssh() -> World {
-    let world = world();
     let script = "#!/bin/sh\n[ \"$1 $2\" = \"-- box.example\" ] && exec sh -c \"$3\"\n";
-    let ssh = world.program("ssh");
-    std::fs::write(&ssh, script).unwrap();
-    std::fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).unwrap();
-    world
+    world_with_program("ssh", script)
+}
+
+/// A machine whose git removes no worktree while the file `gate` is not there.
+fn world_with_slow_git() -> World {
+    let script = "#!/bin/sh\n\
+        here=${0%/*}; PATH=${PATH#*:}; export PATH\n\
+        case \"$*\" in *'worktree remove'*)\n\
+            : > \"$here/waits\"\n\
+            until [ -e \"$here/gate\" ]; do sleep 0.02; done\n\
+        esac\n\
+        exec git \"$@\"\n";
+    world_with_program("git", script)
 }
 
 pub(crate) fn says_done() -> FakeApi {
@@ -187,6 +204,64 @@ fn a_node_serves_other_teams_after_one_was_deleted() {
     run_and_kill("bob", "demo");
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait().ok().stdout_has("demo: bob has stopped");
+    machines.end();
+}
+
+#[test]
+fn a_node_takes_orders_while_git_removes_a_worktree() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world_with_slow_git().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&["--slots", "2"]);
+    let [bob, carl] = ["bob", "carl"].map(|name| worktree_on_box(first, name));
+    first.swarm(&["shutdown", "bob"]).ok();
+    let waits = second.program("waits");
+    first.wait_until("git removes bob's worktree", || waits.exists());
+    first.swarm(&["peek", "carl"]).ok();
+    assert!(bob.exists() && carl.exists());
+    std::fs::write(second.program("gate"), "").unwrap();
+    first.wait_until("bob's worktree is removed", || !bob.exists());
+    first.swarm(&["kill", "carl"]).ok();
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait()
+        .ok()
+        .stdout_has("the worktree of bob had no changes and was removed");
+    machines.end();
+}
+
+#[test]
+fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    machines.on_hub(first, &["team", "create", "two"]);
+    let copied = std::fs::read_to_string(&machines.credentials).unwrap();
+    let copy = second.write("copied", &copied);
+    let [hub, url, credentials, _] = machines.hub_options();
+    let join = ["team", "join", "two", hub, url, credentials];
+    let file = [copy.to_str().unwrap()];
+    second.swarm(&[&join[..], &file].concat()).ok();
+    std::fs::remove_file(&copy).unwrap();
+    let node = machines.node(&[]);
+    let options = ["--on", "box", "--team", "demo"];
+    first.swarm(&hello_args("bob", &options)).ok();
+    first.swarm(&["kill", "bob", "--team", "demo"]).ok();
+    first.swarm(&["node", "drain", "box"]).ok();
+    let ended = node.wait();
+    ended.ok().stdout_has("demo: bob has stopped");
+    let unknown = "two: its members on this machine are not known: ";
+    assert_eq!(
+        ended.stdout.matches(unknown).count(),
+        1,
+        "{}",
+        ended.story()
+    );
     machines.end();
 }
 

@@ -151,10 +151,12 @@ async fn receive(
     let (files, here) = (node.app.store.team(team), &node.app.env.cwd);
     let own = node.own_repositories();
     let received = receive_repository(&*files, &node.worktrees, &own, wanted, here);
-    received.await.map(Some).map_err(|error| match error {
-        RepositoryError::Worktree(error) => error.into(),
-        RepositoryError::Store(error) => error.into(),
-    })
+    let received = received.await.map_err(|error| match error {
+        RepositoryError::Worktree(error) => Failure::from(error),
+        RepositoryError::Store(error) => Failure::from(error),
+    })?;
+    node.find_known_commits().await;
+    Ok(Some(received))
 }
 
 /// Runs the command until it ends. It is interrupted if the order is withdrawn or the node ends.

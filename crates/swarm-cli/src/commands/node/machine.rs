@@ -1,16 +1,16 @@
 //! A node, and its slots.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
-use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport};
+use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport, TeamName};
 use swarm_store::{HubSettings, Lease, Nodes, StoreError};
 use swarm_worktree::Worktrees;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::announce::Announcer;
-use super::members::members_here;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::spawn_context::worktrees;
@@ -25,6 +25,10 @@ pub(super) struct Node<'a> {
     pub(super) process: LifeRecord,
     pub(super) worktrees: Worktrees,
     pub(super) slots: Mutex<Slots>,
+    /// Teams whose members were not known at the last look.
+    pub(super) unknown: Mutex<BTreeSet<TeamName>>,
+    /// Commits that need not be sent here.
+    pub(super) known_commits: Mutex<Vec<String>>,
     /// Wakes the node when its members may have changed.
     pub(super) look_again: Notify,
     /// Cancels the orders that are being carried out.
@@ -88,6 +92,8 @@ impl<'a> Node<'a> {
                 number: usize::try_from(slots).unwrap_or(usize::MAX),
                 ..Slots::default()
             }),
+            unknown: Mutex::default(),
+            known_commits: Mutex::default(),
             look_again: Notify::new(),
             stop: CancellationToken::new(),
             program,
@@ -101,8 +107,9 @@ impl<'a> Node<'a> {
         &self,
         mut report: NodeReport,
     ) -> Result<(NodeReport, Lease), StoreError> {
-        report.members = members_here(self.app, &self.hub.url).await?;
-        report.known_commits = self.known_commits().await;
+        report.members = self.members_here().await?;
+        self.find_known_commits().await;
+        report.known_commits.clone_from(&self.known_commits.lock());
         self.slots.lock().members.clone_from(&report.members);
         let lease = self.nodes.join(&self.name, report.clone(), &self.process);
         Ok((report, lease.await?))
@@ -117,12 +124,13 @@ impl<'a> Node<'a> {
             .join("repositories")
     }
 
-    /// Returns the commits that need not be sent here.
-    pub(super) async fn known_commits(&self) -> Vec<String> {
+    /// Finds the commits that need not be sent here, with git.
+    pub(super) async fn find_known_commits(&self) {
         let (own, here) = (self.own_repositories(), self.app.env.cwd.clone());
         let worktrees = self.worktrees.clone();
         let known = tokio::task::spawn_blocking(move || worktrees.known_commits(&own, &here));
-        known.await.unwrap_or_default()
+        let known = known.await.unwrap_or_default();
+        *self.known_commits.lock() = known;
     }
 
     /// Takes a slot for a member, which may replace one of its name.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::future::pending;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -21,8 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
-use super::members::members_here;
-use super::worktrees::{Awaited, finish_worktrees};
+use super::worktrees::{Awaited, finish, left_behind};
 use crate::commands::EndSignals;
 use crate::failure::Failure;
 
@@ -45,6 +44,8 @@ pub(super) async fn serve(
         report,
         lease,
         running: FuturesUnordered::new(),
+        finishing: FuturesUnordered::new(),
+        in_work: HashSet::new(),
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
@@ -124,13 +125,17 @@ struct Serving<'a> {
     changes: Changes,
     /// The orders that are being carried out.
     running: FuturesUnordered<LocalBoxFuture<'a, ()>>,
+    /// The handling of worktrees, whose git nothing else waits for. Each returns its path.
+    finishing: FuturesUnordered<LocalBoxFuture<'a, PathBuf>>,
+    /// The worktrees that are being handled.
+    in_work: HashSet<PathBuf>,
     /// The ends of the members that run here.
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
     watcher: DirectoryWatcher,
     /// What has to happen before the worktrees of members that have ended can be handled.
     awaited: Vec<Awaited>,
-    /// The members are not known, or not reported.
+    /// Some members are not known, or not reported.
     is_stale: bool,
 }
 
@@ -153,13 +158,16 @@ impl Serving<'_> {
                     continue;
                 }
             }
-            if self.running.is_empty() && is_over(node) {
+            if self.running.is_empty() && self.finishing.is_empty() && is_over(node) {
                 return Ok(());
             }
             tokio::select! {
                 () = self.lease.lost() => {}
                 () = self.changes.changed() => {}
                 Some(()) = self.running.next() => self.look().await,
+                Some(path) = self.finishing.next() => {
+                    self.in_work.remove(&path);
+                }
                 Some(member) = self.ends.next() => {
                     self.watched.remove(&member);
                     self.look().await;
@@ -218,12 +226,12 @@ impl Serving<'_> {
         if let Err(error) = &looked {
             tracing::warn!(%error, "the members are not known or not reported");
         }
-        self.is_stale = looked.is_err();
+        self.is_stale = looked.is_err() || !self.node.unknown.lock().is_empty();
     }
 
     async fn try_look(&mut self) -> Result<(), StoreError> {
         let node = self.node;
-        let members = members_here(node.app, &node.hub.url).await?;
+        let members = node.members_here().await?;
         let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
         for gone in before.iter().filter(|one| !members.contains(one)) {
             let text = format!("{} has stopped", gone.name);
@@ -235,20 +243,25 @@ impl Serving<'_> {
                 self.ends.push(ended(end, member.clone()).boxed());
             }
         }
-        if members != self.report.members {
-            let report = NodeReport {
-                members,
-                known_commits: node.known_commits().await,
-                ..self.report.clone()
-            };
+        let report = NodeReport {
+            members,
+            known_commits: node.known_commits.lock().clone(),
+            ..self.report.clone()
+        };
+        if report != self.report {
             node.nodes.report(&node.name, report.clone()).await?;
             self.report = report;
         }
         node.looks.send_modify(|looks| *looks += 1);
         // An order may be removing a member, and reports what happened to its worktree.
         if self.running.is_empty() {
-            let members = &self.report.members;
-            self.awaited = finish_worktrees(node, &self.watcher, members).await?;
+            let (left, awaited) = left_behind(node, &self.watcher, &self.report.members).await?;
+            self.awaited = awaited;
+            for left in left {
+                if self.in_work.insert(left.record.path.clone()) {
+                    self.finishing.push(finish(node, left).boxed_local());
+                }
+            }
         }
         Ok(())
     }
@@ -262,6 +275,9 @@ impl Serving<'_> {
                 return;
             }
             self.look().await;
+            while let Some(path) = self.finishing.next().await {
+                self.in_work.remove(&path);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The worktrees of members that have left their teams.
 
 use std::future::pending;
+use std::path::PathBuf;
 
 use futures::FutureExt as _;
 use futures::future::{Fuse, LocalBoxFuture};
@@ -9,7 +10,7 @@ use swarm_os::process::Process;
 use swarm_protocol::{AgentId, Member, MemberName, SpawnId};
 use swarm_store::{Result, Team, Topic};
 use swarm_supervisor::{LeftWorktree, finish_worktree};
-use swarm_worktree::{Owner, received_worktrees};
+use swarm_worktree::{Owner, Record, received_worktrees};
 
 use super::machine::Node;
 use super::members::{is_deleted, is_on_hub};
@@ -17,16 +18,22 @@ use super::members::{is_deleted, is_on_hub};
 /// What has to happen before a worktree can be handled. It may be awaited again after it happened.
 pub(super) type Awaited = Fuse<LocalBoxFuture<'static, ()>>;
 
-/// Handles the worktrees of members that have left their teams: those without changes are removed.
-/// Returns what the others wait for: a member that has ended leaves its team, or the process of one
-/// that has left exits.
-pub(super) async fn finish_worktrees(
+/// A worktree of a member that has left its team.
+pub(super) struct LeftBehind {
+    member: AgentId,
+    pub(super) record: Record,
+}
+
+/// Returns the worktrees of members that have left their teams, and what those of others wait for: a
+/// member that has ended leaves its team, or the process of one that has left exits.
+pub(super) async fn left_behind(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
     running: &[AgentId],
-) -> Result<Vec<Awaited>> {
+) -> Result<(Vec<LeftBehind>, Vec<Awaited>)> {
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
+    let mut left = Vec::new();
     let mut awaited: Vec<Awaited> = Vec::new();
     for record in records.unwrap_or_default() {
         let Owner {
@@ -41,7 +48,7 @@ pub(super) async fn finish_worktrees(
         let id = AgentId::new(member.clone(), team.clone());
         // While a member is spawned, its worktree is assigned to the spawner.
         let is_held = record.in_use && record.process.is_none() && !running.contains(&id);
-        if !is_held || !is_on_hub(node.app, team, &node.hub.url) {
+        if !is_held || node.is_unknown(team) || !is_on_hub(node.app, team, &node.hub.url) {
             continue;
         }
         let files = node.app.store.team(team);
@@ -54,18 +61,26 @@ pub(super) async fn finish_worktrees(
             awaited.push(exit_of(process).boxed_local().fuse());
             continue;
         }
-        let (owner, now) = (record.owner.clone(), node.app.clock.now());
-        let left = finish_worktree(&node.worktrees, &record.path, owner, now).await;
-        if let Some(left) = left {
-            let left = LeftWorktree {
-                // On another machine.
-                can_be_merged: false,
-                ..left
-            };
-            node.out.tell_of_member("worktree", &id, &left.sentence());
-        }
+        left.push(LeftBehind { member: id, record });
     }
-    Ok(awaited)
+    Ok((left, awaited))
+}
+
+/// Removes a worktree without changes, and keeps another one. Returns its path. Git may be slow.
+pub(super) async fn finish(node: &Node<'_>, left: LeftBehind) -> PathBuf {
+    let LeftBehind { member, record } = left;
+    let now = node.app.clock.now();
+    let left = finish_worktree(&node.worktrees, &record.path, record.owner, now).await;
+    if let Some(left) = left {
+        let left = LeftWorktree {
+            // On another machine.
+            can_be_merged: false,
+            ..left
+        };
+        let text = left.sentence();
+        node.out.tell_of_member("worktree", &member, &text);
+    }
+    record.path
 }
 
 /// Returns whether a spawn is in the roster, or may return to it if the one that replaces it fails.
