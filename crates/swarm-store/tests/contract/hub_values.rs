@@ -131,7 +131,8 @@ fn members_without_mail_and_reports_are_not_read_one_by_one() {
     let link = Link::to(scene.server.port());
     let there = scene.other(settings(link.url()));
     let crew = crew(&there);
-    let added = crew.add_external(&name("carl"), Path::new("/"));
+    let carl = name("carl");
+    let added = crew.add_external(&carl, Path::new("/"));
     added.block_on().unwrap();
     for key in ["lease.carl", "record.inbox.carl", "record.reports.carl"] {
         // A request for a single record names it.
