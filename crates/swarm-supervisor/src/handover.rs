@@ -15,7 +15,7 @@ use swarm_store::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};
+use crate::{LeadError, SpawnOptions, SpawnedMember, SupervisedTeam};
 
 /// State of a team for its next lead.
 #[derive(Debug)]
@@ -168,39 +168,40 @@ pub struct Restored {
     pub tasks: Vec<Task>,
 }
 
-/// Restarts a dead member with its tasks that no other member has claimed.
-///
-/// # Errors
-/// [`LeadError`] of the spawn; the tasks are then released again.
-pub async fn bring_back(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    dead: &DeadMember,
-    cancel: CancellationToken,
-) -> Result<Restored, LeadError> {
-    let member = &dead.member;
-    let mut former = MemberRequest::former(member);
-    let ceiling = spawn_context.permissions.ceiling;
-    former.mode = former.mode.filter(|mode| ceiling.covers(*mode));
-    // Recording the death later would release the tasks again.
-    swarm_team::reconcile(&spawn_context.store.team(team))?;
-    let tasks = give_back(&*spawn_context.store.team(team), dead);
-    let options = SpawnOptions {
-        prompt: words_for(&tasks),
-        cancel,
-        ..SpawnOptions::new(member.name.clone(), former, member.cwd.clone())
-    };
-    match spawn(spawn_context, team, options).await {
-        Ok(spawned) => {
-            let tasks = tasks.into_iter().map(|given| given.task).collect();
-            Ok(Restored { spawned, tasks })
-        }
-        Err(error) => {
-            // Another process restarted the member with the same tasks.
-            if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
-                take_away(&*spawn_context.store.team(team), member, &tasks);
+impl SupervisedTeam<'_> {
+    /// Restarts a dead member with its tasks that no other member has claimed.
+    ///
+    /// # Errors
+    /// [`LeadError`] of the spawn; the tasks are then released again.
+    pub async fn bring_back(
+        self,
+        dead: &DeadMember,
+        cancel: CancellationToken,
+    ) -> Result<Restored, LeadError> {
+        let member = &dead.member;
+        let mut former = MemberRequest::former(member);
+        let ceiling = self.context.permissions.ceiling;
+        former.mode = former.mode.filter(|mode| ceiling.covers(*mode));
+        // Recording the death later would release the tasks again.
+        swarm_team::reconcile(&self.files())?;
+        let tasks = give_back(&*self.files(), dead);
+        let options = SpawnOptions {
+            prompt: words_for(&tasks),
+            cancel,
+            ..SpawnOptions::new(member.name.clone(), former, member.cwd.clone())
+        };
+        match self.spawn(options).await {
+            Ok(spawned) => {
+                let tasks = tasks.into_iter().map(|given| given.task).collect();
+                Ok(Restored { spawned, tasks })
             }
-            Err(error)
+            Err(error) => {
+                // Another process restarted the member with the same tasks.
+                if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
+                    take_away(&*self.files(), member, &tasks);
+                }
+                Err(error)
+            }
         }
     }
 }

@@ -14,11 +14,12 @@ mod repositories;
 mod spawn;
 mod spawn_context;
 mod stop;
+mod supervised;
 mod target_wait;
 
-pub use cleanup::{LeftPane, Verdict, left_panes, orphaned_panes, verdict};
+pub use cleanup::{LeftPane, Verdict, orphaned_panes, verdict};
 pub use error::LeadError;
-pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
+pub use handover::{DeadMember, Handover, Restored, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
@@ -35,14 +36,11 @@ pub use published::{
 };
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use repositories::{RepositoryError, forget_repository, receive_repository, send_repository};
-pub use spawn::{
-    SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
-};
+pub use spawn::{SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking};
 pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
-    TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,
-    end_without_roster, finish, finish_worktree, kill, kill_team, member_death, namesake,
-    runs_elsewhere, shutdown, started_elsewhere,
+    TeamStopReport, finish_worktree, started_elsewhere,
 };
+pub use supervised::{SupervisedMember, SupervisedTeam};
 pub use target_wait::wait_for_target;

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_agent::{EventSink as _, Rights, or_never};
 use swarm_protocol::{
-    AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
-    RequestId, RequestRecord, ShutdownApproved, TeamName,
+    AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, RequestId,
+    RequestRecord, ShutdownApproved,
 };
 use swarm_store::{StoreError, Team};
-use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
+use swarm_supervisor::{LeadError, SpawnContext};
 use swarm_team::{Incoming, MemberContext, adopt_request, early_plan_wait, sort_mail};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -152,7 +152,8 @@ impl LeadMail {
         let (spawn_context, team) = (self.spawn_context.clone(), team.name().clone());
         let departed = Arc::clone(&self.departed);
         self.departures.spawn(async move {
-            match remove_departed(&spawn_context, &team, &name).await {
+            let member = spawn_context.team(&team).member(&name);
+            match member.remove_departed().await {
                 // The other two mean that another process has already removed it.
                 Ok(())
                 | Err(LeadError::Store(
@@ -254,39 +255,6 @@ pub(super) async fn has_unread_report(
         Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
         Some(_) => false,
     }))
-}
-
-/// Removes a member from the roster once its process has ended, if it last reported that it stops.
-/// If it crashed, or the approval came from an earlier spawn, the reconciliation reports its death
-/// instead.
-async fn remove_departed(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    name: &MemberName,
-) -> Result<(), LeadError> {
-    let files = spawn_context.store.team(team);
-    let config = files.config().await?;
-    let Some(member) = config.member(name) else {
-        return Ok(());
-    };
-    let Some(spawn_id) = member.spawn_id() else {
-        // Its process is not known; it has agreed to stop and works no more.
-        files.remove_member(name, None).await?;
-        return Ok(());
-    };
-    if let Ok(ended) = member_death(spawn_context, team, name).await {
-        ended?;
-    }
-    let last = files.state(name).await?;
-    let stopped = last.is_some_and(|report| {
-        report.spawn_id == spawn_id
-            && matches!(report.state, MemberState::Stopping | MemberState::Stopped)
-    });
-    if stopped {
-        let (how, grace) = (StopOutcome::Approved, spawn_context.kill_grace);
-        finish(spawn_context, team, name, spawn_id, how, grace).await?;
-    }
-    Ok(())
 }
 
 /// Returns whether the lead appears to ask itself to stop, or to report to itself that it stops or

@@ -10,8 +10,8 @@ use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberName, MemberState, TeamName};
 use swarm_store::{BlockOn as _, StoreError, Team, TeamStore};
 use swarm_supervisor::{
-    LeadError, Leadership, TeamStopReport, clean_up_after_lead, end_marked, handover,
-    implicit_team_name, reconcile_outcome,
+    LeadError, Leadership, TeamStopReport, end_marked, handover, implicit_team_name,
+    reconcile_outcome,
 };
 use swarm_team::{TeamCreator, team_rules};
 use tokio::runtime::Builder;
@@ -80,7 +80,7 @@ async fn run(
     ));
     let taken = match &parts.team {
         Some(team) if parts.beginning != Beginning::New => {
-            clean_up_after_lead(&parts.spawn_context, team).await?;
+            parts.spawn_context.team(team).clean_up_after_lead().await?;
             leadership.take_over(team.clone())?;
             let team = parts.spawn_context.store.team(team);
             // A person has granted them to the team.
@@ -307,7 +307,7 @@ impl MemberLoop<LeadRole> {
         let parts = &self.role.parts;
         let tell = |line| self.reporter.notice(line);
         // Those that could not be recorded before are tried again.
-        let ended = end_members(&parts.spawn_context, team, &parts.kill, tell).await;
+        let ended = end_members(parts.spawn_context.team(team), &parts.kill, tell).await;
         let ended = worst_failure(ended);
         match first {
             Err(error) if !error.is_lock_timeout() => Err(error),

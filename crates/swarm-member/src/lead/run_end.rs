@@ -8,8 +8,7 @@ use swarm_os::{Liveness, LockInterrupt};
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
 use swarm_store::{BlockOn as _, Team, TeamStore};
 use swarm_supervisor::{
-    LeadError, LeftWorktree, SpawnContext, StopOptions, TeamStopReport, blocking, end_team,
-    kill_team,
+    LeadError, LeftWorktree, SpawnContext, StopOptions, SupervisedTeam, TeamStopReport, blocking,
 };
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
@@ -30,13 +29,12 @@ const ALIVE: &str = "alive";
 
 /// Shuts all members down, or kills them when `at_once` is cancelled.
 pub(super) async fn end_members(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
+    team: SupervisedTeam<'_>,
     at_once: &CancellationToken,
     tell: impl Fn(String),
 ) -> Result<TeamStopReport, LeadError> {
     let options = StopOptions::now(Some("the run is over".to_owned()), LEAD_NAME);
-    let ending = end_team(spawn_context, team, &options);
+    let ending = team.shutdown(&options);
     let silent = tokio::time::sleep(SILENT);
     tokio::pin!(ending, silent);
     let mut is_reported = false;
@@ -46,23 +44,22 @@ pub(super) async fn end_members(
             () = at_once.cancelled() => break,
             () = &mut silent, if !is_reported => {
                 is_reported = true;
-                if let Some(line) = who_is_awaited(spawn_context, team, options.timeout)? {
+                if let Some(line) = who_is_awaited(team, options.timeout)? {
                     tell(line);
                 }
             }
         }
     }
-    kill_team(spawn_context, team).await
+    team.kill().await
 }
 
 /// Describes the members for which the end of the run waits, and the limit.
 fn who_is_awaited(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
+    team: SupervisedTeam<'_>,
     at_most: Duration,
 ) -> Result<Option<String>, LeadError> {
-    let views = spawn_context.store.team(team).member_view().block_on()?;
-    let now = spawn_context.clock.now();
+    let views = team.files().member_view().block_on()?;
+    let now = team.context.clock.now();
     let awaited: Vec<String> = views
         .iter()
         .filter(|view| !view.member.name.is_lead() && view.liveness == Liveness::Alive)
@@ -193,7 +190,8 @@ impl MemberLoop<LeadRole> {
             }
             let team = context.team()?;
             let tell = |line| reporter.notice(line);
-            Some(end_members(&spawn_context, team.name(), &kill, tell).await)
+            let team = spawn_context.team(team.name());
+            Some(end_members(team, &kill, tell).await)
         }))
     }
 }

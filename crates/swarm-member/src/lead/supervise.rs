@@ -9,7 +9,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::SpawnContext;
-use swarm_supervisor::member_death;
 
 /// Wakes the lead when something may have happened to a member. What happened is read from the
 /// files.
@@ -51,9 +50,9 @@ impl Supervisor {
     }
 
     fn watch(&self, team: &TeamName, member: &Member) {
-        let mut death = member_death(&self.spawn_context, team, &member.name);
         let topic = Topic::State(member.name.clone());
         let team = self.spawn_context.store.team(team);
+        let mut death = team.lease_end(&member.name);
         let mut state = team.watch(&self.spawn_context.watcher, &topic);
         let (woken, done) = (Arc::clone(&self.woken), self.done.clone());
         tokio::spawn(async move {

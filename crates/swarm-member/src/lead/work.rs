@@ -2,7 +2,7 @@
 
 use swarm_agent::{EventSink as _, Injected};
 use swarm_protocol::AgentEvent;
-use swarm_supervisor::{Handover, LeadError, bring_back};
+use swarm_supervisor::{Handover, LeadError};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Beginning;
@@ -87,7 +87,8 @@ impl MemberLoop<LeadRole> {
                 continue;
             }
             let cancel = parts.stop.child_token();
-            match bring_back(&parts.spawn_context, &taken.team, dead, cancel).await {
+            let team = parts.spawn_context.team(&taken.team);
+            match team.bring_back(dead, cancel).await {
                 Ok(_) => back.push(name.clone()),
                 Err(error) => self
                     .reporter

@@ -3,6 +3,5 @@
 mod panes;
 mod teams;
 
-pub use panes::{LeftPane, left_panes, orphaned_panes};
-pub(crate) use panes::{former_spawns, panes_without_roster, spawns_in_journal};
+pub use panes::{LeftPane, orphaned_panes};
 pub use teams::{Verdict, verdict};

@@ -9,7 +9,7 @@ use swarm_protocol::{Event, Member, SpawnId, TeamName};
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
 use crate::process_list::canonical;
-use crate::{LeadError, SpawnContext};
+use crate::{LeadError, SupervisedTeam};
 
 /// A pane that is no longer needed.
 #[derive(Debug)]
@@ -30,74 +30,59 @@ impl LeftPane {
     }
 }
 
-/// Returns the panes of a team's former spawns on the servers named by its roster, its journal and
-/// this terminal, and on swarm's own. The team's journal must contain the spawn of a pane, because
-/// teams in other config directories may share name and server.
-///
-/// # Errors
-/// Returns an error if the store fails. A server that does not respond has no panes to close.
-pub async fn left_panes(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<Vec<LeftPane>, LeadError> {
-    Ok(ended_panes(spawn_context, team, Former::of(spawn_context, team)?).await)
-}
-
-/// Returns the panes of every spawn of a team whose roster cannot be read and whose processes were
-/// stopped.
-pub(crate) async fn panes_without_roster(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<Vec<LeftPane>, LeadError> {
-    let former = Former::in_journal(spawn_context, team)?;
-    Ok(ended_panes(spawn_context, team, former).await)
-}
-
-async fn ended_panes(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    former: Former,
-) -> Vec<LeftPane> {
-    let root = canonical(&spawn_context.root);
-    let mut left = Vec::new();
-    for backend in all_backends(&former.sockets, &spawn_context.terminal) {
-        let panes = match backend.panes(team).await {
-            Ok(panes) => panes,
-            Err(error) => {
-                tracing::debug!(%team, %error, "panes not listed");
-                continue;
-            }
-        };
-        let ended = |pane: &TaggedPane| {
-            !matches!(pane.status, PaneStatus::Running { .. }) && !pane.is_of_another(&root)
-        };
-        left.extend(
-            panes
-                .into_iter()
-                .filter(|pane| former.spawns.contains(&pane.spawn_id) && ended(pane))
-                .map(|tagged| LeftPane {
-                    tagged,
-                    backend: Arc::clone(&backend),
-                }),
-        );
+impl SupervisedTeam<'_> {
+    /// Returns the panes of a team's former spawns on the servers named by its roster, its journal
+    /// and this terminal, and on swarm's own. The team's journal must contain the spawn of a pane,
+    /// because teams in other config directories may share name and server.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails. A server that does not respond has no panes to close.
+    pub async fn left_panes(self) -> Result<Vec<LeftPane>, LeadError> {
+        Ok(self.ended_panes(Former::of(self)?).await)
     }
-    left
-}
 
-/// Returns the spawns of a team that are no longer in its roster.
-pub(crate) fn former_spawns(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<HashSet<SpawnId>, StoreError> {
-    Ok(Former::of(spawn_context, team)?.spawns)
-}
+    /// Returns the panes of every spawn of a team whose roster cannot be read and whose processes
+    /// were stopped.
+    pub(crate) async fn panes_without_roster(self) -> Result<Vec<LeftPane>, LeadError> {
+        Ok(self.ended_panes(Former::in_journal(self)?).await)
+    }
 
-/// Returns every spawn of a team, whether or not it is in the roster.
-pub(crate) fn spawns_in_journal(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<HashSet<SpawnId>, StoreError> {
-    Ok(Former::in_journal(spawn_context, team)?.spawns)
+    async fn ended_panes(self, former: Former) -> Vec<LeftPane> {
+        let root = canonical(&self.context.root);
+        let mut left = Vec::new();
+        for backend in all_backends(&former.sockets, &self.context.terminal) {
+            let panes = match backend.panes(self.name).await {
+                Ok(panes) => panes,
+                Err(error) => {
+                    tracing::debug!(team = %self.name, %error, "panes not listed");
+                    continue;
+                }
+            };
+            let ended = |pane: &TaggedPane| {
+                !matches!(pane.status, PaneStatus::Running { .. }) && !pane.is_of_another(&root)
+            };
+            left.extend(
+                panes
+                    .into_iter()
+                    .filter(|pane| former.spawns.contains(&pane.spawn_id) && ended(pane))
+                    .map(|tagged| LeftPane {
+                        tagged,
+                        backend: Arc::clone(&backend),
+                    }),
+            );
+        }
+        left
+    }
+
+    /// Returns the spawns of a team that are no longer in its roster.
+    pub(crate) fn former_spawns(self) -> Result<HashSet<SpawnId>, StoreError> {
+        Ok(Former::of(self)?.spawns)
+    }
+
+    /// Returns every spawn of a team, whether or not it is in the roster.
+    pub(crate) fn spawns_in_journal(self) -> Result<HashSet<SpawnId>, StoreError> {
+        Ok(Former::in_journal(self)?.spawns)
+    }
 }
 
 /// Data about spawns that are no longer in the roster.
@@ -108,18 +93,18 @@ struct Former {
 }
 
 impl Former {
-    fn of(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
-        let former = Self::in_journal(spawn_context, team)?;
+    fn of(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
+        let former = Self::in_journal(team)?;
         // Read after the journal, so that members that join meanwhile are not included.
-        let roster = spawn_context.store.team(team).config().block_on()?;
+        let roster = team.files().config().block_on()?;
         Ok(former.without(&roster.members))
     }
 
     /// Returns every spawn in the journal.
-    fn in_journal(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
+    fn in_journal(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
-        for entry in spawn_context.store.team(team).events().block_on()?.entries {
+        for entry in team.files().events().block_on()?.entries {
             if let Event::SpawnReserved {
                 spawn_id, socket, ..
             } = entry.event

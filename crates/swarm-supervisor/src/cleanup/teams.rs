@@ -10,7 +10,7 @@ use swarm_store::{BlockOn as _, StoreError, TeamStore, process};
 use crate::handover::handover;
 use crate::leadership::implicit_team_name;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
-use crate::stop::member_liveness;
+use crate::supervised::member_liveness;
 
 /// Result of the check of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,6 @@ mod spawn;
 pub(crate) use collect::canonical;
 pub use collect::{lead_mark, lead_marks, process_list};
 pub use leads::{LeadStanding, lead_standing};
-pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};
 pub use seen::{Orphan, ProcessKind, ProcessStatus, SeenProcess};
 pub use spawn::end_marked;
-pub(crate) use spawn::{end_member, end_spawns};

@@ -6,10 +6,9 @@ use futures::future::join_all;
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 
 use super::collect::process_list;
-use super::spawn::{end_marked, end_member, end_spawns};
+use super::spawn::end_marked;
 use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
-use crate::stop::kill_spawn;
-use crate::{LeadError, SpawnContext};
+use crate::{LeadError, SpawnContext, SupervisedMember, SupervisedTeam};
 
 /// Result for the processes of one spawn.
 #[derive(Debug)]
@@ -63,20 +62,19 @@ pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bo
     join_all(work).await
 }
 
-/// Terminates every process that names this team and config directory, whatever its roster
-/// contains. Returns the number of processes that are still running.
-pub(crate) async fn end_marked_of(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<usize, LeadError> {
-    let seen = process_list(&*spawn_context.store, &spawn_context.root)?;
-    let spawns: HashSet<SpawnId> = seen
-        .iter()
-        .filter(|process| process.team.as_deref() == Some(team.as_str()))
-        .filter(|process| !matches!(process.standing, ProcessStatus::Elsewhere(_)))
-        .filter_map(|process| process.spawn_id)
-        .collect();
-    Ok(end_spawns(spawn_context, team, &spawns).await?.left)
+impl SupervisedTeam<'_> {
+    /// Terminates every process that names this team and config directory, whatever its roster
+    /// contains. Returns the number of processes that are still running.
+    pub(crate) async fn end_marked(self) -> Result<usize, LeadError> {
+        let seen = process_list(&*self.context.store, &self.context.root)?;
+        let spawns: HashSet<SpawnId> = seen
+            .iter()
+            .filter(|process| process.team.as_deref() == Some(self.name.as_str()))
+            .filter(|process| !matches!(process.standing, ProcessStatus::Elsewhere(_)))
+            .filter_map(|process| process.spawn_id)
+            .collect();
+        Ok(self.end_spawns(&spawns).await?.left)
+    }
 }
 
 /// Returns why a process is to be terminated, and whether it has a roster entry to remove.
@@ -92,50 +90,42 @@ pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, boo
     }
 }
 
-async fn end_one(
-    spawn_context: &SpawnContext,
-    mut reaped: Reaped,
-    placed: Option<TeamName>,
-) -> Reaped {
+async fn end_one(context: &SpawnContext, mut reaped: Reaped, placed: Option<TeamName>) -> Reaped {
+    let (spawn_id, grace) = (reaped.spawn_id, context.kill_grace);
     let member = reaped
         .member
         .as_deref()
         .and_then(|name| MemberName::teammate(name).ok());
     if let (Some(team), Some(member)) = (&placed, &member) {
-        if let Err(error) = end_parked(spawn_context, team, member, reaped.spawn_id).await {
+        if let Err(error) = context.team(team).member(member).end_parked(spawn_id).await {
             reaped.left = reaped.pids.len();
             reaped.error = Some(error);
         }
         return reaped;
     }
-    let (spawn, grace) = (reaped.spawn_id, spawn_context.kill_grace);
     let team = reaped.team.as_deref().map(TeamName::parse);
     let ended = match (team, member) {
         (Some(Ok(team)), Some(member)) => {
-            end_member(spawn_context, &team, &member, spawn, grace).await
+            let member = context.team(&team).member(&member);
+            member.end_marked(spawn_id, grace).await
         }
-        _ => end_marked(spawn_context, spawn, grace).await,
+        _ => end_marked(context, spawn_id, grace).await,
     };
     reaped.left = ended.left;
     reaped
 }
 
-/// Stops a member of a lost lead, unless the team was taken over since the process list was read.
-async fn end_parked(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    member: &MemberName,
-    spawn_id: SpawnId,
-) -> Result<(), LeadError> {
-    let config = spawn_context.store.team(team).config().await?;
-    match lead_standing(&*spawn_context.store, &config)? {
-        LeadStanding::Lost(_) => {
-            let ended = kill_spawn(spawn_context, team, member, spawn_id).await;
-            ended.map(drop)
+impl SupervisedMember<'_> {
+    /// Stops a member of a lost lead, unless the team was taken over since the process list was
+    /// read.
+    async fn end_parked(self, spawn_id: SpawnId) -> Result<(), LeadError> {
+        let config = self.files().config().await?;
+        match lead_standing(&*self.team.context.store, &config)? {
+            LeadStanding::Lost(_) => self.kill_spawn(spawn_id).await.map(drop),
+            _ => Err(LeadError::TakenOver {
+                team: self.team.name.clone(),
+                member: self.name.clone(),
+            }),
         }
-        _ => Err(LeadError::TakenOver {
-            team: team.clone(),
-            member: member.clone(),
-        }),
     }
 }

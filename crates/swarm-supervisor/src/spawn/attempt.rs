@@ -5,23 +5,22 @@ use std::time::Duration;
 
 use swarm_os::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
-use swarm_protocol::{Color, Hello, Member, TeamName};
+use swarm_protocol::{Color, Hello, Member};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::{SpawnOrder, check_hello, team_rules};
 use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
-use super::{SpawnOptions, SpawnedMember, order, worktree};
-use crate::process_list::{canonical, end_member};
-use crate::{LeadError, SpawnContext};
+use super::{SpawnOptions, SpawnedMember, worktree};
+use crate::process_list::canonical;
+use crate::{LeadError, SupervisedTeam};
 
 /// Name of the output file in a member's directory.
 const OUTPUT: &str = "output.log";
 
 /// A spawn in progress, after the reservation.
 pub(super) struct Attempt<'a> {
-    pub(super) spawn_context: &'a SpawnContext,
-    pub(super) team: &'a TeamName,
+    pub(super) team: SupervisedTeam<'a>,
     pub(super) options: SpawnOptions,
     pub(super) order: SpawnOrder,
     pub(super) backend: Arc<dyn PaneBackend>,
@@ -67,12 +66,11 @@ impl Attempt<'_> {
     /// Returns the cause if the team was deleted or another process aborted the spawn; other errors
     /// are only consequences.
     fn called_off(&self) -> Option<LeadError> {
-        let (store, name) = (&self.spawn_context.store, &self.options.name);
-        let spawn_id = self.order.spec.identity.spawn_id;
-        match store.team(self.team).config().block_on() {
+        let (name, spawn_id) = (&self.options.name, self.order.spec.identity.spawn_id);
+        match self.team.files().config().block_on() {
             Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
             Ok(config) if config.member(name).and_then(Member::spawn_id) != Some(spawn_id) => {
-                let team = self.team.clone();
+                let team = self.team.name.clone();
                 Some(StoreError::SpawnGone { team, spawn_id }.into())
             }
             _ => None,
@@ -82,7 +80,7 @@ impl Attempt<'_> {
     /// Adds the team's rules and its key to the order. The member is in the roster, so later rules are
     /// sent to it.
     async fn add_team_rules(&mut self) -> Result<(), LeadError> {
-        let team = self.spawn_context.store.team(self.team);
+        let team = self.team.files();
         let permissions = &mut self.order.spec.permissions;
         permissions.verify_key = team.verify_key().await?;
         let rules = team_rules(&*team, permissions.verify_key.as_ref()).await?;
@@ -92,33 +90,26 @@ impl Attempt<'_> {
 
     async fn launch(&mut self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
         self.add_team_rules().await?;
-        let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
+        let (files, name) = (self.team.files(), &self.options.name);
+        let member = self.team.member(name);
         let directory = files.local_directory(name);
         let file = directory.join(SpawnOrder::file_name(self.order.spec.identity.spawn_id));
         // An order consists of strings, numbers and UTF-8 paths.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
         // Not synced: the child removes it immediately, and it is useless after a power failure.
         replace_passing(&file, &bytes)?;
-        let mut hello = watch_hello(self.spawn_context, self.team, name);
+        let mut hello = watch_hello(member);
         let (spec, command) = (self.pane_spec(), self.command());
         let pane = self.backend.launch(&spec, &command).await?;
         *opened = Some(pane.clone());
         let expected = Expected {
             output: &directory.join(OUTPUT),
-            team: self.team,
-            name,
+            member,
             spawn_id: self.order.spec.identity.spawn_id,
             timeout: self.timeout,
             cancel: &self.options.cancel,
         };
-        let said = await_hello(
-            self.spawn_context,
-            &*self.backend,
-            &pane,
-            &expected,
-            &mut hello,
-        )
-        .await?;
+        let said = await_hello(&*self.backend, &pane, &expected, &mut hello).await?;
         check_hello(&self.order, &pane.id, &said).map_err(|mismatch| LeadError::Mismatch {
             member: name.clone(),
             mismatch,
@@ -127,20 +118,21 @@ impl Attempt<'_> {
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
         files.commit_spawn(&spawn_id, at, backend, socket).await?;
         if let Some(created) = &self.worktree {
-            worktree::settle(self.spawn_context, created).await;
+            worktree::settle(self.team.context, created).await;
         }
         Ok((pane, said))
     }
 
     fn pane_spec(&self) -> PaneSpec {
         PaneSpec {
-            team: self.team.clone(),
+            team: self.team.name.clone(),
             member: self.options.name.clone(),
             spawn_id: self.order.spec.identity.spawn_id,
-            root: canonical(&self.spawn_context.root),
+            root: canonical(&self.team.context.root),
             title: self.options.name.to_string(),
             color: self
-                .spawn_context
+                .team
+                .context
                 .pane
                 .color
                 .then(|| self.order.spec.identity.color.unwrap_or(Color::Blue)),
@@ -149,27 +141,20 @@ impl Attempt<'_> {
 
     fn command(&self) -> PaneCommand {
         let order = &self.order;
-        let directory = self
-            .spawn_context
-            .store
-            .team(self.team)
-            .local_directory(&order.spec.identity.agent.name);
-        let marks = order::marks(
-            self.spawn_context,
-            &order.spec.identity.agent,
-            order.spec.identity.spawn_id,
-        );
+        let (agent, spawn_id) = (&order.spec.identity.agent, order.spec.identity.spawn_id);
+        let directory = self.team.files().local_directory(&agent.name);
+        let context = self.team.context;
         PaneCommand {
-            program: self.spawn_context.program.clone(),
+            program: context.program.clone(),
             args: vec![
                 "--agent-id".into(),
-                order.spec.identity.agent.to_string().into(),
+                agent.to_string().into(),
                 "--spawn-id".into(),
-                order.spec.identity.spawn_id.to_string().into(),
+                spawn_id.to_string().into(),
                 "--root".into(),
-                self.spawn_context.root.clone().into_os_string(),
+                context.root.clone().into_os_string(),
             ],
-            env: marks.into_iter().collect(),
+            env: context.marks(agent, spawn_id).into_iter().collect(),
             cwd: order.spec.workspace.cwd.clone(),
             log: Some(directory.join(OUTPUT)),
         }
@@ -179,11 +164,10 @@ impl Attempt<'_> {
     /// caller must receive the original error. Returns `false` if the reservation no longer
     /// existed.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
-        let files = self.spawn_context.store.team(self.team);
+        let (files, name) = (self.team.files(), &self.options.name);
         let spawn_id = self.order.spec.identity.spawn_id;
-        let grace = self.spawn_context.kill_grace;
-        let name = &self.options.name;
-        let ended = end_member(self.spawn_context, self.team, name, spawn_id, grace).await;
+        let grace = self.team.context.kill_grace;
+        let ended = self.team.member(name).end_marked(spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
         }
@@ -197,7 +181,7 @@ impl Attempt<'_> {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
         }
         if let Some(created) = &self.worktree {
-            worktree::undo(self.spawn_context, created).await;
+            worktree::undo(self.team.context, created).await;
         }
         let reason = error.to_string();
         match files.abort_spawn(&spawn_id, &reason).await {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use swarm_os::read_ending;
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
-use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
+use swarm_protocol::{Hello, SpawnId};
 use swarm_store::{Changes, StoreError, Topic};
 use tokio_util::sync::CancellationToken;
 
-use crate::{LeadError, SpawnContext};
+use crate::{LeadError, SupervisedMember};
 
 /// Start of the line that tmux prints after the output of an exited process.
 const DEAD: &str = "Pane is dead";
@@ -17,19 +17,13 @@ const DEAD: &str = "Pane is dead";
 /// Number of output lines in the report of a failed child.
 const LAST_LINES: usize = 20;
 
-pub(super) fn watch_hello(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    name: &MemberName,
-) -> Changes {
-    let hello = Topic::Hello(name.clone());
-    let team = spawn_context.store.team(team);
-    team.watch(&spawn_context.watcher, &hello)
+pub(super) fn watch_hello(member: SupervisedMember<'_>) -> Changes {
+    let hello = Topic::Hello(member.name.clone());
+    member.files().watch(&member.team.context.watcher, &hello)
 }
 
 pub(super) struct Expected<'a> {
-    pub(super) team: &'a TeamName,
-    pub(super) name: &'a MemberName,
+    pub(super) member: SupervisedMember<'a>,
     pub(super) spawn_id: SpawnId,
     /// Output file.
     pub(super) output: &'a Path,
@@ -38,7 +32,6 @@ pub(super) struct Expected<'a> {
 }
 
 pub(super) async fn await_hello(
-    spawn_context: &SpawnContext,
     backend: &dyn PaneBackend,
     pane: &Pane,
     expected: &Expected<'_>,
@@ -48,12 +41,8 @@ pub(super) async fn await_hello(
     let ended = backend.exited(pane);
     tokio::pin!(deadline, ended);
     loop {
-        let said = match spawn_context
-            .store
-            .team(expected.team)
-            .hello(expected.name)
-            .await
-        {
+        let member = expected.member;
+        let said = match member.files().hello(member.name).await {
             // After a power failure the file may contain a partial hello of an earlier spawn; the
             // child replaces the whole file.
             Err(StoreError::Damaged { .. }) => None,
@@ -66,7 +55,7 @@ pub(super) async fn await_hello(
             () = hello.changed() => {}
             status = &mut ended => {
                 return Err(LeadError::EarlyExit {
-                    member: expected.name.clone(),
+                    member: member.name.clone(),
                     how: describe(&status?),
                     output: last_lines(backend, pane).await,
                 });
@@ -75,7 +64,7 @@ pub(super) async fn await_hello(
                 return Err(late(backend, pane, expected).await);
             }
             () = expected.cancel.cancelled() => {
-                return Err(LeadError::Interrupted(expected.name.clone()));
+                return Err(LeadError::Interrupted(member.name.clone()));
             }
         }
     }
@@ -83,7 +72,7 @@ pub(super) async fn await_hello(
 
 /// Returns the error for a running child without a hello: waiting for input, or slow.
 async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -> LeadError {
-    let (member, waited) = (expected.name.clone(), expected.timeout);
+    let (member, waited) = (expected.member.name.clone(), expected.timeout);
     let output = last_lines(backend, pane).await;
     let lives = matches!(backend.status(pane).await, Ok(PaneStatus::Running { .. }));
     if lives && ends_in_a_prompt(expected.output) {

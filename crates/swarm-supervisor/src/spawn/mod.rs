@@ -10,5 +10,5 @@ mod steps;
 mod worktree;
 
 pub use options::{SpawnOptions, SpawnedMember, WorktreeWish};
-pub use steps::{SpawnTurn, spawn, spawn_in, spawn_in_turn};
+pub use steps::SpawnTurn;
 pub use worktree::blocking;

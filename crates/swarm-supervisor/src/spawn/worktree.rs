@@ -3,30 +3,29 @@
 use std::path::Path;
 
 use swarm_permissions::Isolation;
-use swarm_protocol::{Member, SpawnId, TeamName};
+use swarm_protocol::{Member, SpawnId};
 use swarm_worktree::{Created, Owner, Request, Slug, Uncommitted, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
-use crate::{LeadError, SpawnContext};
+use crate::{LeadError, SpawnContext, SupervisedTeam};
 
 /// Creates the requested worktree, or reuses an existing one, and sets the working directory in the
 /// options.
 pub(super) async fn prepare(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
+    team: SupervisedTeam<'_>,
     options: &mut SpawnOptions,
     spawn_id: SpawnId,
 ) -> Result<Option<Created>, LeadError> {
     let by_definition = || {
         let named = options.member.agent_type.as_deref()?;
-        let definition = spawn_context.definition.config.agents.find(named)?;
+        let definition = team.context.definition.config.agents.find(named)?;
         (definition.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default)
     };
     let wish = options.worktree.clone().or_else(by_definition);
     let Some(wish) = wish else {
         return Ok(None);
     };
-    let from = outside(spawn_context, &options.cwd).await;
+    let from = outside(team.context, &options.cwd).await;
     let failed = |error| match error {
         WorktreeError::Interrupted(_) => LeadError::Interrupted(options.name.clone()),
         error => LeadError::Worktree {
@@ -42,17 +41,17 @@ pub(super) async fn prepare(
         from,
         slug,
         owner: Owner {
-            team: Some(team.clone()),
+            team: Some(team.name.clone()),
             member: Some(options.name.clone()),
             agent: None,
             spawn_id: Some(spawn_id),
         },
-        process: spawn_context.process.mark(),
+        process: team.context.process.mark(),
         uncommitted: wish.uncommitted,
-        now: spawn_context.clock.now(),
+        now: team.context.clock.now(),
         cancel: options.cancel.clone(),
     };
-    let worktrees = spawn_context.worktrees.clone();
+    let worktrees = team.context.worktrees.clone();
     let created = blocking(move || worktrees.create(&request)).await;
     let created = created.map_err(failed)?;
     options.cwd.clone_from(&created.cwd);
@@ -66,7 +65,7 @@ pub(super) async fn prepare(
 /// # Errors
 /// [`LeadError::WorktreeGone`].
 pub(super) async fn request_former(
-    spawn_context: &SpawnContext,
+    context: &SpawnContext,
     options: &mut SpawnOptions,
     former: Option<&Member>,
 ) -> Result<(), LeadError> {
@@ -79,7 +78,7 @@ pub(super) async fn request_former(
         member: options.name.clone(),
         path: had.clone(),
     };
-    let found = find(spawn_context, had).await.ok_or_else(gone)?;
+    let found = find(context, had).await.ok_or_else(gone)?;
     options.worktree = Some(WorktreeWish {
         slug: Some(found.slug),
         // The former one did not have them either.
@@ -91,15 +90,15 @@ pub(super) async fn request_former(
 
 /// Returns the directory from which a new worktree is created: for a member inside its old
 /// worktree, the origin of that.
-async fn outside(spawn_context: &SpawnContext, cwd: &Path) -> std::path::PathBuf {
-    match find(spawn_context, cwd).await {
+async fn outside(context: &SpawnContext, cwd: &Path) -> std::path::PathBuf {
+    match find(context, cwd).await {
         Some(record) if !cwd.is_dir() => record.from,
         _ => cwd.to_owned(),
     }
 }
 
-async fn find(spawn_context: &SpawnContext, path: &Path) -> Option<swarm_worktree::Record> {
-    let (worktrees, path) = (spawn_context.worktrees.clone(), path.to_owned());
+async fn find(context: &SpawnContext, path: &Path) -> Option<swarm_worktree::Record> {
+    let (worktrees, path) = (context.worktrees.clone(), path.to_owned());
     let found = blocking(move || worktrees.find(&path)).await;
     found.unwrap_or_else(|error| {
         tracing::warn!(%error, "worktree not found");
@@ -108,8 +107,8 @@ async fn find(spawn_context: &SpawnContext, path: &Path) -> Option<swarm_worktre
 }
 
 /// From now on the member's life lock determines whether its worktree is in use.
-pub(super) async fn settle(spawn_context: &SpawnContext, created: &Created) {
-    let (worktrees, created) = (spawn_context.worktrees.clone(), created.clone());
+pub(super) async fn settle(context: &SpawnContext, created: &Created) {
+    let (worktrees, created) = (context.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.rely_on_life_lock(&created)).await {
         // Until then it counts as in use while this process runs.
         tracing::warn!(%error, "worktree not handed over");
@@ -117,8 +116,8 @@ pub(super) async fn settle(spawn_context: &SpawnContext, created: &Created) {
 }
 
 /// Removes the worktree of a failed spawn.
-pub(super) async fn undo(spawn_context: &SpawnContext, created: &Created) {
-    let (worktrees, undone) = (spawn_context.worktrees.clone(), created.clone());
+pub(super) async fn undo(context: &SpawnContext, created: &Created) {
+    let (worktrees, undone) = (context.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.undo(&undone)).await {
         tracing::error!(slug = %created.record.slug, %error, "worktree of a failed spawn is left");
     }

@@ -1,14 +1,11 @@
 //! Stopping a whole team, also one whose roster cannot be read.
 
 use futures::future::join_all;
-use swarm_protocol::{MemberName, TeamName};
+use swarm_protocol::MemberName;
 use swarm_store::{BlockOn as _, StoreError};
 
-use super::finish::end_begun;
-use super::{StopOptions, StopReport, kill, shutdown};
-use crate::cleanup::{panes_without_roster, spawns_in_journal};
-use crate::process_list::end_marked_of;
-use crate::{LeadError, SpawnContext};
+use super::{StopOptions, StopReport};
+use crate::{LeadError, SupervisedTeam};
 
 /// Result of stopping a team's members.
 #[derive(Debug, Default)]
@@ -17,44 +14,6 @@ pub struct TeamStopReport {
     pub stopped: Vec<StopReport>,
     /// Members that could not be handled, with the errors.
     pub failed: Vec<(MemberName, LeadError)>,
-}
-
-/// Shuts down all members that swarm started, in parallel.
-///
-/// # Errors
-/// [`LeadError::Store`] if the roster cannot be read; errors of single members are in the result.
-pub async fn end_team(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    options: &StopOptions,
-) -> Result<TeamStopReport, LeadError> {
-    let names = started_by_swarm(spawn_context, team)?;
-    let results = join_all(
-        names
-            .iter()
-            .map(|name| shutdown(spawn_context, team, name, options)),
-    )
-    .await;
-    Ok(TeamStopReport::of(names, results))
-}
-
-/// Kills all members that swarm started, in parallel.
-pub async fn kill_team(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<TeamStopReport, LeadError> {
-    let names = started_by_swarm(spawn_context, team)?;
-    let results = join_all(names.iter().map(|name| kill(spawn_context, team, name))).await;
-    Ok(TeamStopReport::of(names, results))
-}
-
-fn started_by_swarm(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<Vec<MemberName>, LeadError> {
-    let config = spawn_context.store.team(team).config().block_on()?;
-    let ours = config.teammates().filter(|member| member.swarm.is_some());
-    Ok(ours.map(|member| member.name.clone()).collect())
 }
 
 impl TeamStopReport {
@@ -81,38 +40,62 @@ pub struct LeftOfTeam {
     pub panes: Vec<String>,
 }
 
-/// Terminates every process with the team's marks, and closes the panes in its journal.
-///
-/// # Errors
-/// Returns an error if the processes cannot be listed. An unreadable journal only leaves the panes
-/// open.
-pub async fn end_without_roster(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Result<LeftOfTeam, LeadError> {
-    let mut left = LeftOfTeam {
-        processes: end_marked_of(spawn_context, team).await?,
-        panes: Vec::new(),
-    };
-    let spawns = match spawns_in_journal(spawn_context, team) {
-        Ok(spawns) => spawns,
-        Err(error) => {
-            left.panes.push(format!(
-                "its panes could not be located ({error}); close remaining panes manually"
-            ));
-            return Ok(left);
-        }
-    };
-    end_begun(spawn_context, team, &spawns).await;
-    for pane in panes_without_roster(spawn_context, team).await? {
-        if let Err(error) = pane.close().await {
-            let at = &pane.tagged.pane;
-            let server = at.socket.as_deref().map_or_else(String::new, |socket| {
-                format!(" of the tmux server at {}", socket.display())
-            });
-            left.panes
-                .push(format!("pane {}{server} is still there: {error}", at.id));
-        }
+impl SupervisedTeam<'_> {
+    /// Shuts down all members that swarm started, in parallel.
+    ///
+    /// # Errors
+    /// [`LeadError::Store`] if the roster cannot be read; errors of single members are in the
+    /// result.
+    pub async fn shutdown(self, options: &StopOptions) -> Result<TeamStopReport, LeadError> {
+        let names = self.started_by_swarm()?;
+        let stopping = names.iter().map(|name| self.member(name).shutdown(options));
+        let results = join_all(stopping).await;
+        Ok(TeamStopReport::of(names, results))
     }
-    Ok(left)
+
+    /// Kills all members that swarm started, in parallel.
+    pub async fn kill(self) -> Result<TeamStopReport, LeadError> {
+        let names = self.started_by_swarm()?;
+        let results = join_all(names.iter().map(|name| self.member(name).kill())).await;
+        Ok(TeamStopReport::of(names, results))
+    }
+
+    fn started_by_swarm(self) -> Result<Vec<MemberName>, LeadError> {
+        let config = self.files().config().block_on()?;
+        let ours = config.teammates().filter(|member| member.swarm.is_some());
+        Ok(ours.map(|member| member.name.clone()).collect())
+    }
+
+    /// Terminates every process with the team's marks, and closes the panes in its journal.
+    ///
+    /// # Errors
+    /// Returns an error if the processes cannot be listed. An unreadable journal only leaves the
+    /// panes open.
+    pub async fn end_without_roster(self) -> Result<LeftOfTeam, LeadError> {
+        let mut left = LeftOfTeam {
+            processes: self.end_marked().await?,
+            panes: Vec::new(),
+        };
+        let spawns = match self.spawns_in_journal() {
+            Ok(spawns) => spawns,
+            Err(error) => {
+                left.panes.push(format!(
+                    "its panes could not be located ({error}); close remaining panes manually"
+                ));
+                return Ok(left);
+            }
+        };
+        self.end_begun(&spawns).await;
+        for pane in self.panes_without_roster().await? {
+            if let Err(error) = pane.close().await {
+                let at = &pane.tagged.pane;
+                let server = at.socket.as_deref().map_or_else(String::new, |socket| {
+                    format!(" of the tmux server at {}", socket.display())
+                });
+                left.panes
+                    .push(format!("pane {}{server} is still there: {error}", at.id));
+            }
+        }
+        Ok(left)
+    }
 }

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
 use swarm_supervisor::{
-    LeadError, Orphan, ProcessStatus, SeenProcess, Verdict, bring_back, clear_dead, handover,
-    implicit_team_name, process_list, reap, verdict,
+    LeadError, Orphan, ProcessStatus, SeenProcess, Verdict, handover, implicit_team_name,
+    process_list, reap, verdict,
 };
 use swarm_testkit::{World, name, team, wait_for};
 
@@ -99,13 +99,8 @@ async fn processes_of_an_aborted_spawn_are_removed_with_the_team() {
         .unwrap();
     let mut late = marked(&world, "bob", undone, &[]);
     let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
-    assert_eq!(
-        clear_dead(&world.spawn_context, &team())
-            .await
-            .unwrap()
-            .len(),
-        0
-    );
+    let cleared = world.spawn_context.team(&team()).clear_dead().await;
+    assert_eq!(cleared.unwrap().len(), 0);
     let lives = [&mut late, &mut of_others].map(|child| child.try_wait().unwrap().is_none());
     end(late);
     end(of_others);
@@ -255,14 +250,9 @@ async fn restarted_member_gets_its_unclaimed_tasks() {
 
     let mut spawn_context = world.spawn_context.clone();
     spawn_context.program = "/bin/false".into();
-    let failed = bring_back(
-        &spawn_context,
-        &team(),
-        &found.dead[0],
-        CancellationToken::new(),
-    )
-    .await;
-    failed.unwrap_err();
+    let (of, cancel) = (team(), CancellationToken::new());
+    let failed = spawn_context.team(&of).bring_back(&found.dead[0], cancel);
+    failed.await.unwrap_err();
     let task = |id: TaskId| -> Task { world.store.team(&team()).task(&id).block_on().unwrap() };
     assert_eq!(task(taken).owner.as_deref(), Some("ann"));
     assert_eq!(task(free).owner, None, "given back as the spawn failed");

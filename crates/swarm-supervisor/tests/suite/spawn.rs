@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_panes::recording::Call;
 use swarm_protocol::{BackendType, ErrorKind, PaneId, PermissionMode};
 use swarm_store::StoreError;
-use swarm_supervisor::{LeadError, SpawnOptions, spawn};
+use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember};
 use swarm_testkit::{Answer, World, team};
 
 use crate::stage::{Stage, before, entry, options, orders};
@@ -85,38 +85,34 @@ async fn s11_order_contains_inherited_values_and_command_line_no_secret() {
     assert_eq!(command.cwd, world.path());
 }
 
+async fn spawn(world: &World, options: SpawnOptions) -> Result<SpawnedMember, LeadError> {
+    world.spawn_context.team(&team()).spawn(options).await
+}
+
 #[tokio::test]
 async fn invalid_spawn_is_rejected_before_any_change() {
     let mut world = World::new();
     let was = before(&world);
     let mut high = options(&world);
     high.member.mode = Some(PermissionMode::BypassPermissions);
-    let error = spawn(&world.spawn_context, &team(), high)
-        .await
-        .unwrap_err();
+    let error = spawn(&world, high).await.unwrap_err();
     assert!(matches!(error, LeadError::AboveCeiling { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     let mut other = options(&world);
     other.member.model = Some("fake/forbidden".to_owned());
     let resolve = Arc::clone(&world.spawn_context.resolve_model);
     world.spawn_context.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
-    let error = spawn(&world.spawn_context, &team(), other)
-        .await
-        .unwrap_err();
+    let error = spawn(&world, other).await.unwrap_err();
     assert!(matches!(error, LeadError::Model { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     world.spawn_context.resolve_model = resolve;
     let mut nowhere = options(&world);
     nowhere.cwd = world.path().join("nowhere");
-    let error = spawn(&world.spawn_context, &team(), nowhere)
-        .await
-        .unwrap_err();
+    let error = spawn(&world, nowhere).await.unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Usage);
     world.spawn_context.program = world.path().join("no-program");
-    let error = spawn(&world.spawn_context, &team(), options(&world))
-        .await
-        .unwrap_err();
+    let error = spawn(&world, options(&world)).await.unwrap_err();
     assert!(error.to_string().contains("no-program"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert_eq!(before(&world), was);

@@ -10,7 +10,7 @@ use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{BackendType, Event, Hello, InboxEntry, Member, TeamConfig};
 use swarm_store::{BlockOn as _, Draft, Lease, TeamStore};
-use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember, spawn_in};
+use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember};
 use swarm_team::SpawnOrder;
 use swarm_testkit::{World, hold_life, name, team};
 
@@ -75,14 +75,9 @@ impl Stage {
             backend: BackendType::Tmux,
             why: "a test".to_owned(),
         };
-        spawn_in(
-            &world.spawn_context,
-            &team(),
-            options,
-            (backend, chosen),
-            None,
-        )
-        .await
+        let team = team();
+        let team = world.spawn_context.team(&team);
+        team.spawn_in(options, (backend, chosen), None).await
     }
 
     pub(crate) fn order(&self) -> (SpawnOrder, u32) {

@@ -6,9 +6,7 @@ use std::time::Duration;
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, LifeKind, LifeRecord, MemberState, SystemClock};
 use swarm_store::{BlockOn as _, Draft, FileStore, StoppedSpawn, StoreError};
-use swarm_supervisor::{
-    LeadError, StopOptions, StopOutcome, StopReport, await_reported_end, kill, shutdown,
-};
+use swarm_supervisor::{LeadError, StopOptions, StopOutcome, StopReport};
 use swarm_team::SpawnOrder;
 use swarm_testkit::{Answer, Child, World, name, team, until};
 
@@ -41,17 +39,22 @@ pub(crate) async fn shut_down(
     world: &World,
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
-    shutdown(&world.spawn_context, &team(), &name("bob"), options).await
+    let team = team();
+    let team = world.spawn_context.team(&team);
+    team.member(&name("bob")).shutdown(options).await
 }
 
 pub(crate) async fn kill_bob(world: &World) -> Result<StopReport, LeadError> {
-    kill(&world.spawn_context, &team(), &name("bob")).await
+    let team = team();
+    let team = world.spawn_context.team(&team);
+    team.member(&name("bob")).kill().await
 }
 
 async fn reported_end(world: &World) {
-    await_reported_end(&world.spawn_context, &team(), &name("bob"))
-        .await
-        .unwrap();
+    let team = team();
+    let team = world.spawn_context.team(&team);
+    let bob = name("bob");
+    team.member(&bob).await_reported_end().await.unwrap();
 }
 
 fn liveness(world: &World) -> Liveness {
@@ -275,10 +278,12 @@ async fn death_is_recorded_once() {
 async fn leads_and_members_of_other_programs_are_not_stopped() {
     let world = World::on_files();
     world.join("bob");
+    let team_name = team();
+    let supervised = world.spawn_context.team(&team_name);
     let end = async |member: &str| {
-        shutdown(&world.spawn_context, &team(), &name(member), &options())
-            .await
-            .unwrap_err()
+        let member = name(member);
+        let member = supervised.member(&member);
+        member.shutdown(&options()).await.unwrap_err()
     };
     for member in ["alice", "team-lead"] {
         let error = end(member).await;
@@ -299,9 +304,8 @@ async fn leads_and_members_of_other_programs_are_not_stopped() {
         ..options()
     };
     let bob = name("bob");
-    let error = shutdown(&world.spawn_context, &team(), &bob, &short)
-        .await
-        .unwrap_err();
+    let asked = supervised.member(&bob).shutdown(&short).await;
+    let error = asked.unwrap_err();
     assert!(matches!(error, LeadError::Foreign(_)), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(world.has("bob"));
@@ -313,12 +317,10 @@ async fn concurrent_stops_record_one_exit() {
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
-    let (dep, team, bob) = (&world.spawn_context, team(), name("bob"));
+    let (team, bob) = (team(), name("bob"));
+    let bob = world.spawn_context.team(&team).member(&bob);
     let (one, other) = (options(), options());
-    let ended = tokio::join!(
-        shutdown(dep, &team, &bob, &one),
-        shutdown(dep, &team, &bob, &other),
-    );
+    let ended = tokio::join!(bob.shutdown(&one), bob.shutdown(&other));
     leaves.join().unwrap();
     let mut released = Vec::new();
     for stopped in [ended.0, ended.1] {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use swarm_os::LockOptions;
 use swarm_protocol::{MemberState, SpawnId, SystemClock};
 use swarm_store::FileStore;
-use swarm_supervisor::{LeadError, StopOptions, StopOutcome, end_team, shutdown};
+use swarm_supervisor::{LeadError, StopOptions, StopOutcome};
 use swarm_testkit::{Answer, Child, World, name, team};
 
 use crate::stop::{at_once, by_force, exited, kill_bob, options, shut_down};
@@ -56,9 +56,9 @@ async fn l5_frozen_member_with_a_lock_is_terminated_without_delay() {
         let (alice, bob) = (world.join("alice"), world.join("bob"));
         let mut frozen = Child::frozen_with(lock, &world.spawn_context.root, "bob", bob);
         let _alice = Child::start(&world.spawn_context.root, "alice", alice);
-        let ended = end_team(&world.spawn_context, &team(), &at_once())
-            .await
-            .unwrap();
+        let team = team();
+        let ended = world.spawn_context.team(&team).shutdown(&at_once()).await;
+        let ended = ended.unwrap();
         assert!(ended.failed.is_empty(), "{lock}: {:?}", ended.failed);
         assert!(!world.has("alice") && !world.has("bob"), "{lock}");
         exited(&mut frozen).await;
@@ -81,11 +81,12 @@ async fn member_with_unwritable_inbox_is_stopped_only_with_force() {
     let inbox = world.file("inboxes/bob.json");
     drop(std::fs::remove_file(&inbox));
     swarm_os::create_private_dir(&inbox).unwrap();
-    let (dep, team, bob) = (&world.spawn_context, team(), name("bob"));
-    let error = shutdown(dep, &team, &bob, &options()).await.unwrap_err();
+    let (team, bob) = (team(), name("bob"));
+    let bob = world.spawn_context.team(&team).member(&bob);
+    let error = bob.shutdown(&options()).await.unwrap_err();
     assert!(error.to_string().contains("bob.json"), "{error}");
     assert!(world.has("bob") && !child.has_ended());
-    let stopped = shutdown(dep, &team, &bob, &by_force()).await.unwrap();
+    let stopped = bob.shutdown(&by_force()).await.unwrap();
     assert_eq!(stopped.outcome, StopOutcome::Terminated);
     assert!(!world.has("bob"));
     exited(&mut child).await;
@@ -160,9 +161,9 @@ async fn team_stops_in_parallel_and_reports_failures() {
         timeout: Duration::from_secs(5),
         ..by_force()
     };
-    let ended = end_team(&world.spawn_context, &team(), &options)
-        .await
-        .unwrap();
+    let team = team();
+    let ended = world.spawn_context.team(&team).shutdown(&options).await;
+    let ended = ended.unwrap();
     leaves.join().unwrap();
     let outcomes: Vec<_> = ended
         .stopped

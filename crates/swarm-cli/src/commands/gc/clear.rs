@@ -4,8 +4,7 @@ use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{
-    LeftPane, SeenProcess, SpawnContext, Verdict, clear_dead, left_panes, orphaned_panes,
-    process_list, verdict,
+    LeftPane, SeenProcess, SpawnContext, Verdict, orphaned_panes, process_list, verdict,
 };
 
 use super::finds::{Find, GcAction, find, report};
@@ -155,7 +154,7 @@ async fn team_and_panes(
             return Ok(());
         }
     }
-    let left = left_panes(spawn_context, team).await?;
+    let left = spawn_context.team(team).left_panes().await?;
     close(&left, "its member has left the team", args, finds).await;
     Ok(())
 }
@@ -183,7 +182,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 
 /// The store checks again under its lock and refuses if a member or lead is running.
 async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
-    clear_dead(spawn_context, team).await?;
+    spawn_context.team(team).clear_dead().await?;
     spawn_context.store.team(team).delete(false, false).await?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use futures::future::join_all;
 use swarm_permissions::same_agent_type;
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
 use swarm_store::BlockOn as _;
-use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
+use swarm_supervisor::{DeadMember, Handover, Restored, handover};
 use tokio_util::sync::CancellationToken;
 
 use super::headless::ResumeArgs;
@@ -18,10 +18,8 @@ use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context}
 /// Parked members continue as soon as the roster names no lead.
 pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<(), Failure> {
     let team = &config.name;
-    runtime()?.block_on(swarm_supervisor::clean_up_after_lead(
-        &for_stopping(app),
-        team,
-    ))?;
+    let spawn_context = for_stopping(app);
+    runtime()?.block_on(spawn_context.team(team).clean_up_after_lead())?;
     if let Some(lost) = &config.lead_process {
         app.store.team(team).clear_lost_lead(lost).block_on()?;
         let taken = Event::LeadTaken {
@@ -97,7 +95,7 @@ fn bring_all_back(
             {
                 spawn_context.backend = former;
             }
-            Ok(bring_back(&spawn_context, team, one, cancel).await?)
+            Ok(spawn_context.team(team).bring_back(one, cancel).await?)
         }
     });
     let results = run_cancellable(cancel.clone(), join_all(spawns))?;

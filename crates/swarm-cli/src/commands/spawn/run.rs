@@ -15,9 +15,7 @@ use swarm_protocol::{
     PermissionMode, TeamName,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError};
-use swarm_supervisor::{
-    LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, await_reported_end, lead_standing,
-};
+use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
 
 use super::args::SpawnArgs;
 use super::on_node::spawn_on;
@@ -76,7 +74,8 @@ fn spawn_here(
     let dead = if args.fresh {
         None
     } else {
-        let found = swarm_supervisor::namesake(&prepared.spawn_context, team, &name, args.replace);
+        let former = prepared.spawn_context.team(team).member(&name);
+        let found = former.namesake(args.replace);
         found.map_err(|error| {
             let failure = Failure::from(error);
             let hint = format!("start {name} without its earlier conversation with `--fresh`");
@@ -260,7 +259,7 @@ fn spawn(
     options: SpawnOptions,
 ) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
-    let spawning = swarm_supervisor::spawn(spawn_context, team, options);
+    let spawning = spawn_context.team(team).spawn(options);
     Ok(run_cancellable(cancel, spawning)??)
 }
 
@@ -270,7 +269,8 @@ fn refuse_if_running(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<(), Failure> {
-    runtime()?.block_on(await_reported_end(spawn_context, team, name))?;
+    let member = spawn_context.team(team).member(name);
+    runtime()?.block_on(member.await_reported_end())?;
     let files = spawn_context.store.team(team);
     // A name that is not in the roster is free; other errors are reported by the spawn.
     if !matches!(files.liveness(name).block_on(), Ok(Liveness::Alive)) {

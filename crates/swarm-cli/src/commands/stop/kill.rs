@@ -53,10 +53,8 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure
         }
     }
     let spawn_context = for_stopping(app);
-    let kills = join_all(
-        here.iter()
-            .map(|name| swarm_supervisor::kill(&spawn_context, team.name(), name)),
-    );
+    let supervised = spawn_context.team(team.name());
+    let kills = join_all(here.iter().map(|name| supervised.member(name).kill()));
     let orders = async {
         // Otherwise Ctrl-C would not end the command.
         if away.is_empty() {

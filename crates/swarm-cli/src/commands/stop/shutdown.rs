@@ -62,11 +62,11 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<(), Fail
         force: args.force,
         at_once: args.force,
     };
-    let ended = join_all(
-        names
-            .iter()
-            .map(|name| swarm_supervisor::shutdown(&spawn_context, team.name(), name, &options)),
-    );
+    let supervised = spawn_context.team(team.name());
+    let stops = names
+        .iter()
+        .map(|name| supervised.member(name).shutdown(&options));
+    let ended = join_all(stops);
     let waiting = saying_who(app, &*team, &names, options.timeout, ended);
     let results = run_until_ctrl_c(|| standing(app, &*team, &names), waiting);
     report::report(

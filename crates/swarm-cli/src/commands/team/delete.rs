@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_store::{BlockOn as _, StoreError, Team};
-use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
+use swarm_supervisor::{StopOptions, StopReport};
 use swarm_ui::clean_line;
 
 use crate::app::App;
@@ -138,7 +138,7 @@ fn delete_damaged(
     app.out
         .say(&format!("swarm: {}", clean_line(&damage.message)));
     let spawn_context = for_stopping(app);
-    let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&spawn_context, &team))?;
+    let left = runtime()?.block_on(spawn_context.team(&team).end_without_roster())?;
     if left.processes > 0 {
         let message = format!(
             "{} processes of {team} could not be terminated",
@@ -201,7 +201,7 @@ fn remove(
 fn clear(app: &App, team: &dyn Team, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
     let spawn_context = for_stopping(app);
     // A handled Ctrl-C no longer terminates this process by itself.
-    let clearing = clear_dead(&spawn_context, team.name());
+    let clearing = spawn_context.team(team.name()).clear_dead();
     let cleared = run_until_ctrl_c(|| standing(team, &[]), clearing)??;
     for one in &cleared {
         tell_left(app, one);
@@ -216,7 +216,7 @@ fn end_members(app: &App, team: &dyn Team) -> Result<Vec<StopReport>, Failure> {
     let config = team.config().block_on()?;
     let ours = config.teammates().filter(|member| member.swarm.is_some());
     let names: Vec<MemberName> = ours.map(|member| member.name.clone()).collect();
-    let ending = end_team(&spawn_context, team.name(), &options);
+    let ending = spawn_context.team(team.name()).shutdown(&options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = run_until_ctrl_c(|| standing(team, &names), waiting)??;
     for stopped in &ended.stopped {

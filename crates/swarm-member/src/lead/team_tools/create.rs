@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
 use swarm_store::Team;
-use swarm_supervisor::{LeadError, Leadership, SpawnContext, await_reported_end, clear_dead};
+use swarm_supervisor::{LeadError, Leadership, SpawnContext};
 use swarm_team::MemberContext;
 use swarm_tools::{NoParameters, ToolContext, ToolOutput, TypedTool, prompt};
 
@@ -101,7 +101,7 @@ impl TypedTool for TeamDelete {
 impl TeamDelete {
     async fn delete(&self, team: &dyn Team) -> Result<Option<PathBuf>, LeadError> {
         self.await_departing(team).await?;
-        clear_dead(&self.spawn_context, team.name()).await?;
+        self.spawn_context.team(team.name()).clear_dead().await?;
         let archive = team.delete(false, false).await?;
         self.context.leave();
         self.leadership.forget();
@@ -110,8 +110,9 @@ impl TeamDelete {
 
     /// Waits briefly for members that have agreed to shut down: their processes exit soon.
     async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
+        let supervised = self.spawn_context.team(team.name());
         for member in team.config().await?.teammates() {
-            await_reported_end(&self.spawn_context, team.name(), &member.name).await?;
+            supervised.member(&member.name).await_reported_end().await?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerSession, Per
 use swarm_store::{Draft, Team};
 use swarm_supervisor::{
     LeadError, Leadership, LeftWorktree, SpawnContext, SpawnOptions, SpawnTurn, SpawnedMember,
-    StopOptions, WorktreeWish, namesake, shutdown, spawn_in_turn,
+    StopOptions, WorktreeWish,
 };
 use swarm_team::{MemberContext, PeerLink};
 
@@ -175,8 +175,8 @@ impl Teammates for LeadTeammates {
             return self.spawn_on_node(&*team, &request, turn).await;
         }
         // A member that died or left is restored with its settings, unless the call changes them.
-        let dead = namesake(&self.spawn_context, team.name(), &name, false)
-            .map_err(|error| error.to_string())?;
+        let former = self.spawn_context.team(team.name()).member(&name);
+        let dead = former.namesake(false).map_err(|error| error.to_string())?;
         let mut spawn_context = self.spawn_context.clone();
         spawn_context.permissions.mode = self.rights.mode();
         spawn_context.permissions.ceiling = self.ceiling_of_members(&request)?;
@@ -200,9 +200,8 @@ impl Teammates for LeadTeammates {
         };
         // Creating a worktree can be slow; other spawns do not wait for it.
         let turn = turn.filter(|_| options.worktree.is_none());
-        let member = spawn_in_turn(&spawn_context, team.name(), options, turn)
-            .await
-            .map_err(|error| self.show_failure(&error))?;
+        let spawning = spawn_context.team(team.name()).spawn_in_turn(options, turn);
+        let member = spawning.await.map_err(|error| self.show_failure(&error))?;
         self.show_place(&member);
         let note = note(&member);
         Ok(Spawned {
@@ -232,7 +231,8 @@ impl Teammates for LeadTeammates {
         };
         let reason = Some("the team lead stopped you".to_owned());
         let options = StopOptions::now(reason, LEAD_NAME);
-        let stopped = shutdown(&self.spawn_context, team.name(), name, &options).await;
+        let member = self.spawn_context.team(team.name()).member(name);
+        let stopped = member.shutdown(&options).await;
         let stopped = stopped.map_err(|error| format!("{name} was not stopped: {error}"))?;
         let mut message = stopped.sentence();
         for more in [
