@@ -4,38 +4,27 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use swarm_protocol::named_enum;
+
 use crate::inspect::hazards;
 use crate::repository::Repository;
 use crate::{Hazard, Record, Stage, WorktreeError};
 
-/// Condition of a worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Condition {
-    /// It is in use.
-    InUse,
-    /// It has no work that is not elsewhere too.
-    Clean,
-    /// It has uncommitted or unmerged work.
-    Work,
-    /// Its directory was deleted.
-    Gone,
-    /// Its creation is in progress, or the creator has died.
-    HalfMade,
-    /// Its state is unknown.
-    Unknown,
-}
-
-impl Condition {
-    /// Returns the name in output and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InUse => "in-use",
-            Self::Clean => "clean",
-            Self::Work => "work",
-            Self::Gone => "gone",
-            Self::HalfMade => "half-made",
-            Self::Unknown => "unknown",
-        }
+named_enum! {
+    /// Condition of a worktree.
+    pub enum Condition {
+        /// It is in use.
+        InUse = "in-use",
+        /// It has no work that is not elsewhere too.
+        Clean = "clean",
+        /// It has uncommitted or unmerged work.
+        Work = "work",
+        /// Its directory was deleted.
+        Gone = "gone",
+        /// Its creation is in progress, or the creator has died.
+        HalfMade = "half-made",
+        /// Its state is unknown.
+        Unknown = "unknown",
     }
 }
 

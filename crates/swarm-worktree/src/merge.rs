@@ -1,5 +1,7 @@
 //! Merges of a worktree's branch into its target branch.
 
+use swarm_protocol::named_enum;
+
 use crate::copy::copy;
 use crate::merge_tree::{Merging, not_merged};
 use crate::registration::check;
@@ -8,28 +10,17 @@ use crate::target::clean_checkout;
 use crate::view::Checkout;
 use crate::{GitError, Record, WorktreeError, fetched, snapshot};
 
-/// Result of a merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeOutcome {
-    /// The target already had all commits.
-    AlreadyThere,
-    /// The target was fast-forwarded.
-    FastForward,
-    /// A merge commit was created.
-    MergeCommit,
-    /// The commits were copied, without the uncommitted changes that the worktree is based on.
-    Copied,
-}
-
-impl MergeOutcome {
-    /// Returns the name in output and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AlreadyThere => "already-there",
-            Self::FastForward => "fast-forward",
-            Self::MergeCommit => "merge-commit",
-            Self::Copied => "copied",
-        }
+named_enum! {
+    /// Result of a merge.
+    pub enum MergeOutcome {
+        /// The target already had all commits.
+        AlreadyThere = "already-there",
+        /// The target was fast-forwarded.
+        FastForward = "fast-forward",
+        /// A merge commit was created.
+        MergeCommit = "merge-commit",
+        /// The commits were copied, without the uncommitted changes that the worktree is based on.
+        Copied = "copied",
     }
 }
 

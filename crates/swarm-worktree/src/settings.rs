@@ -4,85 +4,47 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use swarm_protocol::named_enum;
 
-/// Handling of uncommitted changes in the caller's checkout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Uncommitted {
-    /// No worktree is created.
-    #[default]
-    Refuse,
-    /// They are copied in a separate commit, which the worktree is based on.
-    Snapshot,
-    /// The worktree is created without them.
-    Leave,
-}
-
-impl Uncommitted {
-    /// All values.
-    pub const ALL: [Self; 3] = [Self::Refuse, Self::Snapshot, Self::Leave];
-
-    /// Returns the name in the settings file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Snapshot => "snapshot",
-            Self::Leave => "leave",
-        }
+named_enum! {
+    /// Handling of uncommitted changes in the caller's checkout.
+    #[derive(Default)]
+    pub enum Uncommitted {
+        /// No worktree is created.
+        #[default]
+        Refuse = "refuse",
+        /// They are copied in a separate commit, which the worktree is based on.
+        Snapshot = "snapshot",
+        /// The worktree is created without them.
+        Leave = "leave",
     }
 }
 
-/// How dependency directories are copied into a worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dependencies {
-    /// As copies that share their blocks if the file system supports it, otherwise as links.
-    #[default]
-    Auto,
-    /// Not at all.
-    None,
-    /// As copies.
-    Copy,
-    /// As a directory of symbolic links, one per package of the main checkout.
-    Symlink,
-}
-
-impl Dependencies {
-    /// All values.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::None, Self::Copy, Self::Symlink];
-
-    /// Returns the name in the settings file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::None => "none",
-            Self::Copy => "copy",
-            Self::Symlink => "symlink",
-        }
+named_enum! {
+    /// How dependency directories are copied into a worktree.
+    #[derive(Default)]
+    pub enum Dependencies {
+        /// As copies that share their blocks if the file system supports it, otherwise as links.
+        #[default]
+        Auto = "auto",
+        /// Not at all.
+        None = "none",
+        /// As copies.
+        Copy = "copy",
+        /// As a directory of symbolic links, one per package of the main checkout.
+        Symlink = "symlink",
     }
 }
 
-/// When the commits of a member are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MergeMode {
-    /// When the member completes a task. The task stays open if the merge fails.
-    #[default]
-    Auto,
-    /// When the lead or the user requests it.
-    Manual,
-}
-
-impl MergeMode {
-    /// All values.
-    pub const ALL: [Self; 2] = [Self::Auto, Self::Manual];
-
-    /// Returns the name in the settings file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Manual => "manual",
-        }
+named_enum! {
+    /// When the commits of a member are merged.
+    #[derive(Default)]
+    pub enum MergeMode {
+        /// When the member completes a task. The task stays open if the merge fails.
+        #[default]
+        Auto = "auto",
+        /// When the lead or the user requests it.
+        Manual = "manual",
     }
 }
 

@@ -4,27 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_protocol::{MemberState, SpawnId};
+use swarm_protocol::{MemberState, SpawnId, named_enum};
 
-/// Role of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessKind {
-    /// A lead.
-    Lead,
-    /// The process of a teammate.
-    Teammate,
-    /// A process started by a member.
-    Child,
-}
-
-impl ProcessKind {
-    /// Returns the name for lists.
-    pub fn word(self) -> &'static str {
-        match self {
-            ProcessKind::Lead => "lead",
-            ProcessKind::Teammate => "teammate",
-            ProcessKind::Child => "child",
-        }
+named_enum! {
+    /// Role of a process.
+    pub enum ProcessKind {
+        /// A lead.
+        Lead = "lead",
+        /// The process of a teammate.
+        Teammate = "teammate",
+        /// A process started by a member.
+        Child = "child",
     }
 }
 

@@ -42,7 +42,7 @@ fn table(app: &App, seen: &[SeenProcess]) -> Table {
         table.row([
             Cell::new(one.team.as_deref().unwrap_or("-")),
             Cell::new(one.member.as_deref().unwrap_or("-")),
-            Cell::new(one.kind.word()),
+            Cell::new(one.kind.name()),
             Cell::new(one.pid.to_string()),
             Cell::new(one.age.map(age).unwrap_or_default()),
             word,

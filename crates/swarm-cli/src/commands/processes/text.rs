@@ -32,7 +32,7 @@ pub(super) fn record(seen: &SeenProcess) -> Value {
     json!({
         "team": seen.team,
         "member": seen.member,
-        "kind": seen.kind.word(),
+        "kind": seen.kind.name(),
         "pid": seen.pid,
         "procStart": seen.start.to_string(),
         "spawnId": seen.spawn_id,
