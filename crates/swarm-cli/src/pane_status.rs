@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_protocol::AgentEvent;
 use swarm_ui::print::counted;
-use swarm_ui::{Console, SessionStatus};
+use swarm_ui::{Console, SessionChange, SessionStatus};
 use tokio::sync::Notify;
 
 /// Time between two frames of the row.
@@ -72,16 +72,8 @@ fn postponed_row(count: usize) -> Option<String> {
 
 impl EventSink for PaneStatus {
     fn emit(&self, event: AgentEvent) {
-        let changes = matches!(
-            event,
-            AgentEvent::TurnStarted
-                | AgentEvent::TurnEnded { .. }
-                | AgentEvent::ToolStarted { .. }
-                | AgentEvent::ToolFinished { .. }
-                | AgentEvent::State { .. }
-        );
-        if changes {
-            self.status.lock().follow(&event, Instant::now());
+        let change = self.status.lock().follow(&event, Instant::now());
+        if change != SessionChange::None {
             self.changed.notify_one();
             self.draw();
         }

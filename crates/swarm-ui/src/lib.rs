@@ -18,8 +18,8 @@ mod width;
 pub use console::{
     Alert, Attacher, Choice, Completer, Console, ConsoleWriter, DesktopAlert, Dialog, Document,
     EditorMode, FormAnswer, FormQuestion, NonBlockingWriter, Pager, PaneInput, PanelAction,
-    PanelContent, PanelMember, PanelTask, Picker, PickerItem, SessionStatus, TextDocument,
-    command_in, read_keys, read_keys_when,
+    PanelContent, PanelMember, PanelTask, Picker, PickerItem, SessionChange, SessionStatus,
+    TextDocument, command_in, read_keys, read_keys_when,
 };
 pub use pane::{Linker, PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};

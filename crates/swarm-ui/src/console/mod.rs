@@ -47,6 +47,6 @@ pub use pager::Pager;
 pub use picker::{Picker, PickerItem};
 pub use read_keys::{read_keys, read_keys_when};
 pub use screen::{Attacher, Completer, Console, ConsoleWriter};
-pub use status::SessionStatus;
+pub use status::{SessionChange, SessionStatus};
 pub use team_panel::{PanelContent, PanelMember, PanelTask};
 pub use writer::NonBlockingWriter;

@@ -36,6 +36,17 @@ pub struct SessionStatus {
     waits: bool,
 }
 
+/// What an event changed in the status of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionChange {
+    /// Nothing.
+    None,
+    /// Something else than the end of a turn.
+    Other,
+    /// A turn ended, which took this long.
+    TurnEnded(Duration),
+}
+
 impl SessionStatus {
     /// Creates the state of a new session.
     pub fn new(model: String, mode: PermissionMode, branch: Option<String>) -> Self {
@@ -53,9 +64,8 @@ impl SessionStatus {
         self.cost = cost;
     }
 
-    /// Handles an event that happened at `now`. Returns the duration of the turn if the event ends
-    /// it.
-    pub fn follow(&mut self, event: &AgentEvent, now: Instant) -> Option<Duration> {
+    /// Handles an event that happened at `now`.
+    pub fn follow(&mut self, event: &AgentEvent, now: Instant) -> SessionChange {
         match event {
             AgentEvent::TurnStarted => {
                 self.turn = Some(now);
@@ -73,12 +83,13 @@ impl SessionStatus {
                 self.tokens += usage.total();
                 self.calls.clear();
                 self.fallback = None;
-                let began = self.turn.take()?;
-                return Some(now.saturating_duration_since(began));
+                if let Some(began) = self.turn.take() {
+                    return SessionChange::TurnEnded(now.saturating_duration_since(began));
+                }
             }
-            _ => {}
+            _ => return SessionChange::None,
         }
-        None
+        SessionChange::Other
     }
 
     /// Returns whether a turn is running, in which case the line changes over time.
@@ -189,8 +200,8 @@ mod tests {
             outcome: "finished".to_owned(),
             error: None,
         };
-        let took = status.follow(&ended, at(20));
-        assert_eq!(took, Some(Duration::from_secs(20)));
+        let ended = status.follow(&ended, at(20));
+        assert_eq!(ended, SessionChange::TurnEnded(Duration::from_secs(20)));
         assert_eq!(line(&status, 99), "plan · sonnet · 1.5k tokens · main");
         assert_eq!(status.activity(at(99)), None);
         status.set_spent(2000, Money::dollars(0.25));

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_member::SpendingMeter;
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
-use swarm_ui::SessionStatus;
 use swarm_ui::print::short_count;
+use swarm_ui::{SessionChange, SessionStatus};
 use swarm_worktree::seen;
 use tokio::sync::Notify;
 
@@ -102,32 +102,17 @@ impl StatusLine {
 
     /// Updates the status from an event of the lead.
     fn event(&self, event: &AgentEvent) {
-        let changes = matches!(
-            event,
-            AgentEvent::TurnStarted
-                | AgentEvent::TurnEnded { .. }
-                | AgentEvent::ToolStarted { .. }
-                | AgentEvent::ToolFinished { .. }
-                | AgentEvent::SubAgentEnded { .. }
-                | AgentEvent::Context(_)
-                | AgentEvent::ModeChanged { .. }
-                | AgentEvent::ModelChanged { .. }
-                | AgentEvent::FallbackUsed { .. }
-                | AgentEvent::Asked { .. }
-                | AgentEvent::State { .. }
-        );
-        if !changes {
+        let change = self.inner.lock().status.follow(event, Instant::now());
+        if let AgentEvent::Asked { from, line, .. } = event {
+            self.call(&format!("{from} asks: {line}"));
+        } else if change == SessionChange::None {
             return;
         }
-        let took = self.inner.lock().status.follow(event, Instant::now());
-        if let Some(took) = took {
+        if let SessionChange::TurnEnded(took) = change {
             self.inner.lock().status.branch = branch(&self.cwd);
             if took >= LONG_TURN {
                 self.call("the lead has finished its turn");
             }
-        }
-        if let AgentEvent::Asked { from, line, .. } = event {
-            self.call(&format!("{from} asks: {line}"));
         }
         if let AgentEvent::State {
             state: MemberState::WaitingPermission | MemberState::WaitingPlan,
