@@ -1,5 +1,6 @@
 //! The command that lets a node spawn a member.
 
+use swarm_agent::MemberRequest;
 use swarm_protocol::{MemberName, Order};
 
 /// A `swarm spawn` for a node. Options that are not given have the defaults of that command there.
@@ -33,6 +34,28 @@ impl SpawnCommand {
     /// Adds an option without value, if it is given.
     pub fn flag(&mut self, flag: &str, is_given: bool) {
         self.words.extend(is_given.then(|| format!("--{flag}")));
+    }
+
+    /// Adds the properties of the member.
+    pub fn member(&mut self, member: &MemberRequest) {
+        let MemberRequest {
+            agent_type,
+            runtime,
+            model,
+            effort,
+            mode,
+            plan,
+            env,
+        } = member;
+        self.option("agent", agent_type.as_deref());
+        self.option("runtime", runtime.as_ref());
+        self.option("model", model.as_deref());
+        self.option("effort", *effort);
+        self.option("mode", *mode);
+        self.flag("plan", *plan);
+        for (name, value) in env {
+            self.option("env", Some(format!("{name}={value}")));
+        }
     }
 
     /// Sets the initial prompt, with its summary.

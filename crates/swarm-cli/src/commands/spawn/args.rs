@@ -1,8 +1,10 @@
 //! Arguments of `swarm spawn`.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
 
+use swarm_agent::MemberRequest;
 use swarm_protocol::{AgentProgram, Budget, PermissionMode};
 
 use crate::failure::Failure;
@@ -117,4 +119,40 @@ impl SpawnArgs {
             text => Ok(text),
         }
     }
+
+    /// Returns the properties that it asks for.
+    pub(super) fn member(&self) -> Result<MemberRequest, Failure> {
+        Ok(MemberRequest {
+            agent_type: self.agent.clone(),
+            runtime: self.runtime.clone(),
+            model: self.model.clone(),
+            effort: self.requests.effort,
+            mode: self.mode,
+            plan: self.plan,
+            env: variables(&self.env)?,
+        })
+    }
+}
+
+fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    given
+        .iter()
+        .map(|pair| {
+            // The value may be a secret and is not repeated.
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if pair.contains('=') && is_variable(name) {
+                return Ok((name.to_owned(), value.to_owned()));
+            }
+            Err(Failure::usage(format!(
+                "`{}` is not a variable: write NAME=VALUE with a name of letters, digits and `_` that does not start with a digit",
+                name.escape_debug()
+            )))
+        })
+        .collect()
+}
+
+/// Returns whether a shell accepts the variable name.
+fn is_variable(name: &str) -> bool {
+    let letter = |c: char| c == '_' || c.is_ascii_alphabetic();
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
 }

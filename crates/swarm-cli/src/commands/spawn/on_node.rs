@@ -40,24 +40,25 @@ pub(super) fn spawn_on(
 fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
     let SpawnArgs {
         name,
-        agent,
         agents,
+        summary,
+        requests,
+        cwd,
+        // The prompt and the member have methods.
         prompt: _,
         prompt_file: _,
-        summary,
-        runtime,
-        model,
-        requests,
-        mode,
-        plan,
-        cwd,
+        agent: _,
+        runtime: _,
+        model: _,
+        mode: _,
+        plan: _,
+        env: _,
         worktree,
         // These exclude a node.
         snapshot: _,
         trust: _,
         on: _,
         backend,
-        env,
         replace,
         fresh,
         mcp_config,
@@ -66,25 +67,17 @@ fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
     } = args;
     let mut command = SpawnCommand::new(MemberName::teammate(name)?);
     command.prompt(args.initial_prompt()?, summary.as_deref());
-    command.option("agent", agent.as_deref());
+    command.member(&args.member()?);
     command.option("agents", agents.as_deref());
-    command.option("runtime", runtime.as_ref());
-    command.option("model", model.as_deref());
-    command.option("effort", requests.effort);
     command.option("thinking", requests.thinking);
-    command.option("mode", *mode);
     command.option("cwd", cwd.as_ref().map(|cwd| cwd.display()));
     command.option("backend", backend.as_deref());
     command.option("budget", budget.map(String::from));
     command.option("timeout", *timeout);
-    for pair in env {
-        command.option("env", Some(pair));
-    }
     for servers in mcp_config {
         command.option("mcp-config", Some(in_json(servers)?));
     }
     command.worktree(worktree.as_deref());
-    command.flag("plan", *plan);
     command.flag("replace", *replace);
     command.flag("fresh", *fresh);
     Ok(command)

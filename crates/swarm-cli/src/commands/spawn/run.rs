@@ -1,6 +1,5 @@
 //! `swarm spawn`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ fn spawn_here(
     };
     let former = dead.as_ref().map(MemberRequest::former).unwrap_or_default();
     let former_type = former.agent_type.clone();
-    let member = requested(args)?.or(former);
+    let member = args.member()?.or(former);
     refuse_unused(args, &member)?;
     if let Some(mode) = member.mode {
         prepared.let_have(mode)?;
@@ -190,19 +189,6 @@ fn check_model(
     let source = models::ClientSource::new(config, &of.runtime, &of.root, &Arc::new(spending));
     source.client(&named).map_err(explain)?;
     Ok(named)
-}
-
-/// Returns what the flags ask for.
-fn requested(args: &SpawnArgs) -> Result<MemberRequest, Failure> {
-    Ok(MemberRequest {
-        agent_type: args.agent.clone(),
-        runtime: args.runtime.clone(),
-        model: args.model.clone(),
-        effort: args.requests.effort,
-        mode: args.mode,
-        plan: args.plan,
-        env: variables(&args.env)?,
-    })
 }
 
 /// Refuses flags that the agent program of the member does not support.
@@ -377,27 +363,4 @@ fn place(member: &SpawnedMember) -> String {
     } else {
         member.why.clone()
     }
-}
-
-fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    given
-        .iter()
-        .map(|pair| {
-            // The value may be a secret and is not repeated.
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if pair.contains('=') && is_variable(name) {
-                return Ok((name.to_owned(), value.to_owned()));
-            }
-            Err(Failure::usage(format!(
-                "`{}` is not a variable: write NAME=VALUE with a name of letters, digits and `_` that does not start with a digit",
-                name.escape_debug()
-            )))
-        })
-        .collect()
-}
-
-/// Returns whether a shell accepts the variable name.
-fn is_variable(name: &str) -> bool {
-    let letter = |c: char| c == '_' || c.is_ascii_alphabetic();
-    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
 }

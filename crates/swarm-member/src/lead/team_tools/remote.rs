@@ -112,17 +112,14 @@ fn command(
 ) -> SpawnCommand {
     let mut command = SpawnCommand::new(request.name.clone());
     command.prompt(Some(request.prompt.clone()), Some(&request.description));
-    command.option("agent", member.agent_type.as_deref());
-    let runtime = member.runtime.as_ref();
-    command.option("runtime", runtime);
     // Another agent program has its own models.
-    let default = runtime
-        .is_none_or(AgentProgram::is_swarm)
-        .then_some(lead_model);
-    command.option("model", member.model.as_deref().or(default));
-    command.option("effort", member.effort);
-    command.option("mode", Some(mode));
-    command.flag("plan", member.plan);
+    let is_swarm = member.runtime.as_ref().is_none_or(AgentProgram::is_swarm);
+    let default = is_swarm.then(|| lead_model.to_owned());
+    command.member(&MemberRequest {
+        model: member.model.clone().or(default),
+        mode: Some(mode),
+        ..member.clone()
+    });
     command.flag("json", true);
     command
 }
