@@ -61,140 +61,70 @@ const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parame
     }
 }
 
-pub(super) const TOOLS: &[TeamTool] = &[
-    TeamTool {
-        name: "status",
-        about: "Show the members of the team, their state, open tasks and pending requests.",
-        given_to: For::Everyone,
-        parameters: &[],
-    },
-    TeamTool {
-        name: "team",
-        about: "List the teams, or create one. A team is created before members are spawned.",
-        given_to: For::Lead,
-        parameters: &[
-            optional(
-                "create",
-                Kind::Text,
-                "Name of the team to create; without it the teams are listed",
-            ),
-            optional("description", Kind::Text, "Purpose of the new team"),
-        ],
-    },
-    TeamTool {
-        name: "spawn",
-        about: "Start a member in its own process. Returns when it is ready. Its report arrives in your inbox: call wait_for_mail.",
-        given_to: For::Lead,
-        parameters: &[
-            required("name", Kind::Text, "Name of the member"),
-            optional(
-                "prompt",
-                Kind::Text,
-                "Its first message: the whole task, since it knows nothing else",
-            ),
-            optional("agent", Kind::Text, "Agent type"),
-            optional("runtime", Kind::Text, "Agent program: swarm or acp:PRESET"),
-            optional("model", Kind::Text, "Model"),
-            optional(
-                "mode",
-                Kind::Text,
-                "Permission mode, at most that of this server",
-            ),
-            optional("worktree", Kind::Flag, "Work in a separate git worktree"),
-            optional(
-                "plan",
-                Kind::Flag,
-                "Require approval of a plan by the person first",
-            ),
-        ],
-    },
-    TeamTool {
-        name: "shutdown",
-        about: "Ask a member to finish and exit; its tasks are released.",
-        given_to: For::Lead,
-        parameters: &[required("name", Kind::Text, "Name of the member")],
-    },
-    TeamTool {
-        name: "send",
-        about: "Send a message to a member, to team-lead, or to everyone else (`*`).",
-        given_to: For::Everyone,
-        parameters: &[
-            required("to", Kind::Text, "Recipient"),
-            required("text", Kind::Text, "The message"),
-            optional(
-                "urgent",
-                Kind::Flag,
-                "Deliver it between the tool calls of a running turn",
-            ),
-        ],
-    },
-    TeamTool {
-        name: "inbox",
-        about: "Return the unread messages. Your next call marks them as read.",
-        given_to: For::Readers,
-        parameters: &[],
-    },
-    TeamTool {
-        name: "wait_for_mail",
-        about: "Wait for a message and return the unread messages. Your next call marks them as read. Call it instead of checking repeatedly.",
-        given_to: For::Readers,
-        parameters: &[optional(
-            "seconds",
-            Kind::Number,
-            "Longest wait, at most 600 [default: 60]",
-        )],
-    },
-    TeamTool {
-        name: "tasks",
-        about: "List the shared tasks with owners and dependencies, or show one in full.",
-        given_to: For::Everyone,
-        parameters: &[optional("id", Kind::Number, "Task to show")],
-    },
-    TeamTool {
-        name: "task_create",
-        about: "Create a shared task and return its number.",
-        given_to: For::Everyone,
-        parameters: &[
-            required("subject", Kind::Text, "Short description"),
-            optional("description", Kind::Text, "Full description"),
-            optional(
-                "owner",
-                Kind::Text,
-                "Member that must do it; without one, any member can claim it",
-            ),
-            optional(
-                "blocked_by",
-                Kind::Numbers,
-                "Tasks that must be completed first",
-            ),
-        ],
-    },
-    TeamTool {
-        name: "task_claim",
-        about: "Claim a task and start working on it.",
-        given_to: For::Everyone,
-        parameters: &[required("id", Kind::Number, "Task")],
-    },
-    TeamTool {
-        name: "task_update",
-        about: "Change a task. A task that you complete needs a result.",
-        given_to: For::Everyone,
-        parameters: &[
-            required("id", Kind::Number, "Task"),
-            optional("status", Kind::Text, "pending, in_progress or completed"),
-            optional("result", Kind::Text, "Result: a text, a commit or a path"),
-            optional("subject", Kind::Text, "New short description"),
-            optional("description", Kind::Text, "New full description"),
-            optional("owner", Kind::Text, "New owner"),
-        ],
-    },
-    TeamTool {
-        name: "requests",
-        about: "List requests of members that wait for the person. You cannot answer them: tell the person to run `swarm approve` or `swarm deny`.",
-        given_to: For::Lead,
-        parameters: &[],
-    },
-];
+/// Defines the tools: who gets each, its name, description and parameters.
+macro_rules! tools {
+    ($($given_to:ident $name:literal $about:literal {
+        $($how:ident $kind:ident $parameter:literal $text:literal;)*
+    })+) => {
+        pub(super) const TOOLS: &[TeamTool] = &[$(TeamTool {
+            name: $name,
+            about: $about,
+            given_to: For::$given_to,
+            parameters: &[$($how($parameter, Kind::$kind, $text)),*],
+        }),+];
+    };
+}
+
+tools! {
+    Everyone "status" "Show the members of the team, their state, open tasks and pending requests." {}
+    Lead "team" "List the teams, or create one. A team is created before members are spawned." {
+        optional Text "create" "Name of the team to create; without it the teams are listed";
+        optional Text "description" "Purpose of the new team";
+    }
+    Lead "spawn" "Start a member in its own process. Returns when it is ready. Its report arrives in your inbox: call wait_for_mail." {
+        required Text "name" "Name of the member";
+        optional Text "prompt" "Its first message: the whole task, since it knows nothing else";
+        optional Text "agent" "Agent type";
+        optional Text "runtime" "Agent program: swarm or acp:PRESET";
+        optional Text "model" "Model";
+        optional Text "mode" "Permission mode, at most that of this server";
+        optional Flag "worktree" "Work in a separate git worktree";
+        optional Flag "plan" "Require approval of a plan by the person first";
+    }
+    Lead "shutdown" "Ask a member to finish and exit; its tasks are released." {
+        required Text "name" "Name of the member";
+    }
+    Everyone "send" "Send a message to a member, to team-lead, or to everyone else (`*`)." {
+        required Text "to" "Recipient";
+        required Text "text" "The message";
+        optional Flag "urgent" "Deliver it between the tool calls of a running turn";
+    }
+    Readers "inbox" "Return the unread messages. Your next call marks them as read." {}
+    Readers "wait_for_mail" "Wait for a message and return the unread messages. Your next call marks them as read. Call it instead of checking repeatedly." {
+        optional Number "seconds" "Longest wait, at most 600 [default: 60]";
+    }
+    Everyone "tasks" "List the shared tasks with owners and dependencies, or show one in full." {
+        optional Number "id" "Task to show";
+    }
+    Everyone "task_create" "Create a shared task and return its number." {
+        required Text "subject" "Short description";
+        optional Text "description" "Full description";
+        optional Text "owner" "Member that must do it; without one, any member can claim it";
+        optional Numbers "blocked_by" "Tasks that must be completed first";
+    }
+    Everyone "task_claim" "Claim a task and start working on it." {
+        required Number "id" "Task";
+    }
+    Everyone "task_update" "Change a task. A task that you complete needs a result." {
+        required Number "id" "Task";
+        optional Text "status" "pending, in_progress or completed";
+        optional Text "result" "Result: a text, a commit or a path";
+        optional Text "subject" "New short description";
+        optional Text "description" "New full description";
+        optional Text "owner" "New owner";
+    }
+    Lead "requests" "List requests of members that wait for the person. You cannot answer them: tell the person to run `swarm approve` or `swarm deny`." {}
+}
 
 impl TeamTool {
     /// Returns whether a client in this role gets the tool.
