@@ -8,7 +8,7 @@ use swarm_config::ConfigError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName, with_causes};
 use swarm_store::StoreError;
-use swarm_supervisor::{LeadError, NodeError};
+use swarm_supervisor::{LeadError, NodeError, SpawnError};
 use swarm_team::SendError;
 use swarm_worktree::{SlugError, WorktreeError};
 
@@ -189,8 +189,9 @@ impl From<LeadError> for Failure {
         match error {
             LeadError::Store(error) => error.into(),
             LeadError::Pane(error) => error.into(),
-            LeadError::Worktree {
-                error: ref cause, ..
+            LeadError::NotSpawned {
+                why: SpawnError::Worktree(ref cause),
+                ..
             } => {
                 let failure = Self::new(error.kind(), with_causes(&error));
                 failure.with_worktree_hint(cause)

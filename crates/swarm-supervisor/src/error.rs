@@ -1,15 +1,15 @@
 //! Errors of the supervisor.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use swarm_agent::AgentError;
 use swarm_os::OsError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode, TeamName};
 use swarm_store::StoreError;
-use swarm_team::{HelloMismatch, OrderError};
-use swarm_worktree::WorktreeError;
+use swarm_team::OrderError;
+
+use crate::SpawnError;
 
 /// Error of starting, stopping or cleaning up members.
 #[derive(Debug, thiserror::Error)]
@@ -30,21 +30,13 @@ pub enum LeadError {
     /// The conversation could not be read.
     #[error(transparent)]
     Engine(#[from] AgentError),
-    /// The requested worktree could not be created.
-    #[error("{member} was not spawned: {error}")]
-    Worktree {
+    /// A member was not spawned.
+    #[error("{member} was not spawned: {why}")]
+    NotSpawned {
         /// Member to spawn.
         member: MemberName,
-        /// Cause.
-        error: WorktreeError,
-    },
-    /// The worktree of a restarted member no longer exists.
-    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or choose another directory", .path.display())]
-    WorktreeGone {
-        /// Member to spawn.
-        member: MemberName,
-        /// Path of the worktree.
-        path: PathBuf,
+        /// Reason.
+        why: SpawnError,
     },
     /// Invalid name.
     #[error(transparent)]
@@ -77,92 +69,6 @@ pub enum LeadError {
         agent_type: String,
         /// Mode of the definition.
         mode: PermissionMode,
-    },
-    /// Unknown agent type.
-    #[error(
-        "{member} was not spawned: agent type `{}` not found; available: {}",
-        .asked.escape_debug(),
-        .known.join(", ")
-    )]
-    UnknownType {
-        /// Member to spawn.
-        member: MemberName,
-        /// Requested agent type.
-        asked: String,
-        /// Available agent types.
-        known: Vec<String>,
-    },
-    /// The agent type exists but cannot be used by this caller.
-    #[error("{member} was not spawned: agent type {asked} is not available: {why}")]
-    TypeNotToBeHad {
-        /// Member to spawn.
-        member: MemberName,
-        /// Agent type.
-        asked: String,
-        /// Reason.
-        why: String,
-    },
-    /// The model is unknown or not allowed for members.
-    #[error("{member} was not spawned: {reason}")]
-    Model {
-        /// Member to spawn.
-        member: MemberName,
-        /// Problem of the model.
-        reason: String,
-    },
-    /// The agent program cannot be started here.
-    #[error("{member} was not spawned: {reason}")]
-    Runtime {
-        /// Member to spawn.
-        member: MemberName,
-        /// Problem of the program.
-        reason: String,
-    },
-    /// The working directory does not exist.
-    #[error("{member} was not spawned: {} is not a directory", .cwd.display())]
-    NoDirectory {
-        /// Member to spawn.
-        member: MemberName,
-        /// Requested directory.
-        cwd: PathBuf,
-    },
-    /// The child exited before its hello.
-    #[error("{member} was not spawned: its process exited before it was ready ({how}){}", last_lines(.output))]
-    EarlyExit {
-        /// Member to spawn.
-        member: MemberName,
-        /// Exit status or signal.
-        how: String,
-        /// Last lines of its output.
-        output: String,
-    },
-    /// The child sent no hello before the timeout.
-    #[error("{member} was not spawned: no hello within {} s{}", .waited.as_secs(), last_lines(.output))]
-    NoHello {
-        /// Member to spawn.
-        member: MemberName,
-        /// Timeout.
-        waited: Duration,
-        /// Last lines of its output.
-        output: String,
-    },
-    /// The child is running without a hello, and its output ends in a prompt for input.
-    #[error("{member} was not spawned: no hello within {} s; a program in its pane is waiting for input. Run that program once manually, answer its prompt, and spawn again{}", .waited.as_secs(), last_lines(.output))]
-    NeedsPerson {
-        /// Member to spawn.
-        member: MemberName,
-        /// Timeout.
-        waited: Duration,
-        /// Last lines of its output, including the prompt.
-        output: String,
-    },
-    /// The child runs with other values than ordered.
-    #[error("{member} was not spawned: {mismatch}")]
-    Mismatch {
-        /// Member to spawn.
-        member: MemberName,
-        /// Difference.
-        mismatch: HelloMismatch,
     },
     /// The spawn was cancelled.
     #[error("{0} was not spawned: the spawn was interrupted")]
@@ -200,17 +106,13 @@ pub enum LeadError {
     Foreign(MemberName),
 }
 
-fn last_lines(output: &str) -> String {
-    let lines: Vec<&str> = output
-        .lines()
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let from = lines.len().saturating_sub(5);
-    if lines.is_empty() {
-        String::new()
-    } else {
-        format!(". Its last lines:\n  {}", lines[from..].join("\n  "))
+impl SpawnError {
+    /// Returns the error of a spawn of this member.
+    pub fn of(self, member: &MemberName) -> LeadError {
+        LeadError::NotSpawned {
+            member: member.clone(),
+            why: self,
+        }
     }
 }
 
@@ -237,23 +139,17 @@ impl LeadError {
         match self {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
-            LeadError::Worktree { error, .. } => error.kind(),
-            LeadError::NoProgram(_)
-            | LeadError::Runtime { .. }
-            | LeadError::Engine(AgentError::Transcript { .. }) => ErrorKind::Environment,
-            LeadError::TakenOver { .. } | LeadError::WorktreeGone { .. } => ErrorKind::Conflict,
-            LeadError::UnknownType { .. } => ErrorKind::NotFound,
+            LeadError::NotSpawned { why, .. } => why.kind(),
+            LeadError::NoProgram(_) | LeadError::Engine(AgentError::Transcript { .. }) => {
+                ErrorKind::Environment
+            }
+            LeadError::TakenOver { .. } => ErrorKind::Conflict,
             LeadError::AboveDefinition { .. }
-            | LeadError::TypeNotToBeHad { .. }
             | LeadError::AboveCeiling { .. }
-            | LeadError::Model { .. }
             | LeadError::Elsewhere { .. }
             | LeadError::Foreign(_) => ErrorKind::Refused,
-            LeadError::Name(_) | LeadError::NoDirectory { .. } => ErrorKind::Usage,
-            LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {
-                ErrorKind::AgentFailed
-            }
-            LeadError::NoHello { .. } | LeadError::NeedsPerson { .. } => ErrorKind::TimedOut,
+            LeadError::Name(_) => ErrorKind::Usage,
+            LeadError::Engine(_) => ErrorKind::AgentFailed,
             LeadError::Interrupted(_) => ErrorKind::Interrupted,
             LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {
                 ErrorKind::Internal

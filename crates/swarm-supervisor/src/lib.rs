@@ -13,6 +13,7 @@ mod reconcile;
 mod repositories;
 mod spawn;
 mod spawn_context;
+mod spawn_error;
 mod stop;
 mod supervised;
 mod target_wait;
@@ -38,6 +39,7 @@ pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_t
 pub use repositories::{RepositoryError, forget_repository, receive_repository, send_repository};
 pub use spawn::{SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking};
 pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
+pub use spawn_error::SpawnError;
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, finish_worktree, started_elsewhere,

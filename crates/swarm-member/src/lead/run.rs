@@ -10,7 +10,7 @@ use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberName, MemberState, TeamName};
 use swarm_store::{BlockOn as _, StoreError, Team, TeamStore};
 use swarm_supervisor::{
-    LeadError, Leadership, TeamStopReport, end_marked, handover, implicit_team_name,
+    LeadError, Leadership, SpawnError, TeamStopReport, end_marked, handover, implicit_team_name,
     reconcile_outcome,
 };
 use swarm_team::{TeamCreator, team_rules};
@@ -53,9 +53,9 @@ pub async fn run_lead(
         report
     };
     let done = on_own_thread(lead).await;
-    done.map_err(|error| LeadError::Runtime {
-        member: MemberName::lead(),
-        reason: format!("the event loop of its thread: {error}"),
+    done.map_err(|error| {
+        let why = format!("the event loop of its thread: {error}");
+        SpawnError::Runtime(why).of(&MemberName::lead())
     })?
 }
 

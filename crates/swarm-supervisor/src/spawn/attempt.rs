@@ -13,7 +13,7 @@ use swarm_worktree::Created;
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::process_list::canonical;
-use crate::{LeadError, SupervisedTeam};
+use crate::{LeadError, SpawnError, SupervisedTeam};
 
 /// Name of the output file in a member's directory.
 const OUTPUT: &str = "output.log";
@@ -110,10 +110,8 @@ impl Attempt<'_> {
             cancel: &self.options.cancel,
         };
         let said = await_hello(&*self.backend, &pane, &expected, &mut hello).await?;
-        check_hello(&self.order, &pane.id, &said).map_err(|mismatch| LeadError::Mismatch {
-            member: name.clone(),
-            mismatch,
-        })?;
+        check_hello(&self.order, &pane.id, &said)
+            .map_err(|mismatch| SpawnError::Mismatch(mismatch).of(name))?;
         let spawn_id = self.order.spec.identity.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
         files.commit_spawn(&spawn_id, at, backend, socket).await?;

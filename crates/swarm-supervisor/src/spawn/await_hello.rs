@@ -9,7 +9,7 @@ use swarm_protocol::{Hello, SpawnId};
 use swarm_store::{Changes, StoreError, Topic};
 use tokio_util::sync::CancellationToken;
 
-use crate::{LeadError, SupervisedMember};
+use crate::{LeadError, SpawnError, SupervisedMember};
 
 /// Start of the line that tmux prints after the output of an exited process.
 const DEAD: &str = "Pane is dead";
@@ -54,14 +54,12 @@ pub(super) async fn await_hello(
         tokio::select! {
             () = hello.changed() => {}
             status = &mut ended => {
-                return Err(LeadError::EarlyExit {
-                    member: member.name.clone(),
-                    how: describe(&status?),
-                    output: last_lines(backend, pane).await,
-                });
+                let how = describe(&status?);
+                let output = last_lines(backend, pane).await;
+                return Err(SpawnError::EarlyExit { how, output }.of(member.name));
             }
             () = &mut deadline => {
-                return Err(late(backend, pane, expected).await);
+                return Err(late(backend, pane, expected).await.of(member.name));
             }
             () = expected.cancel.cancelled() => {
                 return Err(LeadError::Interrupted(member.name.clone()));
@@ -71,22 +69,14 @@ pub(super) async fn await_hello(
 }
 
 /// Returns the error for a running child without a hello: waiting for input, or slow.
-async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -> LeadError {
-    let (member, waited) = (expected.member.name.clone(), expected.timeout);
+async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -> SpawnError {
+    let waited = expected.timeout;
     let output = last_lines(backend, pane).await;
     let lives = matches!(backend.status(pane).await, Ok(PaneStatus::Running { .. }));
     if lives && ends_in_a_prompt(expected.output) {
-        LeadError::NeedsPerson {
-            member,
-            waited,
-            output,
-        }
+        SpawnError::NeedsPerson { waited, output }
     } else {
-        LeadError::NoHello {
-            member,
-            waited,
-            output,
-        }
+        SpawnError::NoHello { waited, output }
     }
 }
 

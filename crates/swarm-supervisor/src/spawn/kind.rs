@@ -5,7 +5,7 @@ use swarm_protocol::{AgentProgram, PermissionMode};
 use swarm_team::{MemberPermissions, RuntimeOrder};
 
 use super::SpawnOptions;
-use crate::{LeadError, SpawnContext};
+use crate::{LeadError, SpawnContext, SpawnError};
 
 /// Type of a member without a requested type.
 const GENERAL: &str = "general-purpose";
@@ -14,7 +14,7 @@ impl SpawnContext {
     /// Returns the definition of the requested type, if any.
     ///
     /// # Errors
-    /// [`LeadError::UnknownType`], and [`LeadError::TypeNotToBeHad`] where a rule denies it or a server is missing.
+    /// [`SpawnError::UnknownType`], and [`SpawnError::TypeNotToBeHad`] where a rule denies it or a server is missing.
     pub(super) fn definition_of(
         &self,
         options: &SpawnOptions,
@@ -30,19 +30,15 @@ impl SpawnContext {
             }
             let mut known: Vec<_> = agents.winners().map(|one| one.name.clone()).collect();
             known.sort_unstable();
-            return Err(LeadError::UnknownType {
-                member: options.name.clone(),
-                asked: asked.to_owned(),
-                known,
-            });
+            let asked = asked.to_owned();
+            return Err(SpawnError::UnknownType { asked, known }.of(&options.name));
         };
         let rules = &self.permissions.rules;
         match hidden_type(definition, rules, &self.definition.config.mcp) {
-            Some(why) => Err(LeadError::TypeNotToBeHad {
-                member: options.name.clone(),
-                asked: definition.name.clone(),
-                why,
-            }),
+            Some(why) => {
+                let asked = definition.name.clone();
+                Err(SpawnError::TypeNotToBeHad { asked, why }.of(&options.name))
+            }
             None => Ok(Some(definition)),
         }
     }
@@ -126,7 +122,7 @@ impl SpawnContext {
     /// Returns the agent program of a member, resolved; `None` for swarm's own turn loop.
     ///
     /// # Errors
-    /// [`LeadError::Runtime`] if the program cannot be started here, or would not get what was asked for.
+    /// [`SpawnError::Runtime`] if the program cannot be started here, or would not get what was asked for.
     pub(super) fn program_of(
         &self,
         options: &SpawnOptions,
@@ -135,10 +131,7 @@ impl SpawnContext {
         if program.is_swarm() {
             return Ok(None);
         }
-        let refused = |reason| LeadError::Runtime {
-            member: options.name.clone(),
-            reason,
-        };
+        let refused = |reason| SpawnError::Runtime(reason).of(&options.name);
         if let (AgentProgram::Acp(_), Some(model)) = (&program, &options.member.model) {
             return Err(refused(format!(
                 "the agent program {program} chooses its own model: omit model `{model}`"
@@ -149,9 +142,9 @@ impl SpawnContext {
             .map_err(refused)
     }
 
-    /// Returns the full name of a member's model and its source; with another agent program, its label.
-    /// A model from the roster is validated
-    /// like a requested one, because other programs can write the roster.
+    /// Returns the full name of a member's model and its source; with another agent program, its
+    /// label. A model from the roster is validated like a requested one, because other programs can
+    /// write the roster.
     pub(super) fn model_of(&self, options: &SpawnOptions) -> Result<ChosenModel, LeadError> {
         let program = options.member.runtime.clone().unwrap_or_default();
         if let Some(written) = program.model_label(options.member.model.as_deref()) {
@@ -162,9 +155,6 @@ impl SpawnContext {
         }
         let definition = self.definition_of(options)?;
         self.member_model(options.member.model.as_deref(), definition)
-            .map_err(|reason| LeadError::Model {
-                member: options.name.clone(),
-                reason,
-            })
+            .map_err(|reason| SpawnError::Model(reason).of(&options.name))
     }
 }

@@ -22,7 +22,7 @@ use super::attempt::Attempt;
 use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
-use crate::{LeadError, SpawnContext, SupervisedTeam};
+use crate::{LeadError, SpawnContext, SpawnError, SupervisedTeam};
 
 /// Turn of a spawn among parallel ones, which enter the roster in order. Released once the member
 /// is reserved.
@@ -53,10 +53,7 @@ impl<'a> SupervisedTeam<'a> {
         }
         // A missing worktree has a more specific error below.
         if !options.cwd.is_dir() && !self.had_worktree(&options)? {
-            return Err(LeadError::NoDirectory {
-                member: options.name.clone(),
-                cwd: options.cwd.clone(),
-            });
+            return Err(SpawnError::NoDirectory(options.cwd.clone()).of(&options.name));
         }
         // Checked before a running member with the same name is replaced.
         context.permissions_of(&options)?;

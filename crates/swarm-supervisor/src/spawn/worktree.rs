@@ -7,7 +7,7 @@ use swarm_protocol::{Member, SpawnId};
 use swarm_worktree::{Created, Owner, Request, Slug, Uncommitted, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
-use crate::{LeadError, SpawnContext, SupervisedTeam};
+use crate::{LeadError, SpawnContext, SpawnError, SupervisedTeam};
 
 /// Creates the requested worktree, or reuses an existing one, and sets the working directory in the
 /// options.
@@ -28,10 +28,7 @@ pub(super) async fn prepare(
     let from = outside(team.context, &options.cwd).await;
     let failed = |error| match error {
         WorktreeError::Interrupted(_) => LeadError::Interrupted(options.name.clone()),
-        error => LeadError::Worktree {
-            member: options.name.clone(),
-            error,
-        },
+        error => SpawnError::Worktree(error).of(&options.name),
     };
     let slug = match wish.slug {
         Some(slug) => slug,
@@ -63,7 +60,7 @@ pub(super) async fn prepare(
 /// a worktree never works elsewhere unless requested.
 ///
 /// # Errors
-/// [`LeadError::WorktreeGone`].
+/// [`SpawnError::WorktreeGone`].
 pub(super) async fn request_former(
     context: &SpawnContext,
     options: &mut SpawnOptions,
@@ -74,10 +71,7 @@ pub(super) async fn request_former(
     let Some(had) = had else {
         return Ok(());
     };
-    let gone = || LeadError::WorktreeGone {
-        member: options.name.clone(),
-        path: had.clone(),
-    };
+    let gone = || SpawnError::WorktreeGone(had.clone()).of(&options.name);
     let found = find(context, had).await.ok_or_else(gone)?;
     options.worktree = Some(WorktreeWish {
         slug: Some(found.slug),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use swarm_protocol::{AnsweredBy, ErrorKind, Event, Grant, Hello, PaneId, PermissionMode, SpawnId};
 use swarm_store::{BlockOn as _, Draft, StoreError, TeamStore};
-use swarm_supervisor::{LeadError, SpawnOptions};
+use swarm_supervisor::{LeadError, SpawnError, SpawnOptions};
 use swarm_testkit::{World, name, team, until};
 
-use crate::stage::{Stage, aborted_spawns, assert_undone, before, entry, options};
+use crate::stage::{Stage, aborted_spawns, assert_undone, before, entry, options, why};
 
 #[tokio::test]
 async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
@@ -22,7 +22,10 @@ async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
     let was = before(&world);
     let error = stage.spawn(&world, options(&world)).await.unwrap_err();
     let said = error.to_string();
-    assert!(matches!(error, LeadError::EarlyExit { .. }), "{said}");
+    assert!(
+        matches!(why(&error), SpawnError::EarlyExit { .. }),
+        "{said}"
+    );
     for words in ["bob was not spawned", "exit status 7", "the pod bay doors"] {
         assert!(said.contains(words), "{said}");
     }
@@ -75,7 +78,7 @@ async fn s3_missing_hello_fails_the_spawn_at_the_timeout() {
     options.timeout = Some(Duration::from_millis(50));
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
-    assert!(matches!(error, LeadError::NoHello { .. }), "{error}");
+    assert!(matches!(why(&error), SpawnError::NoHello { .. }), "{error}");
     assert!(
         error.to_string().contains("Do you trust this directory?"),
         "{error}"
@@ -94,7 +97,7 @@ async fn hello_of_an_earlier_spawn_is_ignored() {
     options.timeout = Some(Duration::from_millis(50));
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
-    assert!(matches!(error, LeadError::NoHello { .. }), "{error}");
+    assert!(matches!(why(&error), SpawnError::NoHello { .. }), "{error}");
     assert_undone(&world, &stage, &was);
 }
 
@@ -113,7 +116,10 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
         let stage = Stage::says_hello(&world, change);
         let was = before(&world);
         let error = stage.spawn(&world, options(&world)).await.unwrap_err();
-        assert!(matches!(error, LeadError::Mismatch { .. }), "{error}");
+        assert!(
+            matches!(why(&error), SpawnError::Mismatch { .. }),
+            "{error}"
+        );
         assert!(error.to_string().contains(what), "{error}");
         stage.lives.lock().clear();
         assert_undone(&world, &stage, &was);
@@ -229,7 +235,10 @@ async fn spawner_reports_the_abort_and_not_its_consequences() {
     let failed = World::new();
     let stage = ends_after(&failed, |_, _| ());
     let error = stage.spawn(&failed, options(&failed)).await.unwrap_err();
-    assert!(matches!(error, LeadError::EarlyExit { .. }), "{error}");
+    assert!(
+        matches!(why(&error), SpawnError::EarlyExit { .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use swarm_panes::recording::Call;
 use swarm_protocol::{BackendType, ErrorKind, PaneId, PermissionMode};
 use swarm_store::StoreError;
-use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember};
+use swarm_supervisor::{LeadError, SpawnError, SpawnOptions, SpawnedMember};
 use swarm_testkit::{Answer, World, team};
 
-use crate::stage::{Stage, before, entry, options, orders};
+use crate::stage::{Stage, before, entry, options, orders, why};
 
 #[tokio::test]
 async fn s3_spawn_returns_after_the_hello() {
@@ -103,7 +103,7 @@ async fn invalid_spawn_is_rejected_before_any_change() {
     let resolve = Arc::clone(&world.spawn_context.resolve_model);
     world.spawn_context.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
     let error = spawn(&world, other).await.unwrap_err();
-    assert!(matches!(error, LeadError::Model { .. }), "{error}");
+    assert!(matches!(why(&error), SpawnError::Model { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     world.spawn_context.resolve_model = resolve;
     let mut nowhere = options(&world);

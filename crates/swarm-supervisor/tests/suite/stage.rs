@@ -10,7 +10,7 @@ use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{BackendType, Event, Hello, InboxEntry, Member, TeamConfig};
 use swarm_store::{BlockOn as _, Draft, Lease, TeamStore};
-use swarm_supervisor::{LeadError, SpawnOptions, SpawnedMember};
+use swarm_supervisor::{LeadError, SpawnError, SpawnOptions, SpawnedMember};
 use swarm_team::SpawnOrder;
 use swarm_testkit::{World, hold_life, name, team};
 
@@ -136,6 +136,14 @@ pub(crate) fn aborted_spawns(world: &World) -> usize {
     let journal = world.journal();
     let aborted = |event: &&Event| matches!(event, Event::SpawnAborted { .. });
     journal.iter().filter(aborted).count()
+}
+
+/// Returns why a member was not spawned.
+pub(crate) fn why(error: &LeadError) -> &SpawnError {
+    match error {
+        LeadError::NotSpawned { why, .. } => why,
+        error => panic!("{error}"),
+    }
 }
 
 /// Asserts that a failed spawn leaves no trace: roster and inbox unchanged, no order, no pane, and
