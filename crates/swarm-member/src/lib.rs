@@ -22,7 +22,7 @@ mod turn;
 
 pub use assemble::ModelServices;
 pub use lead::{
-    Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, TaskLine, run_lead,
+    Beginning, LeadParts, MemberLine, Outcome, PeerPlace, RunReport, StopTokens, TaskLine, run_lead,
 };
 pub use reporter::PaneSink;
 pub use spending::SpendingMeter;

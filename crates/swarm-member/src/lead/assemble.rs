@@ -53,7 +53,7 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
             .map(Arc::new),
         ..ToolContext::new(dep.workspace.cwd.clone(), Caller::new(MemberName::lead()))
     };
-    let servers = start_servers(settings, None, sandbox, logs, &parts.stop).await;
+    let servers = start_servers(settings, None, sandbox, logs, &parts.stops.stop).await;
     let agent_config = AgentConfig {
         mcp: servers.pool().listed().await,
         ..(*dep.definition.config).clone()

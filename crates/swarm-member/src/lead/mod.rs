@@ -27,6 +27,6 @@ mod settle_tests;
 #[cfg(test)]
 mod tests;
 
-pub use parts::{Beginning, LeadParts, PeerPlace};
+pub use parts::{Beginning, LeadParts, PeerPlace, StopTokens};
 pub use report::{MemberLine, Outcome, RunReport, TaskLine};
 pub use run::run_lead;

@@ -44,6 +44,18 @@ pub struct PeerPlace {
     pub inbound: PeerInbound,
 }
 
+/// Tokens that stop a lead.
+#[derive(Debug, Clone, Default)]
+pub struct StopTokens {
+    /// Cancelled to stop gracefully.
+    pub stop: CancellationToken,
+    /// Cancelled, like `stop`, when the terminal is gone: the run stops and its members wait for
+    /// another lead.
+    pub hangup: CancellationToken,
+    /// Cancelled to stop immediately.
+    pub kill: CancellationToken,
+}
+
 /// Inputs for a lead.
 pub struct LeadParts {
     /// How members are started and stopped.
@@ -91,13 +103,8 @@ pub struct LeadParts {
     pub peers: Option<PeerPlace>,
     /// Merges the work of members on other machines; `None` leaves that to a person.
     pub merges: Option<Arc<dyn MergeCarrier>>,
-    /// Cancelled to stop gracefully.
-    pub stop: CancellationToken,
-    /// Cancelled, like `stop`, when the terminal is gone: the run stops and its members wait for
-    /// another lead.
-    pub hangup: CancellationToken,
-    /// Cancelled to stop immediately.
-    pub kill: CancellationToken,
+    /// Stop the lead.
+    pub stops: StopTokens,
 }
 
 impl LeadParts {
@@ -126,9 +133,7 @@ impl LeadParts {
             remove_team: false,
             peers: None,
             merges: None,
-            stop: CancellationToken::new(),
-            hangup: CancellationToken::new(),
-            kill: CancellationToken::new(),
+            stops: StopTokens::default(),
             spawn_context,
         }
     }

@@ -95,11 +95,11 @@ impl LeadRole {
 
     /// Returns how the run was stopped early, if it was: by a person or by its time limit.
     pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
-        if !self.parts.stop.is_cancelled() {
+        if !self.parts.stops.stop.is_cancelled() {
             return stop.is_cancelled().then_some(Outcome::TimedOut);
         }
         // An interactive session is ended by the person.
-        let is_finished = self.parts.is_interactive && !self.parts.hangup.is_cancelled();
+        let is_finished = self.parts.is_interactive && !self.parts.stops.hangup.is_cancelled();
         Some(if is_finished {
             Outcome::Completed
         } else {

@@ -41,7 +41,7 @@ pub async fn run_lead(
     mut parts: LeadParts,
     prompt: Option<String>,
 ) -> Result<RunReport, LeadError> {
-    let stop = parts.stop.child_token();
+    let stop = parts.stops.stop.child_token();
     let store = limit_lock_waits(&mut parts, stop.clone());
     let in_process = parts.spawn_context.terminal.in_process.clone();
     let lead = async move {
@@ -139,7 +139,7 @@ impl MemberLoop<LeadRole> {
         self.sub_agents.shut_down(ending).await;
         let mut usage = self.session.totals().usage;
         usage += self.reporter.of_sub_agents();
-        self.end_session(outcome.word(), &self.role.parts.kill, hooks)
+        self.end_session(outcome.word(), &self.role.parts.stops.kill, hooks)
             .await;
         deadline.begin();
         let mut report = RunReport {
@@ -307,7 +307,7 @@ impl MemberLoop<LeadRole> {
         let parts = &self.role.parts;
         let tell = |line| self.reporter.notice(line);
         // Those that could not be recorded before are tried again.
-        let ended = end_members(parts.spawn_context.team(team), &parts.kill, tell).await;
+        let ended = end_members(parts.spawn_context.team(team), &parts.stops.kill, tell).await;
         let ended = worst_failure(ended);
         match first {
             Err(error) if !error.is_lock_timeout() => Err(error),

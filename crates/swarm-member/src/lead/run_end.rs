@@ -179,7 +179,7 @@ impl MemberLoop<LeadRole> {
     pub(super) fn follow_stop(&self) -> EarlyEnd {
         let parts = &self.role.parts;
         let is_left = outlived(parts);
-        let (spawn_context, kill) = (parts.spawn_context.clone(), parts.kill.clone());
+        let (spawn_context, kill) = (parts.spawn_context.clone(), parts.stops.kill.clone());
         let (deadline, stop) = (Arc::clone(&self.role.deadline), self.stop.clone());
         let (context, reporter) = (Arc::clone(self.context()), Arc::clone(&self.reporter));
         AbortOnDropHandle::new(tokio::spawn(async move {
@@ -210,7 +210,7 @@ pub(super) fn limit_lock_waits(
     let store = &mut parts.spawn_context.store;
     let loop_store = store.with_lock_interrupt(&of_loop);
     *store = store.with_lock_interrupt(&of_end);
-    let kill = parts.kill.clone();
+    let kill = parts.stops.kill.clone();
     // On the caller's threads, because the thread of the loop may be waiting for a lock.
     tokio::spawn(async move {
         stop.cancelled().await;
@@ -225,11 +225,10 @@ pub(super) fn limit_lock_waits(
 /// Returns whether members outlive a stopped lead: its terminal was closed or it reached its time
 /// limit, and stopping them was not requested.
 pub(super) fn outlived(parts: &LeadParts) -> impl Fn() -> bool + Send + 'static {
-    let (stop, hangup, kill) = (parts.stop.clone(), parts.hangup.clone(), parts.kill.clone());
-    let remove_team = parts.remove_team;
+    let (stops, remove_team) = (parts.stops.clone(), parts.remove_team);
     move || {
         // A terminal that closes cancels `stop` as well.
-        let is_timed_out = !stop.is_cancelled() && !remove_team;
-        !kill.is_cancelled() && (hangup.is_cancelled() || is_timed_out)
+        let is_timed_out = !stops.stop.is_cancelled() && !remove_team;
+        !stops.kill.is_cancelled() && (stops.hangup.is_cancelled() || is_timed_out)
     }
 }

@@ -86,7 +86,7 @@ impl MemberLoop<LeadRole> {
                 ));
                 continue;
             }
-            let cancel = parts.stop.child_token();
+            let cancel = parts.stops.stop.child_token();
             let team = parts.spawn_context.team(&taken.team);
             match team.bring_back(dead, cancel).await {
                 Ok(_) => back.push(name.clone()),

@@ -101,9 +101,7 @@ async fn in_terminal(
         .as_ref()
         .map_or_else(WindowMark::default, |it| it.window.clone());
     let interrupts = Interrupts {
-        stop: parts.stop.clone(),
-        hangup: parts.hangup.clone(),
-        kill: parts.kill.clone(),
+        stops: parts.stops.clone(),
         view: view_theme(app, output).map(|_| Arc::clone(&parts.events)),
         quiet: app.out.quiet,
         turn: (typist.as_ref().filter(|_| parts.is_interactive))
@@ -136,7 +134,7 @@ async fn lead(
     let keeper = ChoicesKeeper::begin(&mut parts);
     let done = CancellationToken::new();
     let kept = tokio::spawn(hooks.keep(done.clone()));
-    let stop = parts.stop.clone();
+    let stop = parts.stops.stop.clone();
     let report = run_lead(parts, prompt).await;
     if let Ok(report) = &report {
         keeper.end(&report.model);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_agent::EventSink;
+use swarm_member::StopTokens;
 use swarm_protocol::{AgentEvent, ErrorKind};
 use swarm_ui::PaneInput;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
 
 use super::terminal::LeadTerminal;
 use crate::commands::EndSignals;
@@ -19,9 +19,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// The state that signals change.
 pub(super) struct Interrupts {
-    pub(super) stop: CancellationToken,
-    pub(super) hangup: CancellationToken,
-    pub(super) kill: CancellationToken,
+    pub(super) stops: StopTokens,
     /// Where the lead's work is drawn, if anywhere.
     pub(super) view: Option<Arc<dyn EventSink>>,
     pub(super) quiet: bool,
@@ -47,9 +45,9 @@ impl Interrupts {
                 () = asked.notified() => {}
                 _ = signals.hangup.recv() => {
                     // SIGHUP may arrive twice: from the kernel and from the shell.
-                    if !self.stop.is_cancelled() {
-                        self.hangup.cancel();
-                        self.stop.cancel();
+                    if !self.stops.stop.is_cancelled() {
+                        self.stops.hangup.cancel();
+                        self.stops.stop.cancel();
                     }
                     continue;
                 }
@@ -60,7 +58,7 @@ impl Interrupts {
 
     /// Returns whether a Ctrl-C applies to the input line or the turn instead of the session.
     fn is_about_turn(&self, last: &mut Option<Instant>) -> bool {
-        if self.stop.is_cancelled() {
+        if self.stops.stop.is_cancelled() {
             return false;
         }
         if self.terminal.clear() {
@@ -80,19 +78,19 @@ impl Interrupts {
     }
 
     fn end(&self) {
-        if self.kill.is_cancelled() {
+        if self.stops.kill.is_cancelled() {
             self.tell("exiting without waiting; `swarm ps` shows remaining processes, `swarm reap` terminates orphaned ones");
             self.terminal.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }
-        if self.stop.is_cancelled() {
+        if self.stops.stop.is_cancelled() {
             self.tell("killing the team; press Ctrl-C again to exit immediately");
-            self.kill.cancel();
+            self.stops.kill.cancel();
             return;
         }
         self.tell("stopping the team; press Ctrl-C again to kill it");
-        self.stop.cancel();
+        self.stops.stop.cancel();
     }
 
     fn tell(&self, line: &str) {

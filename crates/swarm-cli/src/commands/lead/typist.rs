@@ -102,7 +102,7 @@ pub(super) fn read_terminal(
     let queue = Arc::new(QueuedLines::new(
         terminal.console().filter(|_| parts.is_interactive).cloned(),
         tell,
-        parts.stop.clone(),
+        parts.stops.stop.clone(),
     ));
     let typist = Arc::new(Typist {
         history,

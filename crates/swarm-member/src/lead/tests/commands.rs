@@ -38,7 +38,7 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
     run.parts.is_interactive = true;
     let events = Arc::new(Events::default());
     run.parts.events = events.clone();
-    let stop = run.parts.stop.clone();
+    let stop = run.parts.stops.stop.clone();
     let running = tokio::spawn(run_lead(run.parts, None));
     person.send(PaneInput::Line("build".into())).unwrap();
     until("the turn after the build", || {

@@ -137,7 +137,7 @@ async fn the_time_is_up_even_in_the_middle_of_a_turn() {
 #[tokio::test]
 async fn an_interrupt_stops_the_run_gracefully() {
     let run = Run::with_team();
-    let (stop, world) = (run.parts.stop.clone(), run.world.clone());
+    let (stop, world) = (run.parts.stops.stop.clone(), run.world.clone());
     run.model.on(move |_| {
         bob_joins(&world);
         stop.cancel();
@@ -153,7 +153,7 @@ async fn an_interrupt_stops_the_run_gracefully() {
 async fn a_second_interrupt_stops_the_run_immediately() {
     let mut run = Run::on_files().with_new_team();
     run.parts.spawn_context.limits.shutdown_grace_ms = 3_600_000;
-    let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
+    let (stop, kill) = (run.parts.stops.stop.clone(), run.parts.stops.kill.clone());
     let world = run.world.clone();
     let (tell, told) = std::sync::mpsc::channel();
     run.model.on(move |_| {
@@ -241,7 +241,7 @@ async fn a_lead_that_loses_its_lease_stops_its_call_and_leaves_its_members() {
 async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_another_lead() {
     for is_hangup in [true, false] {
         let mut run = Run::with_team();
-        let (stop, hangup) = (run.parts.stop.clone(), run.parts.hangup.clone());
+        let (stop, hangup) = (run.parts.stops.stop.clone(), run.parts.stops.hangup.clone());
         if !is_hangup {
             run.parts.timeout = Some(Duration::from_millis(50));
         }

@@ -112,7 +112,7 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
     run.parts.is_interactive = true;
     let events = Arc::new(Events::default());
     run.parts.events = events.clone();
-    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("hello yourself"));
     model.then(Reply::Fail(ModelError::InvalidRequest("no".to_owned())));
     model.then(say("better"));
@@ -151,7 +151,7 @@ async fn an_interactive_lead_that_was_never_prompted_removes_its_own_team_unless
             implicit_team_name(run.parts.session).unwrap()
         };
         run.parts.team = Some(name.clone());
-        let (world, stop) = (run.world.clone(), run.parts.stop.clone());
+        let (world, stop) = (run.world.clone(), run.parts.stops.stop.clone());
         let running = tokio::spawn(run_lead(run.parts, None));
         let created = || async { !world.store.teams().await.unwrap().is_empty() };
         while !created().await {
@@ -175,8 +175,8 @@ async fn an_interactive_lead_that_was_never_prompted_removes_its_own_team_unless
 async fn an_interactive_lead_without_teammates_whose_terminal_closes_leaves_no_lost_team() {
     let mut run = Run::on_files().with_new_team();
     run.parts.is_interactive = true;
-    let (world, stop) = (run.world.clone(), run.parts.stop.clone());
-    let hangup = run.parts.hangup.clone();
+    let (world, stop) = (run.world.clone(), run.parts.stops.stop.clone());
+    let hangup = run.parts.stops.hangup.clone();
     let running = tokio::spawn(run_lead(run.parts, None));
     while world.store.teams().await.unwrap().is_empty() {
         tokio::task::yield_now().await;
@@ -195,7 +195,7 @@ async fn a_command_that_is_typed_is_carried_out_and_never_shown_to_the_model() {
     run.parts.is_interactive = true;
     let events = Arc::new(Events::default());
     run.parts.events = events.clone();
-    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("hello yourself"));
     let running = tokio::spawn(run_lead(run.parts, None));
     for line in ["/compact", "/unknown", "hello"] {
@@ -231,7 +231,11 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     run.parts.is_interactive = true;
     run.parts.team = Some(team());
     run.parts.beginning = Beginning::TakeOver;
-    let (model, stop, world) = (run.model.clone(), run.parts.stop.clone(), run.world.clone());
+    let (model, stop, world) = (
+        run.model.clone(),
+        run.parts.stops.stop.clone(),
+        run.world.clone(),
+    );
     model.then(say("welcome back"));
     let running = tokio::spawn(run_lead(run.parts, None));
     until("the wait for a prompt", || {
@@ -282,7 +286,7 @@ async fn a_person_starts_a_new_conversation_and_changes_the_model() {
     run.parts.events = events.clone();
     let other = swarm_testkit::FakeModel::saying("I am another");
     run.parts.services.models = Arc::new(Other(Arc::clone(&other)));
-    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("one"));
     model.then(say("two"));
     let running = tokio::spawn(run_lead(run.parts, None));

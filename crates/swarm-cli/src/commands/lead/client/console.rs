@@ -33,9 +33,7 @@ pub(in crate::commands::lead) fn attach(
     parts: &mut LeadParts,
     lines: &Arc<ShellLines>,
 ) -> Result<(), Failure> {
-    parts.stop = session.stop.clone();
-    parts.hangup = session.hangup.clone();
-    parts.kill = session.kill.clone();
+    parts.stops = session.stops.clone();
     let sink = Arc::new(ClientSink::new(Arc::clone(session), parts.session));
     let terminal = LeadTerminal::begin(None, "")?;
     let status = Arc::new(status_line(app, parts, &terminal)?);

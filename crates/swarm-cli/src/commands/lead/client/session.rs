@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use swarm_member::StopTokens;
 use swarm_protocol::{AgentEvent, PermissionMode, SessionId, partial_debug};
 use swarm_ui::{PaneInput, command_in};
-use tokio_util::sync::CancellationToken;
 
 use super::link::{ClientLink, RpcError};
 use super::prompt::prompt_text;
@@ -53,9 +53,7 @@ pub(in crate::commands) struct ClientSession {
     /// The lead, once it runs.
     lead: Mutex<Option<SessionLead>>,
     prompts: Mutex<Prompts>,
-    pub(super) stop: CancellationToken,
-    pub(super) hangup: CancellationToken,
-    pub(super) kill: CancellationToken,
+    pub(super) stops: StopTokens,
 }
 
 #[derive(Clone)]
@@ -75,9 +73,7 @@ impl ClientSession {
             is_loaded,
             lead: Mutex::default(),
             prompts: Mutex::default(),
-            stop: CancellationToken::new(),
-            hangup: CancellationToken::new(),
-            kill: CancellationToken::new(),
+            stops: StopTokens::default(),
         }
     }
 
@@ -123,11 +119,11 @@ impl ClientSession {
     /// Stops the lead: its team is shut down, or left to another lead if the client is gone.
     pub(in crate::commands) fn stop(&self, is_client_gone: bool) {
         if is_client_gone {
-            self.hangup.cancel();
-        } else if self.stop.is_cancelled() {
-            self.kill.cancel();
+            self.stops.hangup.cancel();
+        } else if self.stops.stop.is_cancelled() {
+            self.stops.kill.cancel();
         }
-        self.stop.cancel();
+        self.stops.stop.cancel();
     }
 
     fn lead(&self) -> Result<SessionLead, RpcError> {
