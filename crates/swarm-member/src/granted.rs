@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
 use swarm_store::{StoreError, Team, VerifyKey};
-use swarm_team::{OrderedMode, TEAM_RULE, ordered_mode, ordered_removal, ordered_rules};
+use swarm_team::{OrderedMode, TEAM_RULE, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;
 use crate::reporter::Reporter;
@@ -73,17 +73,14 @@ impl GrantedRights {
                 Some((is_set, format!("permission mode {}", frame.mode)))
             }
             ControlFrame::TeamPermissionUpdate(frame) => {
-                let is_applied = if let Some(rules) = ordered_removal(team, frame, key).await? {
-                    self.rights.revoke(&rules, TEAM_RULE);
-                    true
-                } else {
-                    let rules = ordered_rules(team, frame, key).await?;
-                    let is_ordered = rules.is_some();
-                    self.rights.allow(&rules.unwrap_or_default(), TEAM_RULE);
-                    is_ordered
-                };
+                let ordered = ordered_rules(team, frame, key).await?;
+                match &ordered {
+                    Some((rules, true)) => self.rights.allow(rules, TEAM_RULE),
+                    Some((rules, false)) => self.rights.revoke(rules, TEAM_RULE),
+                    None => {}
+                }
                 let what = format!("the team's permission rules for {}", frame.tool_name);
-                Some((is_applied, what))
+                Some((ordered.is_some(), what))
             }
             _ => None,
         })

@@ -196,8 +196,8 @@ async fn announce(
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
-/// Returns the rules that a frame grants, if they are recorded in the journal and signed with the
-/// private half of `key`; `None` for other frames.
+/// Returns the rules that a frame grants or revokes, and whether it grants them, if that is their last
+/// change in the journal and signed with the private half of `key`; `None` for other frames.
 ///
 /// # Errors
 /// Errors of the store.
@@ -205,55 +205,33 @@ pub async fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
     key: Option<&VerifyKey>,
-) -> Result<Option<Vec<Rule>>, StoreError> {
-    let Ok(Suggestion::AddRules {
+) -> Result<Option<(Vec<Rule>, bool)>, StoreError> {
+    let update = &frame.permission_update;
+    let (rules, is_granted) = if let Ok(Suggestion::AddRules {
         rules,
         behavior: Behavior::Allow,
         ..
-    }) = serde_json::from_value(frame.permission_update.clone())
-    else {
-        return Ok(None);
-    };
-    let Some(rules) = parsed(&rules) else {
-        return Ok(None);
-    };
-    let known = granted_rules(team, key).await?;
-    let mut texts = rules.iter().map(ToString::to_string);
-    let are_known = texts.all(|text| known.contains(&text));
-    Ok(are_known.then_some(rules))
-}
-
-/// Parses rules. `None` if one is invalid.
-fn parsed(rules: &[RuleValue]) -> Option<Vec<Rule>> {
-    let rules: Result<_, _> = rules.iter().map(RuleValue::rule).collect();
-    rules.ok()
-}
-
-/// Returns the rules that a frame revokes, if their last change in the journal revokes them and is
-/// signed with the private half of `key`; `None` for other frames.
-///
-/// # Errors
-/// Errors of the store.
-pub async fn ordered_removal(
-    team: &dyn Team,
-    frame: &TeamPermissionUpdate,
-    key: Option<&VerifyKey>,
-) -> Result<Option<Vec<Rule>>, StoreError> {
-    let Ok(RuleRemoval::RemoveRules {
+    }) = Suggestion::deserialize(update)
+    {
+        (rules, true)
+    } else if let Ok(RuleRemoval::RemoveRules {
         rules,
         behavior: Behavior::Allow,
         ..
-    }) = serde_json::from_value(frame.permission_update.clone())
-    else {
+    }) = RuleRemoval::deserialize(update)
+    {
+        (rules, false)
+    } else {
         return Ok(None);
     };
-    let Some(rules) = parsed(&rules) else {
+    let rules: Result<Vec<_>, _> = rules.iter().map(RuleValue::rule).collect();
+    let Ok(rules) = rules else {
         return Ok(None);
     };
     let changed = changed_rules(team, key).await?;
-    let is_removed = |rule: &Rule| changed.contains(&(rule.to_string(), false));
-    let are_removed = rules.iter().all(is_removed);
-    Ok(are_removed.then_some(rules))
+    let is_recorded = |rule: &Rule| changed.contains(&(rule.to_string(), is_granted));
+    let are_recorded = rules.iter().all(is_recorded);
+    Ok(are_recorded.then_some((rules, is_granted)))
 }
 
 /// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its

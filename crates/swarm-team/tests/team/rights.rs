@@ -6,9 +6,7 @@ use swarm_protocol::PermissionMode::{AcceptEdits, BypassPermissions, Default, Pl
 use swarm_protocol::{
     AnsweredBy, Event, LEAD_NAME, ModeSetRequest, PermissionMode, TeamPermissionUpdate,
 };
-use swarm_team::{
-    allow_for_team, disallow_for_team, ordered_mode, ordered_removal, ordered_rules, request_mode,
-};
+use swarm_team::{allow_for_team, disallow_for_team, ordered_mode, ordered_rules, request_mode};
 
 use crate::world::{World, name};
 
@@ -75,15 +73,15 @@ async fn the_rules_of_a_frame_count_if_a_command_has_signed_each_of_them() {
     let key = files.verify_key().await.unwrap();
     let [make, npm, rm] =
         ["make", "npm", "rm"].map(|program| Rule::parse(&format!("Bash({program}:*)")).unwrap());
-    let adds = async |behavior, rules: &[&Rule]| {
-        let frame = update("addRules", behavior, rules);
+    let ordered = async |kind, behavior, rules: &[&Rule]| {
+        let frame = update(kind, behavior, rules);
         let ordered = ordered_rules(&*files, &frame, key.as_ref()).await;
-        ordered.unwrap().is_some()
+        ordered.unwrap().map(|(_, is_granted)| is_granted)
     };
+    let adds =
+        async |behavior, rules: &[&Rule]| ordered("addRules", behavior, rules).await == Some(true);
     let removes = async |behavior, rules: &[&Rule]| {
-        let frame = update("removeRules", behavior, rules);
-        let ordered = ordered_removal(&*files, &frame, key.as_ref()).await;
-        ordered.unwrap().is_some()
+        ordered("removeRules", behavior, rules).await == Some(false)
     };
     allow_for_team(&*files, &make, by()).await.unwrap();
     assert!(adds("allow", &[&make]).await);
