@@ -56,8 +56,8 @@ pub use peer_session::{
     HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };
 pub use permission::{
-    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame,
-    approve, approve_edited, deny, early_plan_wait, open_request, wait_for_answer,
+    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer_frame,
+    answer_request, early_plan_wait, open_request, wait_for_answer,
 };
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{

@@ -156,10 +156,12 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     );
     assert!(notes().is_empty(), "told twice");
     let files = world.crew();
-    swarm_team::deny(
+    swarm_team::answer_request(
         &*files,
         &record,
-        Some("not now".to_owned()),
+        swarm_protocol::Answer::Denied {
+            why: Some("not now".to_owned()),
+        },
         AnsweredBy::person(1, None),
     )
     .await

@@ -1,6 +1,6 @@
 //! Answering permission requests.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
@@ -20,26 +20,23 @@ const NEEDS_REVISION: &str = "The plan needs revision.";
 /// Text for the model when a request times out.
 pub(super) const TIMED_OUT: &str = "The permission request timed out, so the call was not made.";
 
-/// Approves a request as it was shown. Exactly one answer wins. With `always`, the rules that a
-/// member of swarm suggests also become rules of the team ([`allow_for_team`]): other members and
-/// later processes of this one do not ask again. Everything else that is suggested is the member's
-/// alone ([`AlwaysGrants`]).
+/// Answers a request as it was shown. Exactly one answer wins. If it is approved with `always`, the
+/// rules that a member of swarm suggests also become rules of the team ([`allow_for_team`]): other
+/// members and later processes of this one do not ask again. Everything else that is suggested is
+/// the member's alone ([`AlwaysGrants`]).
 ///
 /// # Errors
 /// Not found, already answered, or changed since it was shown; errors of the store.
 /// [`StoreError::RuleNotAdded`] if the request is approved, but only for this member.
-pub async fn approve(
+pub async fn answer_request(
     team: &dyn Team,
     shown: &RequestRecord,
-    always: bool,
+    answer: Answer,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    let answer = Answer::Approved {
-        always,
-        updated_input: None,
-    };
+    let is_for_team = matches!(answer, Answer::Approved { always: true, .. });
     let record = record_answer(team, shown, answer, by.clone()).await?;
-    if always {
+    if is_for_team {
         for rule in AlwaysGrants::of(&record).for_team {
             let allowed = allow_for_team(team, &rule, by.clone()).await;
             allowed.map_err(|error| StoreError::RuleNotAdded {
@@ -50,50 +47,6 @@ pub async fn approve(
         }
     }
     Ok(record)
-}
-
-/// Approves a request with a changed input.
-///
-/// # Errors
-/// As [`approve`].
-pub async fn approve_edited(
-    team: &dyn Team,
-    shown: &RequestRecord,
-    input: Value,
-    by: AnsweredBy,
-) -> Result<RequestRecord, StoreError> {
-    let answer = Answer::Approved {
-        always: false,
-        updated_input: Some(input),
-    };
-    record_answer(team, shown, answer, by).await
-}
-
-/// Answers the questions of a call as it was shown, one answer for each, or approves a plan with a
-/// remark. Exactly one answer wins.
-///
-/// # Errors
-/// As [`approve`].
-pub async fn answer(
-    team: &dyn Team,
-    shown: &RequestRecord,
-    answers: Vec<String>,
-    by: AnsweredBy,
-) -> Result<RequestRecord, StoreError> {
-    record_answer(team, shown, Answer::Answered { answers }, by).await
-}
-
-/// Denies a request as it was shown.
-///
-/// # Errors
-/// As [`approve`].
-pub async fn deny(
-    team: &dyn Team,
-    shown: &RequestRecord,
-    why: Option<String>,
-    by: AnsweredBy,
-) -> Result<RequestRecord, StoreError> {
-    record_answer(team, shown, Answer::Denied { why }, by).await
 }
 
 async fn record_answer(

@@ -2,12 +2,12 @@
 //! could make itself without approval. Further requests need a person.
 
 use swarm_protocol::{
-    AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
+    Answer, AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
 use swarm_store::Team;
 use swarm_tools::{CallHost, MemberCall};
 
-use super::answer::{answer, approve, deny};
+use super::answer::answer_request;
 use crate::MemberContext;
 use crate::send::error_for_model;
 
@@ -32,16 +32,19 @@ pub(crate) async fn answer_plan(
     };
     let feedback = feedback.map(str::trim).filter(|text| !text.is_empty());
     let by = AnsweredBy::lead_agent();
-    let answered = match (yes, feedback) {
+    let answer = match (yes, feedback.map(str::to_owned)) {
         (true, _) if !mode.unwrap_or_default().covers(*wanted) => {
             return Err(format!(
                 "the plan would be carried out in mode {wanted}, which is above your own: a person must approve it"
             ));
         }
-        (true, None) => approve(&*team, &record, false, by).await,
-        (true, Some(feedback)) => answer(&*team, &record, vec![feedback.to_owned()], by).await,
-        (false, feedback) => deny(&*team, &record, feedback.map(str::to_owned), by).await,
+        (true, None) => Answer::once(),
+        (true, Some(feedback)) => Answer::Answered {
+            answers: vec![feedback],
+        },
+        (false, why) => Answer::Denied { why },
     };
+    let answered = answer_request(&*team, &record, answer, by).await;
     answered.map_err(|error| error_for_model(&error))
 }
 
@@ -59,17 +62,18 @@ pub(crate) async fn answer_call(
 ) -> Result<RequestRecord, String> {
     let (team, record) = open_request_of(context, to, id).await?;
     let by = AnsweredBy::lead_agent();
-    let answered = if yes {
+    let answer = if yes {
         may_make(&*team, &record, host).await.map_err(|why| {
             format!(
                 "only a person can approve this request, because you could not make the call yourself: {why}. You can deny it"
             )
         })?;
-        approve(&*team, &record, false, by).await
+        Answer::once()
     } else {
         let why = reason.unwrap_or("The team lead denies it.").to_owned();
-        deny(&*team, &record, Some(why), by).await
+        Answer::Denied { why: Some(why) }
     };
+    let answered = answer_request(&*team, &record, answer, by).await;
     answered.map_err(|error| error_for_model(&error))
 }
 

@@ -9,13 +9,13 @@ use swarm_protocol::{
     SandboxPermissionResponse,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError};
-use swarm_team::{OpenRequest, approve, open_request};
+use swarm_team::{OpenRequest, open_request};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::request_rig::{
-    Bell, LONG, allowed, bound_to, call, ignored, led_by_another_program, look, mail_response,
-    network, open, plan_mode, queue, success, wait, wait_for, yes,
+    Bell, LONG, allowed, answered, bound_to, call, ignored, led_by_another_program, look,
+    mail_response, network, open, plan_mode, queue, success, wait, wait_for, yes,
 };
 use crate::world::{World, name, request_id};
 
@@ -52,7 +52,7 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
         assert!(world.unread("bob").is_empty());
         assert_eq!(queue(&world), 0);
         let asked = &open.record;
-        let late = approve(&*world.files(), asked, false, AnsweredBy::default()).await;
+        let late = answered(&world, asked, Answer::once()).await;
         let late = late.unwrap_err();
         assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
     }

@@ -6,15 +6,14 @@ use serde_json::{Value, json};
 use swarm_permissions::{
     Behavior, Destination, PermissionOutcome, PermissionRequest, RuleValue, Suggestion,
 };
-use swarm_protocol::{
-    AgentEvent, AnsweredBy, ControlFrame, RequestKind, RequestState, input_digest,
-};
+use swarm_protocol::{AgentEvent, Answer, ControlFrame, RequestKind, RequestState, input_digest};
 use swarm_store::{BlockOn as _, StoreError};
-use swarm_team::{Incoming, approve, deny, open_request};
+use swarm_team::{Incoming, open_request};
 use tokio_util::sync::CancellationToken;
 
 use crate::request_rig::{
-    Bell, LONG, allowed, call, forge, ignored, look, open, queue, tamper, wait, wait_for, yes,
+    Bell, LONG, allowed, answered, call, forge, ignored, look, open, queue, tamper, wait, wait_for,
+    yes,
 };
 use crate::world::{World, name};
 
@@ -71,7 +70,7 @@ async fn p2_a_no_carries_its_reason() {
     let (world, bob) = World::with_context("bob");
     let open = open(&bob, &world, LONG);
     let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
-    deny(&*world.files(), asked, why, AnsweredBy::default())
+    answered(&world, asked, Answer::Denied { why })
         .await
         .unwrap();
     let answer = wait(&bob, &world, &open, LONG).await.unwrap();
@@ -118,7 +117,7 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
     assert_eq!(look(&bob, &world, &widened).await, None);
     let denied = open(&bob, &world, LONG);
     let asked = &denied.record;
-    deny(&*world.files(), asked, None, AnsweredBy::default())
+    answered(&world, asked, Answer::Denied { why: None })
         .await
         .unwrap();
     let once = json!({"answer": "approved", "always": false});
@@ -163,18 +162,25 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
     let withdrawn = wait_for(&bob, &world, &shown, Bell::default(), LONG, &cancel).await;
     withdrawn.unwrap();
     let newer = open(&bob, &world, LONG);
-    let by = AnsweredBy::default;
-    let late = approve(&*world.files(), &shown.record, false, by())
+    let late = answered(&world, &shown.record, Answer::once())
         .await
         .unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 
     let other_call = |record: &mut Value| record["input"] = json!({"command": "rm x"});
     tamper(&world, &newer, other_call);
-    let (store, team, asked) = (&*world.store, &world.team, &newer.record);
+    let asked = &newer.record;
     for changed in [
-        approve(&*store.team(team), asked, true, by()).await,
-        deny(&*store.team(team), asked, None, by()).await,
+        answered(
+            &world,
+            asked,
+            Answer::Approved {
+                always: true,
+                updated_input: None,
+            },
+        )
+        .await,
+        answered(&world, asked, Answer::Denied { why: None }).await,
     ] {
         let changed = changed.unwrap_err();
         assert!(
@@ -199,9 +205,9 @@ fn p2_exactly_one_answer_wins() {
                 let (world, asked) = (&world, &asked);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        approve(&*world.files(), asked, false, AnsweredBy::default()).block_on()
+                        answered(&world, asked, Answer::once()).block_on()
                     } else {
-                        deny(&*world.files(), asked, None, AnsweredBy::default()).block_on()
+                        answered(&world, asked, Answer::Denied { why: None }).block_on()
                     };
                     match answered {
                         Ok(_) => 1,
@@ -232,9 +238,7 @@ async fn p2_a_request_without_an_answer_is_denied_and_closed() {
     };
     assert!(why.contains("timed out"), "{why}");
     assert_eq!(queue(&world), 0);
-    let late = approve(&*world.files(), asked, false, AnsweredBy::default())
-        .await
-        .unwrap_err();
+    let late = answered(&world, asked, Answer::once()).await.unwrap_err();
     assert!(matches!(late, StoreError::RequestNotFound { .. }), "{late}");
 }
 
@@ -283,9 +287,16 @@ fn a_rule_that_does_not_reach_the_team_is_named_and_the_request_is_approved() {
     };
     let files = world.files();
     let open = open_request(&bob, &*files, asked, LONG).block_on().unwrap();
-    let error = approve(&*files, &open.record, true, AnsweredBy::default())
-        .block_on()
-        .unwrap_err();
+    let error = answered(
+        &world,
+        &open.record,
+        Answer::Approved {
+            always: true,
+            updated_input: None,
+        },
+    )
+    .block_on()
+    .unwrap_err();
     assert!(matches!(error, StoreError::RuleNotAdded { .. }), "{error}");
     let said = error.to_string();
     assert!(

@@ -7,17 +7,18 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
+    Answer, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, process};
 use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, SendMessageTool, adopt_request,
-    adopt_requests, answer, approve, approve_edited, deny, open_request, wait_for_answer,
+    adopt_requests, open_request, wait_for_answer,
 };
 use swarm_tools::{CallHost, Caller, MemberCall, PersonAnswer, Tool as _, ToolContext};
 use tokio_util::sync::CancellationToken;
 
+use crate::request_rig::answered;
 use crate::world::{World, call, name, now};
 
 struct Asleep;
@@ -84,8 +85,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     );
     assert_eq!(asked.request_id, open.record.id);
 
-    let by = AnsweredBy::default;
-    approve(&*world.files(), &open.record, false, by())
+    answered(&world, &open.record, Answer::once())
         .await
         .unwrap();
     let ControlFrame::PlanApprovalResponse(said) = last_frame(&world, "bob") else {
@@ -93,7 +93,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     };
     assert!(said.approved);
     assert_eq!(said.permission_mode.as_deref(), Some("acceptEdits"));
-    let second = deny(&*world.files(), &open.record, None, by())
+    let second = answered(&world, &open.record, Answer::Denied { why: None })
         .await
         .unwrap_err();
     assert!(
@@ -104,11 +104,12 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
 
     // A remark with the answer, and a plan that a person has changed.
     let open = put_forward(&bob, &world, "# Again");
-    answer(
-        &*world.files(),
+    answered(
+        &world,
         &open.record,
-        vec!["only once".to_owned()],
-        by(),
+        Answer::Answered {
+            answers: vec!["only once".to_owned()],
+        },
     )
     .await
     .unwrap();
@@ -116,17 +117,25 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(with_words)));
     let open = put_forward(&bob, &world, "# Big");
     let small = json!({"plan": "# Small"});
-    approve_edited(&*world.files(), &open.record, small, by())
-        .await
-        .unwrap();
+    answered(
+        &world,
+        &open.record,
+        Answer::Approved {
+            always: false,
+            updated_input: Some(small),
+        },
+    )
+    .await
+    .unwrap();
     let edited = json!({"plan": "# Small", "edited": true});
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(edited)));
     let open = put_forward(&bob, &world, "# Wrong");
-    deny(
-        &*world.files(),
+    answered(
+        &world,
         &open.record,
-        Some("smaller".to_owned()),
-        by(),
+        Answer::Denied {
+            why: Some("smaller".to_owned()),
+        },
     )
     .await
     .unwrap();
@@ -141,7 +150,7 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
-    approve(&*world.files(), &open.record, false, AnsweredBy::default())
+    answered(&world, &open.record, Answer::once())
         .await
         .unwrap();
     // A process with write access changes the plan in the approval.
@@ -371,9 +380,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
             .all(|record| record.spawn_id.is_none() && record.deadline.is_none())
     );
     for record in &records {
-        approve(&*files, record, false, AnsweredBy::default())
-            .block_on()
-            .unwrap();
+        answered(&world, record, Answer::once()).block_on().unwrap();
     }
     assert_eq!(
         files.requests().block_on().unwrap().requests.len(),
@@ -417,9 +424,16 @@ fn always_gives_only_a_member_of_another_program_what_it_suggested() {
         let record = adopt_request(&*files, &incoming, PermissionMode::Plan, now())
             .block_on()
             .unwrap();
-        approve(&*files, &record.unwrap(), always, AnsweredBy::default())
-            .block_on()
-            .unwrap();
+        answered(
+            &world,
+            &record.unwrap(),
+            Answer::Approved {
+                always,
+                updated_input: None,
+            },
+        )
+        .block_on()
+        .unwrap();
         // A rule for the team would be signed, and mailed after the answer.
         let ControlFrame::PermissionResponse(answer) = last_frame(&world, "eve") else {
             panic!("no answer")

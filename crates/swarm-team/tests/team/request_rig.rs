@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    AnsweredBy, ApprovedRequest, ControlFrame, Event, NETWORK_ACCESS, PermissionMode,
-    PermissionResponse, PermissionResult, RequestId, input_digest,
+    Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, NETWORK_ACCESS, PermissionMode,
+    PermissionResponse, PermissionResult, RequestId, RequestRecord, input_digest,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError, process};
 use swarm_team::{
-    ChangeSignal, MemberContext, OpenRequest, approve, open_request, wait_for_answer,
+    ChangeSignal, MemberContext, OpenRequest, answer_request, open_request, wait_for_answer,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -57,16 +57,21 @@ pub(crate) fn open(context: &MemberContext, world: &World, timeout: Duration) ->
 }
 
 pub(crate) fn yes(world: &World, open: &OpenRequest, always: bool) {
-    let (store, team, by) = (&*world.store, &world.team, AnsweredBy::default());
     // People see the stored record.
-    let shown = store
-        .team(team)
-        .request(&open.record.id)
-        .block_on()
-        .unwrap();
-    approve(&*store.team(team), &shown, always, by)
-        .block_on()
-        .unwrap();
+    let shown = world.files().request(&open.record.id).block_on().unwrap();
+    let answer = Answer::Approved {
+        always,
+        updated_input: None,
+    };
+    answered(world, &shown, answer).block_on().unwrap();
+}
+
+pub(crate) async fn answered(
+    world: &World,
+    asked: &RequestRecord,
+    answer: Answer,
+) -> Result<RequestRecord, StoreError> {
+    answer_request(&*world.files(), asked, answer, AnsweredBy::default()).await
 }
 
 /// Wakes when a test signals it.

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use swarm_config::Environment;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{AgentId, AnswerInPlace, AnsweredBy, RequestRecord, TeamName};
+use swarm_protocol::{AgentId, Answer, AnswerInPlace, AnsweredBy, RequestRecord, TeamName};
 use swarm_store::{BlockOn as _, TeamStore};
+use swarm_team::answer_request;
 use swarm_ui::{Console, ConsoleWriter, PaneInput};
 use tokio::runtime::Handle;
 
@@ -82,20 +83,19 @@ impl PaneQuestions {
         Acting::require_space_of(&*self.store, team, verb)?;
         let team = self.store.team(team);
         let by = AnsweredBy::person(std::process::id(), self.user.as_deref());
-        match answer {
-            KeyAnswer::Approve => swarm_team::approve(&*team, request, false, by).block_on()?,
-            KeyAnswer::ApproveAlways => {
-                swarm_team::approve(&*team, request, true, by).block_on()?
-            }
-            KeyAnswer::Answers(answers) => {
-                swarm_team::answer(&*team, request, answers, by).block_on()?
-            }
+        let answer = match answer {
+            KeyAnswer::Approve => Answer::once(),
+            KeyAnswer::ApproveAlways => Answer::Approved {
+                always: true,
+                updated_input: None,
+            },
+            KeyAnswer::Answers(answers) => Answer::Answered { answers },
             KeyAnswer::Edit => return Err(Failure::usage("a pane has no editor")),
-            KeyAnswer::Deny => {
-                let why = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
-                swarm_team::deny(&*team, request, why, by).block_on()?
-            }
+            KeyAnswer::Deny => Answer::Denied {
+                why: Some(why.trim().to_owned()).filter(|why| !why.is_empty()),
+            },
         };
+        answer_request(&*team, request, answer, by).block_on()?;
         Ok(())
     }
 }

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 use swarm_protocol::{
-    AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, UnixMs,
+    Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
+    UnixMs,
 };
 use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_team::answer_request;
 
 use super::edit::edited;
 use super::list::pending;
@@ -94,13 +96,12 @@ fn approve_one(
     always: bool,
     input: Option<Value>,
 ) -> Result<(), Failure> {
-    let by = person(app);
     let is_edited = input.is_some();
-    let answered = match input {
-        Some(input) => swarm_team::approve_edited(team, asked, input, by).block_on(),
-        None => swarm_team::approve(team, asked, always, by).block_on(),
+    let answer = Answer::Approved {
+        always: always && !is_edited,
+        updated_input: input,
     };
-    let record = answered.map_err(|error| explained(app, team, error))?;
+    let record = record(app, team, asked, answer)?;
     // A team that cannot be read may have teammates.
     let has_teammates =
         (team.config().block_on()).map_or(true, |config| config.teammates().next().is_some());
@@ -116,6 +117,17 @@ fn approve_one(
         RequestKind::Permission { .. } => "may make this call once",
     };
     show(app, &record, verdict, &more)
+}
+
+/// Answers a request as the person.
+fn record(
+    app: &App,
+    team: &dyn Team,
+    asked: &RequestRecord,
+    answer: Answer,
+) -> Result<RequestRecord, Failure> {
+    let answered = answer_request(team, asked, answer, person(app)).block_on();
+    answered.map_err(|error| explained(app, team, error))
 }
 
 /// Answers every pending request, oldest first. Requests that another person answers meanwhile are
@@ -163,8 +175,8 @@ fn answer(
             format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
         return Err(Failure::usage(message).with_hint(hint));
     }
-    let answered = swarm_team::answer(team, asked, answers.to_vec(), person(app)).block_on();
-    let record = answered.map_err(|error| explained(app, team, error))?;
+    let answers = answers.to_vec();
+    let record = record(app, team, asked, Answer::Answered { answers })?;
     let verdict = if is_plan {
         "may carry out its plan, with your comment"
     } else {
@@ -176,8 +188,8 @@ fn answer(
 pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<(), Failure> {
     let team = team_to_answer(app, "deny")?;
     let no = |asked: &RequestRecord| {
-        let answered = swarm_team::deny(&*team, asked, args.why.clone(), person(app)).block_on();
-        let record = answered.map_err(|error| explained(app, &*team, error))?;
+        let why = args.why.clone();
+        let record = record(app, &*team, asked, Answer::Denied { why })?;
         let verdict = match &record.request {
             RequestKind::Plan { .. } => "has to revise its plan",
             RequestKind::Sandbox { .. } => "may not reach this host until it exits",

@@ -241,9 +241,14 @@ async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
                 let list = world.crew().requests().block_on().ok()?;
                 list.requests.into_iter().next()
             });
-            swarm_team::approve(&*world.crew(), &request, false, AnsweredBy::default())
-                .block_on()
-                .unwrap();
+            swarm_team::answer_request(
+                &*world.crew(),
+                &request,
+                swarm_protocol::Answer::once(),
+                AnsweredBy::default(),
+            )
+            .block_on()
+            .unwrap();
         })
     };
     let report = run.go().await.unwrap();

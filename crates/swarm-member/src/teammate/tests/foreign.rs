@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
 use swarm_store::BlockOn as _;
-use swarm_team::approve;
+use swarm_team::answer_request;
 use swarm_testkit::{FakeModel, fake_acp_agent};
 
 use super::world::{World, bob, until};
@@ -59,9 +59,14 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
         (bob(), "Bash rm -r build")
     );
     world.in_state(MemberState::WaitingPermission).await;
-    approve(&*world.crew(), &request, false, AnsweredBy::default())
-        .await
-        .unwrap();
+    answer_request(
+        &*world.crew(),
+        &request,
+        swarm_protocol::Answer::once(),
+        AnsweredBy::default(),
+    )
+    .await
+    .unwrap();
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("cleaned up"));
     running.crash().await;
@@ -138,9 +143,14 @@ async fn an_approved_change_is_written_without_a_second_question() {
     let running = world.run(Some("write a file"), &model);
     answer(&world, |request| {
         let team = world.crew();
-        approve(&*team, request, false, AnsweredBy::default())
-            .block_on()
-            .unwrap();
+        answer_request(
+            &*team,
+            request,
+            swarm_protocol::Answer::once(),
+            AnsweredBy::default(),
+        )
+        .block_on()
+        .unwrap();
     })
     .await;
     let notices = world.idle(1).await;

@@ -331,9 +331,14 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     .await;
     world.in_state(MemberState::WaitingPermission).await;
     assert!(!world.directory.path().join("made").exists());
-    swarm_team::approve(&*world.crew(), &request, false, AnsweredBy::default())
-        .await
-        .unwrap();
+    swarm_team::answer_request(
+        &*world.crew(),
+        &request,
+        swarm_protocol::Answer::once(),
+        AnsweredBy::default(),
+    )
+    .await
+    .unwrap();
     world.idle(1).await;
     assert!(world.directory.path().join("made").exists());
     assert!(world.crew().requests().await.unwrap().requests.is_empty());

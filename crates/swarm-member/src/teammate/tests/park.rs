@@ -224,9 +224,14 @@ async fn a_member_that_waits_for_an_answer_says_so_again_when_its_team_is_led_ag
     world.in_state(MemberState::WaitingPermission).await;
     let mut queue = world.crew().requests().await.unwrap().requests;
     let request = queue.pop().expect("the request");
-    swarm_team::approve(&*world.crew(), &request, false, AnsweredBy::default())
-        .await
-        .unwrap();
+    swarm_team::answer_request(
+        &*world.crew(),
+        &request,
+        swarm_protocol::Answer::once(),
+        AnsweredBy::default(),
+    )
+    .await
+    .unwrap();
     world.idle(1).await;
     running.crash().await;
 }
