@@ -7,7 +7,9 @@ use std::path::Path;
 use async_trait::async_trait;
 use swarm_protocol::{BackendType, SpawnId, TeamName};
 
-use crate::{Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, WindowView};
+use crate::{
+    Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Started, TaggedPane, WindowView,
+};
 
 /// A way to run members in panes or processes. Every method that takes a [`Pane`] works from any
 /// process that knows its id and socket, not only from the one that opened it. Call within a tokio
@@ -62,17 +64,11 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// [`PaneStatus::Gone`], not an error.
     async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError>;
 
-    /// Returns the text of a pane: the visible part, or with `lines` its last lines including
-    /// scrollback. Trailing blank lines are omitted. `escapes` preserves colours as SGR sequences.
+    /// Returns the text of a pane. Trailing blank lines are omitted.
     ///
     /// # Errors
     /// [`PaneError::Gone`] if the pane no longer exists.
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        escapes: bool,
-    ) -> Result<String, PaneError>;
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError>;
 
     /// Closes the pane and terminates its process if it was opened for `owner`. Closing a pane that
     /// is already gone succeeds.

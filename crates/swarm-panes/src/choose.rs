@@ -9,8 +9,8 @@ use swarm_protocol::BackendType;
 
 use crate::backend_list::AUTOMATIC;
 use crate::{
-    BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, TerminalFacts, backend_kind,
-    backend_kinds,
+    BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, SelectedBackend, Selection,
+    TerminalFacts, backend_kind, backend_kinds,
 };
 
 /// A request for a backend.
@@ -59,7 +59,7 @@ pub async fn choose(
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), PaneError> {
     if let Some(named) = &request.backend {
         let kind = backend_kind(named).ok_or_else(|| unavailable(named))?;
-        let selected = kind.select("requested", request.place, facts).await?;
+        let selected = kind.select(&selection("requested", request, facts)).await?;
         return Ok(chosen(selected));
     }
     let mut reason = "auto".to_owned();
@@ -67,7 +67,8 @@ pub async fn choose(
         if !kind.suits(request.place, facts) {
             continue;
         }
-        match kind.select(&reason, request.place, facts).await {
+        let selected = kind.select(&selection(&reason, request, facts)).await;
+        match selected {
             Ok(selected) => return Ok(chosen(selected)),
             Err(error) => reason = kind.skip_reason(&error).ok_or(error)?,
         }
@@ -75,7 +76,19 @@ pub async fn choose(
     Err(unavailable(&BackendType::from("auto".to_owned())))
 }
 
-fn chosen((backend, why): (Arc<dyn PaneBackend>, String)) -> (Arc<dyn PaneBackend>, Chosen) {
+fn selection<'a>(
+    reason: &'a str,
+    request: &BackendRequest,
+    facts: &'a TerminalFacts,
+) -> Selection<'a> {
+    Selection {
+        reason,
+        place: request.place,
+        facts,
+    }
+}
+
+fn chosen((backend, why): SelectedBackend) -> (Arc<dyn PaneBackend>, Chosen) {
     let chosen = Chosen {
         backend: backend.kind(),
         why,

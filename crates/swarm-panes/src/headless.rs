@@ -16,8 +16,8 @@ use tokio::sync::watch;
 
 use crate::record::{End, Records, reaped};
 use crate::{
-    BackendKind, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneSpec, PaneStatus,
-    Started, TaggedPane, TerminalFacts, log, text,
+    BackendKind, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText,
+    SelectedBackend, Selection, Started, TaggedPane, TerminalFacts, log, text,
 };
 use swarm_os::process::Process;
 
@@ -153,13 +153,8 @@ impl PaneBackend for HeadlessBackend {
         }
     }
 
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        escapes: bool,
-    ) -> Result<String, PaneError> {
-        self.records.existing(pane)?.output(lines, escapes)
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
+        self.records.existing(pane)?.output(part)
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
@@ -228,12 +223,8 @@ impl BackendKind for Headless {
         BackendType::Headless
     }
 
-    async fn select(
-        &self,
-        reason: &str,
-        _place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError> {
+        let Selection { facts, reason, .. } = *wanted;
         Ok((Self::open(facts), format!("running headless ({reason})")))
     }
 

@@ -10,6 +10,20 @@ use swarm_protocol::{BackendType, PaneId};
 
 use crate::{PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
+/// What a backend is selected for.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'a> {
+    /// The reason for selecting its kind.
+    pub reason: &'a str,
+    /// The place of the panes.
+    pub place: PanePlacement,
+    /// The terminal.
+    pub facts: &'a TerminalFacts,
+}
+
+/// A backend, and the reason for it as a sentence without a full stop.
+pub type SelectedBackend = (Arc<dyn PaneBackend>, String);
+
 /// A kind of backend. To add one, implement this trait and [`PaneBackend`] and add it to the
 /// lists in `backend_list.rs`.
 #[async_trait]
@@ -22,17 +36,11 @@ pub trait BackendKind: Send + Sync + Debug {
         true
     }
 
-    /// Selects the backend for new members and returns the reason as a sentence without a full
-    /// stop. `reason` is the reason for selecting this kind.
+    /// Selects the backend for new members.
     ///
     /// # Errors
     /// [`PaneError`] if it cannot be used here.
-    async fn select(
-        &self,
-        reason: &str,
-        place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError>;
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError>;
 
     /// Returns the reason for `auto` to try the next kind after this error of
     /// [`BackendKind::select`]; `None` if the error is final.

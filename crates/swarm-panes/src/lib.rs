@@ -31,10 +31,11 @@ pub use error::PaneError;
 pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
 pub use headless::HeadlessBackend;
 pub use in_process::{InProcessBackend, InProcessHost, InProcessStart, InProcessStop};
-pub use kind::{BackendCheck, BackendKind};
+pub use kind::{BackendCheck, BackendKind, SelectedBackend, Selection};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{
-    CapturedPane, Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane, WindowView,
+    CapturedPane, Pane, PaneCommand, PaneSpec, PaneStatus, PaneText, Started, TaggedPane,
+    WindowView,
 };
 pub use place::PanePlacement;
 pub use recording::RecordingBackend;

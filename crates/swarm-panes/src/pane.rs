@@ -188,6 +188,25 @@ pub struct WindowView {
     pub panes: Vec<CapturedPane>,
 }
 
+/// The text of a pane to capture.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PaneText {
+    /// Number of last lines, including scrollback; `None` for the visible part.
+    pub lines: Option<usize>,
+    /// Whether colours are preserved as SGR sequences.
+    pub escapes: bool,
+}
+
+impl PaneText {
+    /// The last lines, without colours.
+    pub fn last(lines: usize) -> Self {
+        Self {
+            lines: Some(lines),
+            escapes: false,
+        }
+    }
+}
+
 /// A pane of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedPane {

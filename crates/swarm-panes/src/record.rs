@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{BackendType, MemberName, PaneId, SpawnId, TeamName};
 
-use crate::{Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, TaggedPane, log, text};
+use crate::{Pane, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, TaggedPane, log, text};
 use swarm_os::NameFilter;
 use swarm_os::process::Process;
 use tokio::sync::watch;
@@ -105,17 +105,20 @@ impl Record {
     }
 
     /// Returns the last lines of its output file.
-    pub(crate) fn output(&self, lines: Option<usize>, escapes: bool) -> Result<String, PaneError> {
+    pub(crate) fn output(&self, part: PaneText) -> Result<String, PaneError> {
         let Some(file) = &self.log else {
             return Ok(String::new());
         };
         let tail = log::read_tail(file, self.log_start)?;
-        let tail = if escapes {
+        let tail = if part.escapes {
             tail
         } else {
             text::without_escapes(&tail)
         };
-        Ok(text::last_lines(&tail, Some(lines.unwrap_or(SCREEN_LINES))))
+        Ok(text::last_lines(
+            &tail,
+            Some(part.lines.unwrap_or(SCREEN_LINES)),
+        ))
     }
 
     /// Returns the command that follows its output file.

@@ -11,8 +11,8 @@ use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::sync::watch;
 
 use crate::{
-    CapturedPane, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Size, Started,
-    TaggedPane, WindowView, text,
+    CapturedPane, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Size,
+    Started, TaggedPane, WindowView, text,
 };
 
 /// A recorded call.
@@ -201,13 +201,8 @@ impl PaneBackend for RecordingBackend {
         Ok(status.unwrap_or(PaneStatus::Gone))
     }
 
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        _escapes: bool,
-    ) -> Result<String, PaneError> {
-        self.with(pane, |fake| text::last_lines(&fake.content, lines))
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
+        self.with(pane, |fake| text::last_lines(&fake.content, part.lines))
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {

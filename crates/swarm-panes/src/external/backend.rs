@@ -13,7 +13,8 @@ use super::driver::{NewPane, PaneDriver};
 use super::runner::Runner;
 use crate::record::{Record, Records, SCREEN_LINES};
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane, log, text,
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Started, TaggedPane,
+    log, text,
 };
 
 /// Time that a process has to exit after SIGTERM when its pane is closed.
@@ -245,16 +246,11 @@ impl PaneBackend for ExternalBackend {
         }
     }
 
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        escapes: bool,
-    ) -> Result<String, PaneError> {
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
         let record = self.existing(pane)?;
         let gone = || PaneError::Gone(pane.id.clone());
         let captured = match self.opened(&record) {
-            Some(opened) => self.driver.capture(opened, lines).await,
+            Some(opened) => self.driver.capture(opened, part.lines).await,
             None => Ok(String::new()),
         };
         // It may have been closed meanwhile, for which some terminals return an empty text.
@@ -268,12 +264,12 @@ impl PaneBackend for ExternalBackend {
                 error
             }
         })?;
-        let captured = if escapes {
+        let captured = if part.escapes {
             text::only_colours(&captured)
         } else {
             text::without_escapes(&captured)
         };
-        let lines = lines.unwrap_or(SCREEN_LINES);
+        let lines = part.lines.unwrap_or(SCREEN_LINES);
         Ok(text::last_lines(&captured, Some(lines)))
     }
 

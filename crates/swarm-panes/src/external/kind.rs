@@ -8,7 +8,10 @@ use swarm_protocol::{BackendType, PaneId};
 
 use super::driver::output_of;
 use super::{ExternalBackend, It2, PaneDriver, PaneProgram};
-use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
+use crate::{
+    BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, SelectedBackend, Selection,
+    TerminalFacts,
+};
 
 /// Value of `TERM_PROGRAM` in iTerm2. Programs that are started there, such as tmux and editors, set
 /// their own but pass on [`ITERM_SESSION`].
@@ -109,12 +112,8 @@ impl BackendKind for ITerm2 {
             && place != PanePlacement::Hidden
     }
 
-    async fn select(
-        &self,
-        _reason: &str,
-        _place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError> {
+        let facts = wanted.facts;
         let driver = Self::answering(facts).await?;
         Ok((
             open(facts, driver),
@@ -160,12 +159,8 @@ impl BackendKind for Command {
         BackendType::Command
     }
 
-    async fn select(
-        &self,
-        _reason: &str,
-        _place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError> {
+        let facts = wanted.facts;
         let driver = Self::driver(facts)?;
         let why = format!("{} opens the teammates' panes", driver.program.display());
         Ok((open(facts, driver), why))

@@ -13,8 +13,8 @@ use super::host::InProcessHost;
 use super::start::InProcessStart;
 use crate::record::{End, Records};
 use crate::{
-    BackendKind, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneSpec, PaneStatus,
-    Started, TaggedPane, TerminalFacts, log,
+    BackendKind, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText,
+    SelectedBackend, Selection, Started, TaggedPane, TerminalFacts, log,
 };
 
 /// Members that are tasks of their lead's process and end with it. Each has a thread and writes its
@@ -92,13 +92,8 @@ impl PaneBackend for InProcessBackend {
         Ok(record.map_or(PaneStatus::Gone, |record| record.status()))
     }
 
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        escapes: bool,
-    ) -> Result<String, PaneError> {
-        self.records.existing(pane)?.output(lines, escapes)
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
+        self.records.existing(pane)?.output(part)
     }
 
     /// Asks the task to stop and, if it does not, abandons it. A task of another process notices
@@ -152,12 +147,8 @@ impl BackendKind for InProcess {
         BackendType::InProcess
     }
 
-    async fn select(
-        &self,
-        _reason: &str,
-        _place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError> {
+        let facts = wanted.facts;
         let backend = Self::open(facts);
         backend.host()?;
         let why = "teammates run in the lead's process and end with it";

@@ -9,7 +9,10 @@ use swarm_protocol::{BackendType, PaneId};
 
 use super::features::NEWEST_TESTED;
 use super::{TmuxBackend, check_tmux, lead_pane_answers, own_socket, socket_of, tmux_version};
-use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
+use crate::{
+    BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, SelectedBackend, Selection,
+    TerminalFacts,
+};
 
 /// Panes of tmux.
 #[derive(Debug)]
@@ -22,12 +25,8 @@ impl BackendKind for Tmux {
     }
 
     /// Inside tmux selects its panes, otherwise those of swarm's own server.
-    async fn select(
-        &self,
-        _reason: &str,
-        place: PanePlacement,
-        facts: &TerminalFacts,
-    ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
+    async fn select(&self, wanted: &Selection<'_>) -> Result<SelectedBackend, PaneError> {
+        let Selection { facts, place, .. } = *wanted;
         let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
         let (checked, answers) =
             tokio::join!(check_tmux(&program), lead_answers(&program, place, facts));

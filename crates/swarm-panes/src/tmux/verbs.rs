@@ -17,7 +17,7 @@ use super::tidy::ClosingWindow;
 use super::{create, view, watch};
 use crate::text;
 use crate::{
-    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Started, TaggedPane,
     WindowView,
 };
 
@@ -69,17 +69,14 @@ impl PaneBackend for TmuxBackend {
         self.current_status(pane).await
     }
 
-    async fn capture(
-        &self,
-        pane: &Pane,
-        lines: Option<usize>,
-        escapes: bool,
-    ) -> Result<String, PaneError> {
+    async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
         let id = checked(&pane.id)?;
-        let from = lines.map(|lines| -i64::try_from(lines).unwrap_or(i64::MAX));
-        let capture = commands::capture(id, from, escapes);
+        let from = part
+            .lines
+            .map(|lines| -i64::try_from(lines).unwrap_or(i64::MAX));
+        let capture = commands::capture(id, from, part.escapes);
         let text = self.run_on(pane, &Batch::new().then(&capture)).await?;
-        Ok(text::last_lines(&text, lines))
+        Ok(text::last_lines(&text, part.lines))
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {

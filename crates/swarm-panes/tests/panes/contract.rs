@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarm_panes::{
     ExternalBackend, HeadlessBackend, InProcessBackend, Pane, PaneBackend, PaneCommand, PaneError,
-    PanePlacement, PaneSpec, PaneStatus, RecordingBackend,
+    PanePlacement, PaneSpec, PaneStatus, PaneText, RecordingBackend,
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
 
@@ -259,7 +259,7 @@ async fn a_failure_stays_readable_with_its_status(stage: &impl Fixture) {
     // A busy terminal shows it later.
     within("its output is shown", async {
         loop {
-            let text = backend.capture(&pane, Some(50), false).await.unwrap();
+            let text = backend.capture(&pane, PaneText::last(50)).await.unwrap();
             if text.lines().any(|line| line == "hello") {
                 break;
             }
@@ -293,7 +293,10 @@ async fn closing_terminates_the_process_and_wakes_waiters(stage: &impl Fixture) 
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
     // Closing a closed pane succeeds.
     backend.close(&pane, &spec.spawn_id).await.unwrap();
-    let missing = backend.capture(&pane, None, false).await.unwrap_err();
+    let missing = backend
+        .capture(&pane, PaneText::default())
+        .await
+        .unwrap_err();
     assert!(matches!(missing, PaneError::Gone(_)), "{missing}");
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use swarm_os::process::Process;
 use swarm_panes::{
     BackendRequest, ExternalBackend, PaneBackend, PaneError, PanePlacement, PaneProgram,
-    PaneStatus, TerminalFacts, choose,
+    PaneStatus, PaneText, TerminalFacts, choose,
 };
 use swarm_protocol::BackendType;
 
@@ -203,7 +203,10 @@ async fn a_pane_that_the_user_closed_is_never_touched_again() {
         .await
         .unwrap();
     let before = calls(&directory);
-    let gone = backend.capture(&pane, None, false).await.unwrap_err();
+    let gone = backend
+        .capture(&pane, PaneText::default())
+        .await
+        .unwrap_err();
     assert!(matches!(gone, PaneError::Gone(_)), "{gone}");
     assert!(backend.attach_command(&pane).await.is_empty());
     backend.close(&pane, &spec.spawn_id).await.unwrap();

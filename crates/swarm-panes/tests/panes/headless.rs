@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use swarm_panes::{HeadlessBackend, PaneBackend, PaneStatus};
+use swarm_panes::{HeadlessBackend, PaneBackend, PaneStatus, PaneText};
 
 use crate::rig::{Directory, open_sleeper, sh, spec, until, within};
 
@@ -46,7 +46,7 @@ async fn output_of_an_earlier_spawn_is_not_shown_for_a_later_one() {
         command.log = Some(log.clone());
         backend.start(&pane, &command).await.unwrap();
         backend.exited(&pane).await.unwrap();
-        let text = backend.capture(&pane, Some(20), false).await.unwrap();
+        let text = backend.capture(&pane, PaneText::last(20)).await.unwrap();
         assert_eq!(text.trim(), shown, "{script}");
         backend.close(&pane, &spec.spawn_id).await.unwrap();
     }
@@ -64,10 +64,16 @@ async fn a_pipe_as_output_file_is_rejected_without_blocking() {
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
     std::fs::remove_file(&log).unwrap();
-    let gone = backend.capture(&pane, None, false).await.unwrap_err();
+    let gone = backend
+        .capture(&pane, PaneText::default())
+        .await
+        .unwrap_err();
     assert!(gone.to_string().contains("output.log"), "{gone}");
     directory.fifo("output.log");
-    let refused = backend.capture(&pane, None, false).await.unwrap_err();
+    let refused = backend
+        .capture(&pane, PaneText::default())
+        .await
+        .unwrap_err();
     assert!(
         refused.to_string().contains("not a regular file"),
         "{refused}"
@@ -142,7 +148,7 @@ async fn a_headless_process_has_no_terminal_no_input_its_own_group_and_exactly_i
         0o600
     );
     assert_eq!(
-        backend.capture(&pane, Some(1), false).await.unwrap(),
+        backend.capture(&pane, PaneText::last(1)).await.unwrap(),
         "oops"
     );
     let attach = backend.attach_command(&pane).await;

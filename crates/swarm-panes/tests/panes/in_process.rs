@@ -6,6 +6,7 @@ use std::sync::Arc;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{
     InProcessBackend, InProcessHost, InProcessStart, Pane, PaneBackend, PaneSpec, PaneStatus,
+    PaneText,
 };
 use tokio::sync::Notify;
 
@@ -106,7 +107,7 @@ async fn a_panic_ends_the_task_and_not_the_process() {
     let status = within("the end is seen", backend.exited(&pane)).await;
     let panicked = PaneStatus::exited(101);
     assert_eq!(status.unwrap(), panicked);
-    let text = backend.capture(&pane, None, false).await.unwrap();
+    let text = backend.capture(&pane, PaneText::default()).await.unwrap();
     assert_eq!(text.trim(), "panicked: boom");
     backend.close(&pane, &spec.spawn_id).await.unwrap();
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus};
+use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus, PaneText};
 
 use crate::rig::{
     Directory, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
@@ -270,7 +270,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
     assert_eq!(end_of(&backend, &pane).await, PaneStatus::exited(7));
-    let text = backend.capture(&pane, Some(10), false).await.unwrap();
+    let text = backend.capture(&pane, PaneText::last(10)).await.unwrap();
     assert!(
         text.contains("first\nlast") && text.contains("status 7"),
         "{text:?}"

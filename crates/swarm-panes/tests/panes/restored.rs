@@ -1,6 +1,6 @@
 //! The user's server: exactly the panes of members are closed, and settings are as before.
 
-use swarm_panes::{Pane, PaneBackend, PanePlacement, PaneSpec, PaneStatus, TmuxBackend};
+use swarm_panes::{Pane, PaneBackend, PanePlacement, PaneSpec, PaneStatus, PaneText, TmuxBackend};
 
 use crate::rig::{LEAD, UserServer, close_all, geometry, open_sleeper, team, tell_title, until};
 
@@ -70,7 +70,7 @@ async fn s9_the_right_pane_is_addressed_regardless_of_indexes() {
         for (name, _, pane, pid) in &mates {
             let expected = PaneStatus::Running { pid: *pid };
             assert_eq!(backend.status(pane).await.unwrap(), expected);
-            let text = backend.capture(pane, Some(5), false).await.unwrap();
+            let text = backend.capture(pane, PaneText::last(5)).await.unwrap();
             assert_eq!(text, format!("I am {name}"));
         }
         server.run(&["kill-pane", "-t", added.trim()]);

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use swarm_panes::{ExternalBackend, PaneBackend as _, PaneError, PaneProgram, PaneStatus};
+use swarm_panes::{
+    ExternalBackend, PaneBackend as _, PaneError, PaneProgram, PaneStatus, PaneText,
+};
 
 use crate::rig::{Directory, PATH, UserServer, open_sleeper, sh, spec, until, within};
 
@@ -167,7 +169,10 @@ async fn r1_members_are_a_stack_next_to_the_lead_which_keeps_the_focus() {
         signal: Some("1".to_owned()),
     };
     assert_eq!(status, hung_up);
-    let gone = backend.capture(pane, None, false).await.unwrap_err();
+    let gone = backend
+        .capture(pane, PaneText::default())
+        .await
+        .unwrap_err();
     assert!(matches!(gone, PaneError::Gone(_)), "{gone}");
     backend.close(pane, &spec.spawn_id).await.unwrap();
     session.kill();

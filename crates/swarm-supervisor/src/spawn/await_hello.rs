@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use swarm_os::read_ending;
-use swarm_panes::{Pane, PaneBackend, PaneStatus};
+use swarm_panes::{Pane, PaneBackend, PaneStatus, PaneText};
 use swarm_protocol::{Hello, SpawnId};
 use swarm_store::{Changes, StoreError, Topic};
 use tokio_util::sync::CancellationToken;
@@ -93,7 +93,7 @@ fn ends_in_a_prompt(output: &Path) -> bool {
 
 async fn last_lines(backend: &dyn PaneBackend, pane: &Pane) -> String {
     // The pane may be closed with its process; then there is no output.
-    let captured = backend.capture(pane, Some(LAST_LINES), false).await;
+    let captured = backend.capture(pane, PaneText::last(LAST_LINES)).await;
     let output = captured.unwrap_or_default();
     match output.rsplit_once('\n') {
         _ if output.starts_with(DEAD) => String::new(),

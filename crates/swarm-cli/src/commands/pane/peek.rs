@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use swarm_panes::PaneError;
+use swarm_panes::{PaneError, PaneText};
 use swarm_protocol::{Member, MemberName};
 
 use super::output;
@@ -69,8 +69,11 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure
 /// Returns the content of the pane; `None` if it is closed.
 fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<String>, Failure> {
     let (backend, pane) = pane_of(app, member)?;
-    let escapes = app.out.theme.color;
-    match runtime()?.block_on(backend.capture(&pane, lines, escapes)) {
+    let part = PaneText {
+        lines,
+        escapes: app.out.theme.color,
+    };
+    match runtime()?.block_on(backend.capture(&pane, part)) {
         Ok(text) => Ok(Some(seen(&text))),
         Err(PaneError::Gone(_) | PaneError::ServerGone(_)) => Ok(None),
         Err(error) => Err(error.into()),
