@@ -9,6 +9,7 @@ mod backoff;
 mod command_line;
 mod commands;
 mod config_directory;
+mod drawn;
 mod entry;
 mod environment;
 mod escape_time;

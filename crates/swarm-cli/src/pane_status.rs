@@ -82,44 +82,23 @@ impl EventSink for PaneStatus {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Write};
-
     use swarm_protocol::{PermissionMode, Usage};
     use swarm_ui::Theme;
 
     use super::*;
-
-    #[derive(Debug, Clone, Default)]
-    struct Drawn(Arc<Mutex<Vec<u8>>>);
-
-    impl Drawn {
-        fn take(&self) -> String {
-            let bytes = std::mem::take(&mut *self.0.lock());
-            String::from_utf8(bytes).unwrap()
-        }
-    }
-
-    impl Write for Drawn {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::drawn::Drawn;
 
     #[test]
     fn the_row_is_on_the_screen_during_a_turn_and_never_in_the_output_file() {
         let (screen, file) = (Drawn::default(), Drawn::default());
-        let console = Console::open(
+        let console = Console::closed(
             Box::new(screen.clone()),
             Box::new(file.clone()),
             Theme::PLAIN,
             Box::new(|| Some(80)),
             "bob > ",
-        );
+        )
+        .opened();
         let status = SessionStatus::new("sonnet".to_owned(), PermissionMode::Default, None);
         let row = PaneStatus::new(console, status);
         screen.take();

@@ -112,13 +112,14 @@ impl Terminal {
         let history = log.parent().map(InputHistory::of_member);
         let log = own_log(env, log).await;
         let copy = log.as_ref().and_then(|log| log.try_clone().ok());
-        let console = Console::open(
+        let console = Console::closed(
             Box::new(outlet.clone()),
             copy.map_or_else(|| Box::new(io::sink()) as _, |copy| Box::new(copy) as _),
             theme,
             Box::new(|| terminal_width(io::stdout())),
             &format!("{} > ", spec.identity.agent.name),
-        );
+        )
+        .opened();
         console.limit_frames();
         console.set_escape_time(escape_time(env));
         console.measure_height(Box::new(|| terminal_height(io::stdout())));

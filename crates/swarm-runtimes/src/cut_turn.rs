@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use swarm_agent::AgentError;
 use swarm_os::{OsError, ensure_private_dir, fingerprint, read_optional, replace_alone};
 
@@ -135,6 +136,14 @@ fn unusable(path: &Path, source: OsError) -> AgentError {
         path: path.to_owned(),
         source,
     }
+}
+
+/// Returns the messages of a turn as blocks of content.
+pub(crate) fn text_blocks(texts: &[String]) -> Vec<Value> {
+    let blocks = texts.iter();
+    blocks
+        .map(|text| json!({"type": "text", "text": text}))
+        .collect()
 }
 
 #[cfg(test)]

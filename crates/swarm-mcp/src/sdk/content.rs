@@ -15,7 +15,7 @@ pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
     for one in &result.content {
         match one {
             ContentBlock::Image(image) => {
-                let size = size(&image.mime_type, &image.data);
+                let size = size(Some(&*image.mime_type), &image.data);
                 parts.push(match picture(&image.data, pictures.len()) {
                     Ok(picture) => {
                         pictures.push(picture);
@@ -65,8 +65,7 @@ pub(super) fn block(block: &ContentBlock) -> Option<String> {
                 blob,
                 ..
             } => {
-                let kind = mime_type.as_deref().unwrap_or("unknown type");
-                format!("[resource {uri}: {}]", size(kind, blob))
+                format!("[resource {uri}: {}]", size(mime_type.as_deref(), blob))
             }
             _ => return None,
         },
@@ -76,10 +75,11 @@ pub(super) fn block(block: &ContentBlock) -> Option<String> {
 }
 
 fn not_shown(what: &str, kind: &str, base64: &str) -> String {
-    format!("[{what}: {}, not shown]", size(kind, base64))
+    format!("[{what}: {}, not shown]", size(Some(kind), base64))
 }
 
-pub(super) fn size(kind: &str, base64: &str) -> String {
+pub(super) fn size(kind: Option<&str>, base64: &str) -> String {
+    let kind = kind.unwrap_or("unknown type");
     format!("{kind}, {} bytes", base64.len() / 4 * 3)
 }
 

@@ -70,8 +70,7 @@ fn contents(result: &ReadResourceResult) -> Answer {
             blob,
             ..
         } => {
-            let kind = mime_type.as_deref().unwrap_or("unknown type");
-            let mut about = size(kind, blob);
+            let mut about = size(mime_type.as_deref(), blob);
             match picture(blob, pictures.len()) {
                 Ok(picture) => pictures.push(picture),
                 Err(_) => about += ", not shown: it is neither text nor a picture",

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::connection::{Connection, Message};
 use super::requests::Requests;
 use super::updates;
-use crate::cut_turn::CutTurn;
+use crate::cut_turn::{CutTurn, text_blocks};
 use crate::reply::Reply;
 
 /// How a prompt ended.
@@ -53,11 +53,7 @@ pub(super) async fn run_prompt(
     texts: &[String],
     state: &mut CutTurn,
 ) -> Result<Answered, TurnStop> {
-    let blocks: Vec<Value> = texts
-        .iter()
-        .map(|text| json!({"type": "text", "text": text}))
-        .collect();
-    let params = json!({"sessionId": session, "prompt": blocks});
+    let params = json!({"sessionId": session, "prompt": text_blocks(texts)});
     let sent = connection.request("session/prompt", &params).await?;
     state.received()?;
     let mut prompt = Prompt {

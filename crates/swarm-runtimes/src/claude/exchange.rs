@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::approvals::Approvals;
 use crate::asking_mode;
-use crate::cut_turn::CutTurn;
+use crate::cut_turn::{CutTurn, text_blocks};
 use crate::handed_server::split_name;
 use crate::open_requests::OpenRequests;
 use crate::program::{Incoming, Program};
@@ -82,11 +82,7 @@ impl<'a> Exchange<'a> {
         texts: &[String],
         state: &mut CutTurn,
     ) -> Result<bool, TurnStop> {
-        let content: Vec<_> = texts
-            .iter()
-            .map(|text| json!({"type": "text", "text": text}))
-            .collect();
-        let message = json!({"role": "user", "content": content});
+        let message = json!({"role": "user", "content": text_blocks(texts)});
         let user = json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "",
         });

@@ -50,13 +50,14 @@ struct Terminal {
 impl Terminal {
     fn with(dialog: Dialog, unarmed: Duration) -> Self {
         let screen = Screen::default();
-        let console = Console::open(
+        let console = Console::closed(
             Box::new(screen.clone()),
             Box::new(io::sink()),
             Theme::PLAIN,
             Box::new(|| Some(60)),
             "lead > ",
-        );
+        )
+        .opened();
         console.ask(Some(dialog), unarmed);
         Self { screen, console }
     }

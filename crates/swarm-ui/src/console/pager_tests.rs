@@ -48,7 +48,8 @@ fn console() -> (Console, Emulator) {
     let emulator = Emulator(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))));
     let out = Box::new(emulator.clone());
     let width = Box::new(|| Some(40));
-    let console = Console::open(out, Box::new(io::sink()), Theme::PLAIN, width, "bob > ");
+    let console =
+        Console::closed(out, Box::new(io::sink()), Theme::PLAIN, width, "bob > ").opened();
     console.measure_height(Box::new(|| Some(10)));
     (console, emulator)
 }

@@ -16,13 +16,14 @@ impl Screen {
     /// Opens a console of this width on a new screen.
     pub(super) fn console(width: usize, prompt: &str) -> (Self, Console) {
         let screen = Self::default();
-        let console = Console::open(
+        let console = Console::closed(
             Box::new(screen.clone()),
             Box::new(io::sink()),
             Theme::PLAIN,
             Box::new(move || Some(width)),
             prompt,
-        );
+        )
+        .opened();
         (screen, console)
     }
 

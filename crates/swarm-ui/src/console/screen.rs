@@ -111,22 +111,8 @@ impl Painted {
 partial_debug!(Console);
 
 impl Console {
-    /// Opens a console on a terminal in raw mode and shows the input line with `prompt`. `copy`
-    /// receives the output without the input line.
-    pub fn open(
-        out: Box<dyn Write + Send>,
-        copy: Box<dyn Write + Send>,
-        theme: Theme,
-        width: WidthSource,
-        prompt: &str,
-    ) -> Self {
-        let console = Self::closed(out, copy, theme, width, prompt);
-        console.reopen();
-        console
-    }
-
     /// Creates a console that is opened later with [`Self::reopen`]. Until then output is written
-    /// unchanged.
+    /// unchanged. `copy` receives the output without the input line, which begins with `prompt`.
     pub fn closed(
         out: Box<dyn Write + Send>,
         copy: Box<dyn Write + Send>,
@@ -171,6 +157,13 @@ impl Console {
     /// Sets the source of the terminal's height in rows.
     pub fn measure_height(&self, height: HeightSource) {
         self.inner.lock().height = height;
+    }
+
+    /// Opens it on a terminal in raw mode, and shows the input line.
+    #[must_use]
+    pub fn opened(self) -> Self {
+        self.reopen();
+        self
     }
 
     /// Shows the input line again after [`Self::close`].

@@ -34,13 +34,14 @@ fn content(members: usize) -> PanelContent {
 fn console(members: usize) -> Console {
     let out = Box::new(std::io::sink());
     let copy = Box::new(std::io::sink());
-    let console = Console::open(
+    let console = Console::closed(
         out,
         copy,
         Theme::PLAIN,
         Box::new(|| Some(60)),
         "team-lead > ",
-    );
+    )
+    .opened();
     console.measure_height(Box::new(|| Some(20)));
     console.set_team(content(members));
     console

@@ -78,13 +78,14 @@ impl Lead {
         };
         let width = Some(usize::from(size.0));
         let out = Box::new(emulator.clone());
-        let console = Console::open(
+        let console = Console::closed(
             out,
             Box::new(io::sink()),
             theme,
             Box::new(move || width),
             "team-lead > ",
-        );
+        )
+        .opened();
         let height = Some(usize::from(size.1));
         console.measure_height(Box::new(move || height));
         console.set_alert(Alert {

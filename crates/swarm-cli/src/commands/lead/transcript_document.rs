@@ -1,14 +1,14 @@
 //! A transcript in the pager: everything unfolded, drawn as in a pane.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use swarm_agent::TranscriptReplay;
 use swarm_os::OsError;
 use swarm_protocol::AgentEvent;
 use swarm_ui::{Document, Linker, PaneView, Theme};
+
+use crate::drawn::Drawn;
 
 /// The transcript of a member as a document. Each line is a block, which is parsed and drawn when
 /// it is shown.
@@ -57,8 +57,7 @@ impl Document for TranscriptDocument {
             view.event(event);
         }
         drop(view);
-        let text = drawn.0.lock();
-        let text = String::from_utf8_lossy(&text);
+        let text = drawn.take();
         let is_input = events
             .iter()
             .any(|event| matches!(event, AgentEvent::MailIn { .. }));
@@ -73,20 +72,5 @@ impl Document for TranscriptDocument {
             tracing::warn!(%error, "transcript not read");
             false
         })
-    }
-}
-
-/// The output of a view, which is complete when the view is dropped.
-#[derive(Debug, Clone, Default)]
-struct Drawn(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Drawn {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
