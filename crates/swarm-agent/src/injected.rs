@@ -60,16 +60,3 @@ pub trait Interjections: Send + Sync + fmt::Debug {
     /// Reports messages that are in the durable transcript and may be acknowledged.
     async fn delivered(&self, ids: &[MessageId]);
 }
-
-/// The interjections of an agent without mail.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoInterjections;
-
-#[async_trait]
-impl Interjections for NoInterjections {
-    async fn between_calls(&self) -> Vec<Injected> {
-        Vec::new()
-    }
-
-    async fn delivered(&self, _ids: &[MessageId]) {}
-}

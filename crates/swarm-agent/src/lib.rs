@@ -37,14 +37,14 @@ mod transcript;
 mod turn;
 mod worktree;
 
-pub use agent_tool::AgentTool;
+pub(crate) use agent_tool::AgentTool;
 pub use coordinator::coordinated;
 pub use environment::{AgentEnvironment, Brief, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
 pub use events::{EventSink, NoEvents, PermissionGate, StepCounter};
 pub use fork::ForkPoint;
 pub use hook_clients::{HookClients, HookModels};
-pub use injected::{Delivery, Injected, Interjections, NoInterjections};
+pub use injected::{Delivery, Injected, Interjections};
 pub use instructions::{
     InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,
 };

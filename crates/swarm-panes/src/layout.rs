@@ -32,7 +32,7 @@ impl Size {
 }
 
 /// Smallest readable size of a teammate's pane.
-pub const MINIMUM_PANE: Size = Size::new(60, 8);
+pub(crate) const MINIMUM_PANE: Size = Size::new(60, 8);
 
 /// Share of the window width for the lead, in percent.
 const LEAD_PERCENT: u16 = 30;
@@ -42,7 +42,7 @@ const LEAD_MINIMUM_COLUMNS: u16 = 60;
 
 /// Arrangement of a window that contains only teammates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrangement {
+pub(crate) enum Arrangement {
     /// A grid with about as many rows as columns.
     Tiled,
     /// One above the other, for a window too narrow for two columns.
@@ -59,7 +59,7 @@ impl Arrangement {
     }
 
     /// Returns the smallest window in which each of `panes` has at least [`MINIMUM_PANE`].
-    pub fn needs(self, panes: usize) -> Size {
+    pub(crate) fn needs(self, panes: usize) -> Size {
         match self {
             Arrangement::Tiled => {
                 let (columns, rows) = tiled_grid(panes);
@@ -73,7 +73,7 @@ impl Arrangement {
     }
 
     /// Returns the arrangement in which `panes` fit into a window, if any; a grid if possible.
-    pub fn that_fits(window: Size, panes: usize) -> Option<Arrangement> {
+    pub(crate) fn that_fits(window: Size, panes: usize) -> Option<Arrangement> {
         [Arrangement::Tiled, Arrangement::Stacked]
             .into_iter()
             .find(|arrangement| window.holds(arrangement.needs(panes)))

@@ -32,7 +32,8 @@ pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
 pub use headless::HeadlessBackend;
 pub use in_process::{InProcessBackend, InProcessHost, InProcessStart, InProcessStop};
 pub use kind::{BackendCheck, BackendKind, SelectedBackend, Selection};
-pub use layout::{Arrangement, MINIMUM_PANE, Size};
+pub use layout::Size;
+pub(crate) use layout::{Arrangement, MINIMUM_PANE};
 pub use pane::{
     CapturedPane, Pane, PaneCommand, PaneSpec, PaneStatus, PaneText, Started, TaggedPane,
     WindowView,
@@ -41,7 +42,6 @@ pub use place::PanePlacement;
 pub use recording::RecordingBackend;
 pub use terminal::TerminalFacts;
 pub use tmux::{
-    FEATURES, Feature, NEWEST_TESTED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
-    check_tmux, dead_sockets, is_own_socket, own_socket, replay_panes, server_number,
-    take_over_log, tmux_version,
+    Feature, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion, check_tmux, dead_sockets,
+    is_own_socket, own_socket, replay_panes, server_number, take_over_log,
 };

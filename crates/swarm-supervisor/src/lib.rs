@@ -36,7 +36,7 @@ pub use published::{
     carry_out_merges, fetch_published,
 };
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
-pub use repositories::{RepositoryError, forget_repository, receive_repository, send_repository};
+pub use repositories::{RepositoryError, receive_repository};
 pub use spawn::{SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking};
 pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
 pub use spawn_error::SpawnError;

@@ -24,7 +24,7 @@ pub enum RepositoryError {
 ///
 /// # Errors
 /// [`RepositoryError`], for example if there are uncommitted changes.
-pub async fn send_repository(
+pub(crate) async fn send_repository(
     team: &dyn Team,
     worktrees: &Worktrees,
     directory: &Path,
@@ -68,7 +68,7 @@ pub async fn receive_repository(
 }
 
 /// Deletes what was sent of a repository.
-pub async fn forget_repository(team: &dyn Team, repository: &Repository) {
+pub(crate) async fn forget_repository(team: &dyn Team, repository: &Repository) {
     if let Some(bundle) = &repository.bundle
         && let Err(error) = team.delete_blob(bundle).await
     {

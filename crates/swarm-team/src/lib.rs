@@ -56,17 +56,16 @@ pub use peer_session::{
     HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };
 pub use permission::{
-    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer_frame,
-    answer_request, early_plan_wait, open_request, wait_for_answer,
+    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer_request,
+    early_plan_wait, open_request, wait_for_answer,
 };
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
 };
 pub use send_message::SendMessageTool;
-pub use shutdown::{
-    PendingShutdown, ShutdownAsk, approve_shutdown, reject_shutdown, request_shutdown,
-};
+pub(crate) use shutdown::reject_shutdown;
+pub use shutdown::{PendingShutdown, ShutdownAsk, approve_shutdown, request_shutdown};
 pub use spending::{BudgetUse, CostSum, TeamSpending, budget_uses, current_task, uses_of};
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::{enter_compaction, enter_sub_agent, tell_of_repetition};

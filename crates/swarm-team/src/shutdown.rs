@@ -84,7 +84,7 @@ pub async fn approve_shutdown(
 ///
 /// # Errors
 /// Errors of the store; the lead was not notified then.
-pub async fn reject_shutdown(
+pub(crate) async fn reject_shutdown(
     context: &MemberContext,
     team: &dyn Team,
     request_id: &RequestId,

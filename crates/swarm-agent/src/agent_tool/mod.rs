@@ -8,4 +8,4 @@ mod tool;
 
 pub(crate) use describe::missing_servers;
 pub(crate) use skill::{SkillCall, has_forks};
-pub use tool::AgentTool;
+pub(crate) use tool::AgentTool;

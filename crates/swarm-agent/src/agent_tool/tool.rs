@@ -21,7 +21,7 @@ const ALIASES: &[&str] = &["Task"];
 /// The tool `Agent`, with the parameters of Claude Code's. Each agent has its own instance, which
 /// knows its caller.
 #[derive(Debug, Clone)]
-pub struct AgentTool {
+pub(crate) struct AgentTool {
     spawner: Arc<dyn Teammates>,
     agents: Weak<SubAgents>,
     parent: Arc<Parent>,

@@ -11,52 +11,28 @@ pub struct Feature {
     pub since: (u32, u32),
 }
 
-/// All required features. The most recent one determines the oldest supported release.
-pub const FEATURES: [Feature; 6] = [
-    Feature {
-        what: "windows of a fixed size (`resize-window`)",
-        since: (2, 9),
-    },
-    Feature {
-        what: "options of a single pane (`set-option -p`)",
-        since: (3, 0),
-    },
-    Feature {
-        what: "variables for a pane's program (`respawn-pane -e`)",
-        since: (3, 0),
-    },
-    Feature {
-        what: "panes that stay after a failure (`remain-on-exit failed`)",
-        since: (3, 2),
-    },
-    Feature {
-        what: "comparing numbers in formats",
-        since: (3, 2),
-    },
-    Feature {
-        what: "a border text for each pane (`pane-border-format`)",
-        since: (3, 3),
-    },
+const fn feature(since: (u32, u32), what: &'static str) -> Feature {
+    Feature { what, since }
+}
+
+/// All required features, in the order of their releases.
+const FEATURES: [Feature; 6] = [
+    feature((2, 9), "windows of a fixed size (`resize-window`)"),
+    feature((3, 0), "options of a single pane (`set-option -p`)"),
+    feature((3, 0), "variables for a pane's program (`respawn-pane -e`)"),
+    feature(
+        (3, 2),
+        "panes that stay after a failure (`remain-on-exit failed`)",
+    ),
+    feature((3, 2), "comparing numbers in formats"),
+    feature((3, 3), "a border text for each pane (`pane-border-format`)"),
 ];
 
 /// The oldest supported release.
-pub const OLDEST: (u32, u32) = oldest();
+pub const OLDEST: (u32, u32) = FEATURES[FEATURES.len() - 1].since;
 
 /// The newest release with which this crate was tested.
-pub const NEWEST_TESTED: (u32, u32) = (3, 7);
-
-const fn oldest() -> (u32, u32) {
-    let mut oldest = (0, 0);
-    let mut n = 0;
-    while n < FEATURES.len() {
-        let since = FEATURES[n].since;
-        if since.0 > oldest.0 || (since.0 == oldest.0 && since.1 > oldest.1) {
-            oldest = since;
-        }
-        n += 1;
-    }
-    oldest
-}
+pub(super) const NEWEST_TESTED: (u32, u32) = (3, 7);
 
 /// A tmux version as printed by `tmux -V`.
 #[derive(Debug, Clone, PartialEq, Eq)]

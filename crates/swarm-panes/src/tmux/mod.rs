@@ -25,14 +25,14 @@ mod watch;
 mod window_mark;
 
 pub use backend::TmuxBackend;
-pub use features::{FEATURES, Feature, NEWEST_TESTED, OLDEST, TmuxVersion};
+pub use features::{Feature, OLDEST, TmuxVersion};
 pub(crate) use kind::Tmux;
 pub(crate) use own_server::own_sockets;
 pub use own_server::{
     OWN_SESSION, OWN_WINDOW, dead_sockets, is_own_socket, own_socket, server_number,
 };
-pub(crate) use probe::lead_pane_answers;
-pub use probe::{check_tmux, tmux_version};
+pub use probe::check_tmux;
+pub(crate) use probe::{lead_pane_answers, tmux_version};
 pub use program::take_over_log;
 pub use replay::replay_panes;
 pub(crate) use server::socket_of;

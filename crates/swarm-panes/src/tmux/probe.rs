@@ -19,7 +19,7 @@ use crate::PaneError;
 /// # Errors
 /// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxUnresponsive`] if it does not
 /// exit, and [`PaneError::TmuxUnknown`] if its output is not a version.
-pub async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
+pub(crate) async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     let file = ProgramFile::at(program);
     if let Some(known) = file.as_ref().and_then(ProgramFile::known_version) {
         return Ok(known);

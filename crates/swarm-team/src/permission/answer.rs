@@ -79,7 +79,7 @@ async fn record_answer(
 }
 
 /// Returns the answer as the frame that Claude Code's members expect.
-pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
+fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
     let RequestState::Answered { answer, at } = &record.state else {
         return None;
     };
