@@ -152,7 +152,6 @@ macro_rules! asynchronous_team {
             run_blocking remove_member(name: by(MemberName), stopped: perhaps(StoppedSpawn))
                 -> Result<Option<RemovedMember>>;
             run former_member(name: by(MemberName)) -> Result<Option<Member>>;
-            run add_external(name: by(MemberName), cwd: by(Path)) -> Result<Member>;
             run set_active(name: by(MemberName), active: given(bool)) -> Result<()>;
             run add_allowed_path(path: by(str), tool: by(str)) -> Result<()>;
             run remove_allowed_path(path: by(str), tool: by(str)) -> Result<()>;
@@ -168,6 +167,7 @@ macro_rules! asynchronous_team {
         operations! {
             Spawns for $team:
             run_blocking abort_spawn(spawn: by(SpawnId), reason: by(str)) -> Result<bool>;
+            run add_external(name: by(MemberName), cwd: by(Path)) -> Result<Member>;
             {
                 async fn reserve_into(
                     &self,

@@ -191,12 +191,6 @@ pub trait Roster: Send + Sync {
         stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>>;
 
-    /// Adds a member that another program runs, and that joined or will join by itself.
-    ///
-    /// # Errors
-    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
-    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
-
     /// Returns the last roster entry of a removed member.
     async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
 
@@ -241,7 +235,7 @@ pub trait Roster: Send + Sync {
     ) -> Result<Option<PauseMark>>;
 }
 
-/// Spawns in progress.
+/// New members: spawns in progress, and members of other programs.
 #[async_trait]
 pub trait Spawns: Send + Sync {
     /// Reserves a roster entry for a spawn, with a colour and an inbox that has the prompt as first
@@ -279,6 +273,12 @@ pub trait Spawns: Send + Sync {
     /// member is kept. Does nothing for unknown and committed spawns; returns whether a reservation
     /// was undone.
     async fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool>;
+
+    /// Adds a member that another program runs, and that joined or will join by itself.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
+    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
 }
 
 /// The inboxes of the members.
