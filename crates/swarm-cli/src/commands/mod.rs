@@ -63,6 +63,6 @@ use runtime::{called_off_by_signals, run_cancellable, run_until_ctrl_c};
 #[cfg(test)]
 use command::Command;
 #[cfg(test)]
-mod documented_commands;
+mod documented_commands_tests;
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ mod thinking;
 #[cfg(test)]
 mod client_tests;
 #[cfg(test)]
+#[path = "tests/played.rs"]
 pub(crate) mod played;
 #[cfg(test)]
 mod throttle_tests;

@@ -15,6 +15,7 @@ mod retry;
 mod stream;
 
 #[cfg(test)]
+#[path = "tests/fake_server.rs"]
 pub(crate) mod fake_server;
 
 pub(crate) use attempts::Remote;

@@ -25,6 +25,7 @@ mod queue;
 mod read_keys;
 mod reason;
 #[cfg(test)]
+#[path = "tests/recorded_screen.rs"]
 mod recorded_screen;
 mod region;
 mod screen;
