@@ -3,5 +3,6 @@
 mod panes;
 mod teams;
 
+pub(crate) use panes::Former;
 pub use panes::{LeftPane, orphaned_panes};
 pub use teams::{Verdict, verdict};

@@ -41,13 +41,8 @@ impl SupervisedTeam<'_> {
         Ok(self.ended_panes(Former::of(self)?).await)
     }
 
-    /// Returns the panes of every spawn of a team whose roster cannot be read and whose processes
-    /// were stopped.
-    pub(crate) async fn panes_without_roster(self) -> Result<Vec<LeftPane>, LeadError> {
-        Ok(self.ended_panes(Former::in_journal(self)?).await)
-    }
-
-    async fn ended_panes(self, former: Former) -> Vec<LeftPane> {
+    /// Returns the panes of these spawns whose processes have exited.
+    pub(crate) async fn ended_panes(self, former: Former) -> Vec<LeftPane> {
         let root = canonical(&self.context.root);
         let mut left = Vec::new();
         for backend in all_backends(&former.sockets, &self.context.terminal) {
@@ -73,35 +68,26 @@ impl SupervisedTeam<'_> {
         }
         left
     }
-
-    /// Returns the spawns of a team that are no longer in its roster.
-    pub(crate) fn former_spawns(self) -> Result<HashSet<SpawnId>, StoreError> {
-        Ok(Former::of(self)?.spawns)
-    }
-
-    /// Returns every spawn of a team, whether or not it is in the roster.
-    pub(crate) fn spawns_in_journal(self) -> Result<HashSet<SpawnId>, StoreError> {
-        Ok(Former::in_journal(self)?.spawns)
-    }
 }
 
 /// Data about spawns that are no longer in the roster.
-struct Former {
-    spawns: HashSet<SpawnId>,
+pub(crate) struct Former {
+    pub(crate) spawns: HashSet<SpawnId>,
     /// Servers in which panes were opened, whether or not the roster still names them.
     sockets: BTreeSet<PathBuf>,
 }
 
 impl Former {
-    fn of(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
+    /// Returns the spawns of a team that are no longer in its roster.
+    pub(crate) fn of(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
         let former = Self::in_journal(team)?;
         // Read after the journal, so that members that join meanwhile are not included.
         let roster = team.files().config().block_on()?;
         Ok(former.without(&roster.members))
     }
 
-    /// Returns every spawn in the journal.
-    fn in_journal(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
+    /// Returns every spawn in the journal, whether or not it is in the roster.
+    pub(crate) fn in_journal(team: SupervisedTeam<'_>) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
         for entry in team.files().events().block_on()?.entries {

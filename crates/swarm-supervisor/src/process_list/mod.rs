@@ -5,11 +5,9 @@ mod leads;
 mod reap;
 mod rosters;
 mod seen;
-mod spawn;
 
 pub(crate) use collect::canonical;
 pub use collect::{lead_mark, lead_marks, process_list};
 pub use leads::{LeadStanding, lead_standing};
-pub use reap::{Reaped, reap};
+pub use reap::{Reaped, end_marked, reap};
 pub use seen::{Orphan, ProcessKind, ProcessStatus, SeenProcess};
-pub use spawn::end_marked;

@@ -1,12 +1,15 @@
-//! Termination of orphaned processes.
+//! Termination of spawns and of orphaned processes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use futures::future::join_all;
+use swarm_os::process::{self, Ended};
 use swarm_protocol::{MemberName, SpawnId, TeamName};
+use swarm_store::StoreError;
+use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
 
 use super::collect::process_list;
-use super::spawn::end_marked;
 use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::{LeadError, SpawnContext, SupervisedMember, SupervisedTeam};
 
@@ -63,6 +66,12 @@ pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bo
 }
 
 impl SupervisedTeam<'_> {
+    /// Terminates several spawns of a team and all their child processes.
+    pub(crate) async fn end_spawns(self, spawns: &HashSet<SpawnId>) -> Result<Ended, StoreError> {
+        let target = processes_of_spawns(&self.files(), spawns.iter().copied())?;
+        Ok(process::end(target, self.context.kill_grace).await)
+    }
+
     /// Terminates every process that names this team and config directory, whatever its roster
     /// contains. Returns the number of processes that are still running.
     pub(crate) async fn end_marked(self) -> Result<usize, LeadError> {
@@ -116,6 +125,13 @@ async fn end_one(context: &SpawnContext, mut reaped: Reaped, placed: Option<Team
 }
 
 impl SupervisedMember<'_> {
+    /// Terminates a member of this config directory and all its child processes: SIGTERM, then after
+    /// `grace` SIGKILL.
+    pub(crate) async fn end_marked(self, spawn: SpawnId, grace: Duration) -> Ended {
+        let target = processes_of_members(&self.files(), [(self.name, spawn)]);
+        process::end(target, grace).await
+    }
+
     /// Stops a member of a lost lead, unless the team was taken over since the process list was
     /// read.
     async fn end_parked(self, spawn_id: SpawnId) -> Result<(), LeadError> {
@@ -128,4 +144,9 @@ impl SupervisedMember<'_> {
             }),
         }
     }
+}
+
+/// Terminates the child processes of a lead in this config directory.
+pub async fn end_marked(spawn_context: &SpawnContext, spawn: SpawnId, grace: Duration) -> Ended {
+    process::end(processes_of_spawn(&spawn_context.root, spawn), grace).await
 }

@@ -13,6 +13,7 @@ use swarm_worktree::Owner;
 
 use super::worktree_outcome::{LeftWorktree, finish_worktree};
 use super::{StopOutcome, StopReport};
+use crate::cleanup::Former;
 use crate::process_list::end_marked;
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext, SupervisedMember, SupervisedTeam};
@@ -213,8 +214,8 @@ impl SupervisedTeam<'_> {
         let cleared = cleared
             .filter_map(Result::transpose)
             .collect::<Result<_, _>>()?;
-        match self.former_spawns() {
-            Ok(former) => self.end_begun(&former).await,
+        match Former::of(self) {
+            Ok(former) => self.end_begun(&former.spawns).await,
             Err(error) => {
                 tracing::warn!(team = %self.name, %error, "processes of former spawns not looked for");
             }

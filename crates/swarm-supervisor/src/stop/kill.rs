@@ -1,15 +1,49 @@
-//! Immediate termination of a member.
+//! Immediate termination of a member, or of a spawn in progress.
 
 use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, UnixMs};
 use swarm_store::Team;
+use swarm_team::SpawnOrder;
 
 use super::{StopOptions, StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember};
 
 impl SupervisedMember<'_> {
+    /// Aborts a spawn in progress. Its roster entry is removed first, so that the spawner reports
+    /// the abort and not its consequences. Remaining processes and panes are added to the report.
+    /// Returns `false` if the spawn is not in progress.
+    pub(super) async fn cancel_spawn(
+        self,
+        spawn_id: SpawnId,
+        grace: Duration,
+        report: &mut StopReport,
+    ) -> Result<bool, LeadError> {
+        let files = self.files();
+        let config = files.config().await?;
+        let Some(entry) = config
+            .member(self.name)
+            .filter(|entry| is_begun(entry, spawn_id))
+        else {
+            return Ok(false);
+        };
+        let undone = files
+            .abort_spawn(&spawn_id, "it was stopped before it was ready")
+            .await;
+        if matches!(undone, Ok(false)) {
+            return Ok(false);
+        }
+        // Continues if the entry cannot be removed, so that the processes are stopped anyway.
+        let ended = self.end_marked(spawn_id, grace).await;
+        undone?;
+        let closed = self.team.close_begun_pane(entry, spawn_id).await;
+        SpawnOrder::discard(&files.local_directory(self.name), spawn_id)?;
+        report.pane_left = closed.err().map(|error| error.to_string());
+        report.processes_left = ended.left;
+        Ok(true)
+    }
+
     /// Terminates a member's processes immediately.
     ///
     /// # Errors
@@ -84,4 +118,9 @@ async fn announce(team: &dyn Team, name: &MemberName, now: UnixMs) {
     if let Err(error) = team.journal(event).await {
         tracing::warn!(team = %team.name(), member = %name, %error, "not recorded that a member is killed");
     }
+}
+
+fn is_begun(entry: &Member, spawn_id: SpawnId) -> bool {
+    let mark = entry.swarm.as_ref();
+    mark.is_some_and(|mark| mark.spawn_id == spawn_id && mark.reservation.is_some())
 }

@@ -1,7 +1,6 @@
 //! Stopping members: the shutdown handshake, termination after the timeout, and stopping a whole
 //! team.
 
-mod cancel_spawn;
 mod escalate;
 mod finish;
 mod kill;

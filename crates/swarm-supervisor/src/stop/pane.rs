@@ -1,10 +1,10 @@
-//! Closing the panes of stopped and dead members.
+//! Closing the panes of stopped and dead members and of aborted spawns.
 
 use swarm_panes::{Pane, PaneError, backend_for_pane};
 use swarm_protocol::{Member, SpawnId};
 
-use crate::SpawnContext;
 use crate::process_list::canonical;
+use crate::{SpawnContext, SupervisedTeam};
 
 impl SpawnContext {
     /// Closes the pane of a dead member.
@@ -40,5 +40,28 @@ impl SpawnContext {
             return Ok(());
         }
         backend.close(&pane, &spawn_id).await
+    }
+}
+
+impl SupervisedTeam<'_> {
+    /// Closes the pane of an aborted spawn. It is in no roster and is found by its tag; a running
+    /// spawner also closes it, but a killed one does not.
+    pub(super) async fn close_begun_pane(
+        self,
+        entry: &Member,
+        spawn_id: SpawnId,
+    ) -> Result<(), PaneError> {
+        let Some(kind) = &entry.backend_type else {
+            return Ok(());
+        };
+        let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
+        let backend = backend_for_pane(kind, socket, &self.context.terminal)?;
+        let root = canonical(&self.context.root);
+        for tagged in backend.panes(self.name).await? {
+            if tagged.spawn_id == spawn_id && !tagged.is_of_another(&root) {
+                backend.close(&tagged.pane, &spawn_id).await?;
+            }
+        }
+        Ok(())
     }
 }

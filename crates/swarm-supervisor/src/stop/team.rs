@@ -5,6 +5,7 @@ use swarm_protocol::MemberName;
 use swarm_store::{BlockOn as _, StoreError};
 
 use super::{StopOptions, StopReport};
+use crate::cleanup::Former;
 use crate::{LeadError, SupervisedTeam};
 
 /// Result of stopping a team's members.
@@ -76,8 +77,8 @@ impl SupervisedTeam<'_> {
             processes: self.end_marked().await?,
             panes: Vec::new(),
         };
-        let spawns = match self.spawns_in_journal() {
-            Ok(spawns) => spawns,
+        let former = match Former::in_journal(self) {
+            Ok(former) => former,
             Err(error) => {
                 left.panes.push(format!(
                     "its panes could not be located ({error}); close remaining panes manually"
@@ -85,8 +86,8 @@ impl SupervisedTeam<'_> {
                 return Ok(left);
             }
         };
-        self.end_begun(&spawns).await;
-        for pane in self.panes_without_roster().await? {
+        self.end_begun(&former.spawns).await;
+        for pane in self.ended_panes(former).await {
             if let Err(error) = pane.close().await {
                 let at = &pane.tagged.pane;
                 let server = at.socket.as_deref().map_or_else(String::new, |socket| {
