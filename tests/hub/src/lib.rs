@@ -6,4 +6,4 @@ mod link;
 mod server;
 
 pub use link::Link;
-pub use server::{NatsServer, has_server};
+pub use server::{NatsServer, has_server, wait_for};

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest wait for a server that starts.
-const START: Duration = Duration::from_mins(1);
+/// Longest wait.
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A server with `JetStream` on a free port, with its files in a directory. Killed when dropped.
 #[derive(Debug)]
@@ -139,13 +139,17 @@ fn port_in(directory: &Path) -> Option<u16> {
     url.rsplit(':').next()?.parse().ok()
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + START;
+/// Waits until `look` finds something.
+///
+/// # Panics
+/// If it finds nothing in time.
+pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < end, "nats-server does not start");
+        assert!(Instant::now() < end, "it never happens");
         thread::park_timeout(Duration::from_millis(2));
     }
 }

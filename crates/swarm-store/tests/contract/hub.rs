@@ -4,12 +4,11 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
 use futures::StreamExt as _;
 use rustix::process::Signal;
+pub(crate) use swarm_hubkit::wait_for;
 use swarm_hubkit::{NatsServer, has_server};
 use swarm_protocol::SystemClock;
 use swarm_store::{HubSettings, HubStore, StoreLimits, TeamStore};
@@ -28,17 +27,6 @@ pub(crate) fn has_no_server() -> bool {
         eprintln!("NOT PROVEN HERE: nats-server is not installed, so no team on a hub was tried");
     }
     is_missing
-}
-
-pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < Duration::from_mins(1), "it never happens");
-        thread::park_timeout(Duration::from_millis(2));
-    }
 }
 
 pub(crate) fn settings(url: String) -> HubSettings {
