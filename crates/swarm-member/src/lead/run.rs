@@ -230,7 +230,7 @@ impl MemberLoop<LeadRole> {
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         self.reporter.written().await;
         let dep = &self.role.parts.spawn_context;
-        report.worktrees = left_worktrees(dep, team).await;
+        report.worktrees = left_worktrees(dep.team(team)).await;
         self.add_cost(report);
         take_stock(&*dep.store.team(team), report)
     }
@@ -260,7 +260,7 @@ impl MemberLoop<LeadRole> {
         {
             tracing::warn!(%team, %error, "team not reconciled");
         }
-        report.worktrees = left_worktrees(dep, team).await;
+        report.worktrees = left_worktrees(dep.team(team)).await;
         let cost = role.parts.services.spending.since_start();
         report.add_cost(&cost);
         let stock = take_stock(&*dep.store.team(team), report);

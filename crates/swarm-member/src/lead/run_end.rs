@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_os::{Liveness, LockInterrupt};
-use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
+use swarm_protocol::{Event, LEAD_NAME, MemberName, Usage};
 use swarm_store::{BlockOn as _, Team, TeamStore};
 use swarm_supervisor::{
-    LeadError, LeftWorktree, SpawnContext, StopOptions, SupervisedTeam, TeamStopReport, blocking,
+    LeadError, LeftWorktree, StopOptions, SupervisedTeam, TeamStopReport, blocking,
 };
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
@@ -82,20 +82,15 @@ fn who_is_awaited(
 }
 
 /// Returns the worktrees of a team's members that have work or are in use.
-pub(super) async fn left_worktrees(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-) -> Vec<LeftWorktree> {
-    let (worktrees, cwd) = (
-        spawn_context.worktrees.clone(),
-        spawn_context.workspace.cwd.clone(),
-    );
+pub(super) async fn left_worktrees(team: SupervisedTeam<'_>) -> Vec<LeftWorktree> {
+    let context = team.context;
+    let (worktrees, cwd) = (context.worktrees.clone(), context.workspace.cwd.clone());
     let listed = blocking(move || worktrees.list(&cwd)).await;
     let (listed, _) = listed.unwrap_or_default();
     let left = listed.into_iter().filter_map(|listed| {
         let owner = &listed.record.owner;
         let member = owner.member.clone()?;
-        let is_left = owner.team.as_ref() == Some(team) && !listed.hazards.is_empty();
+        let is_left = owner.team.as_ref() == Some(team.name) && !listed.hazards.is_empty();
         is_left.then(|| LeftWorktree {
             member,
             slug: listed.record.slug.to_string(),

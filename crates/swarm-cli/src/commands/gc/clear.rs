@@ -4,7 +4,8 @@ use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{
-    LeftPane, SeenProcess, SpawnContext, Verdict, orphaned_panes, process_list, verdict,
+    LeftPane, SeenProcess, SpawnContext, SupervisedTeam, Verdict, orphaned_panes, process_list,
+    verdict,
 };
 
 use super::finds::{Find, GcAction, find, report};
@@ -49,7 +50,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> 
         let mut finds = scratchpads(app, &teams, args);
         finds.extend(placeholders(app, &teams, args.dry_run));
         for team in teams {
-            team_and_panes(&spawn_context, &team, &seen, args, &mut finds)
+            team_and_panes(spawn_context.team(&team), &seen, args, &mut finds)
                 .await
                 .unwrap_or_else(|failure| {
                     finds.push(find(
@@ -114,13 +115,13 @@ fn record_deaths(app: &App, team: &TeamName) {
 }
 
 async fn team_and_panes(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
+    supervised: SupervisedTeam<'_>,
     seen: &[SeenProcess],
     args: &GcArgs,
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {
-    let store = &*spawn_context.store;
+    let (context, team) = (supervised.context, supervised.name);
+    let store = &*context.store;
     // Only the program that created the team can repair it.
     if store.team(team).is_foreign().await {
         return Ok(());
@@ -136,25 +137,19 @@ async fn team_and_panes(
         }
         Err(error) => return Err(error.into()),
     };
-    match verdict(
-        store,
-        &config,
-        seen,
-        args.unfinished,
-        spawn_context.clock.now(),
-    )? {
+    match verdict(store, &config, seen, args.unfinished, context.clock.now())? {
         Verdict::InUse => {}
         Verdict::Kept(why) => finds.push(find(GcAction::Keep, format!("team {team}"), why)),
         Verdict::Dead(why) => {
             let mut dead = find(GcAction::Archive, format!("team {team}"), why);
             if !args.dry_run {
-                dead.failure = archive(spawn_context, team).await.err();
+                dead.failure = archive(supervised).await.err();
             }
             finds.push(dead);
             return Ok(());
         }
     }
-    let left = spawn_context.team(team).left_panes().await?;
+    let left = supervised.left_panes().await?;
     close(&left, "its member has left the team", args, finds).await;
     Ok(())
 }
@@ -181,9 +176,9 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 }
 
 /// The store checks again under its lock and refuses if a member or lead is running.
-async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
-    spawn_context.team(team).clear_dead().await?;
-    spawn_context.store.team(team).delete(false, false).await?;
+async fn archive(team: SupervisedTeam<'_>) -> Result<(), Failure> {
+    team.clear_dead().await?;
+    team.files().delete(false, false).await?;
     Ok(())
 }
 

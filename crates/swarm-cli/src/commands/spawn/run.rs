@@ -14,7 +14,9 @@ use swarm_protocol::{
     PermissionMode, TeamName,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError};
-use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_supervisor::{
+    LeadStanding, SpawnOptions, SpawnedMember, SupervisedMember, SupervisedTeam, lead_standing,
+};
 
 use super::args::SpawnArgs;
 use super::on_node::spawn_on;
@@ -67,7 +69,7 @@ fn spawn_here(
     };
     let mut prepared = spawn_context(app, &choices)?;
     if !args.replace {
-        refuse_if_running(&prepared.spawn_context, team, &name)?;
+        refuse_if_running(prepared.spawn_context.team(team).member(&name))?;
     }
     // A former member, or one that is replaced, keeps its values unless flags override them.
     let dead = if args.fresh {
@@ -142,7 +144,7 @@ fn spawn_here(
         timeout: args.timeout.map(Duration::from_secs),
         ..SpawnOptions::new(name, member, cwd)
     };
-    let member = carry_out(&spawn_context, team, options, args.budget)?;
+    let member = carry_out(spawn_context.team(team), options, args.budget)?;
     show(app, &member, &program, told)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
@@ -217,53 +219,42 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure
 
 /// Spawns the member with a budget, which a failed spawn does not leave behind.
 fn carry_out(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
+    team: SupervisedTeam<'_>,
     options: SpawnOptions,
     budget: Option<Budget>,
 ) -> Result<SpawnedMember, Failure> {
     let Some(budget) = budget else {
-        return spawn(spawn_context, team, options);
+        return spawn(team, options);
     };
     let scope = BudgetScope::Member(options.name.clone());
-    let files = spawn_context.store.team(team);
+    let files = team.files();
     let former = files.budgets().block_on()?.get(&scope);
     files.set_budget(&scope, Some(budget)).block_on()?;
-    let spawned = spawn(spawn_context, team, options);
+    let spawned = spawn(team, options);
     if spawned.is_err()
         && let Err(error) = files.set_budget(&scope, former).block_on()
     {
-        tracing::warn!(%team, %error, "the budget of a failed spawn is left");
+        tracing::warn!(team = %team.name, %error, "the budget of a failed spawn is left");
     }
     spawned
 }
 
 /// Spawns the member. Ctrl-C rolls the spawn back.
-fn spawn(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    options: SpawnOptions,
-) -> Result<SpawnedMember, Failure> {
+fn spawn(team: SupervisedTeam<'_>, options: SpawnOptions) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
-    let spawning = spawn_context.team(team).spawn(options);
-    Ok(run_cancellable(cancel, spawning)??)
+    Ok(run_cancellable(cancel, team.spawn(options))??)
 }
 
 /// Refuses the name of a running member before its model and its flags are checked.
-fn refuse_if_running(
-    spawn_context: &SpawnContext,
-    team: &TeamName,
-    name: &MemberName,
-) -> Result<(), Failure> {
-    let member = spawn_context.team(team).member(name);
+fn refuse_if_running(member: SupervisedMember<'_>) -> Result<(), Failure> {
     runtime()?.block_on(member.await_reported_end())?;
-    let files = spawn_context.store.team(team);
+    let (team, name) = (member.team, member.name);
     // A name that is not in the roster is free; other errors are reported by the spawn.
-    if !matches!(files.liveness(name).block_on(), Ok(Liveness::Alive)) {
+    if !matches!(team.files().liveness(name).block_on(), Ok(Liveness::Alive)) {
         return Ok(());
     }
     Err(StoreError::NameTaken {
-        team: team.clone(),
+        team: team.name.clone(),
         name: name.clone(),
         holder: "a live member has this name".to_owned(),
     }
