@@ -17,8 +17,7 @@ use crate::PaneError;
 /// Returns the version of a tmux program. Does not start a server.
 ///
 /// # Errors
-/// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxUnresponsive`] if it does not
-/// exit, and [`PaneError::TmuxUnknown`] if its output is not a version.
+/// Those of [`check_tmux`], except [`PaneError::TmuxTooOld`].
 pub(crate) async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     let file = ProgramFile::at(program);
     if let Some(known) = file.as_ref().and_then(ProgramFile::known_version) {
@@ -96,7 +95,9 @@ async fn ask_version(program: &Path) -> Result<TmuxVersion, PaneError> {
 /// Checks that a tmux program has all required features.
 ///
 /// # Errors
-/// As for [`tmux_version`], and [`PaneError::TmuxTooOld`] with the missing features.
+/// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxUnresponsive`] if it does not
+/// exit, [`PaneError::TmuxUnknown`] if its output is not a version, and [`PaneError::TmuxTooOld`]
+/// with the missing features.
 pub async fn check_tmux(program: &Path) -> Result<(), PaneError> {
     let found = tmux_version(program).await?;
     let missing = found.missing();
