@@ -72,6 +72,6 @@ pub use transcript::{
 };
 pub use turn::{
     AgentRuntime, ForeignCall, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop,
-    Withheld, hook_context,
+    Withheld,
 };
 pub use worktree::{WorktreeIsolator, worktree_tools};

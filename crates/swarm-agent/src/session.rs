@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) touched: Mutex<Vec<PathBuf>>,
     /// The reason of a hook that stops the turn.
     pub(crate) halted: Mutex<Option<String>>,
+    /// The reason of a `Stop` hook that ended the last turn with `continue: false`.
+    pub(crate) stop_reason: Option<String>,
     /// Events whose hooks run at the next opportunity.
     pub(crate) noted: Mutex<Vec<Noted>>,
     pub(crate) meter: Meter,
@@ -115,6 +117,7 @@ impl Session {
             totals: Totals::default(),
             last_message: None,
             halted: Mutex::default(),
+            stop_reason: None,
             noted: Mutex::default(),
             unanswered: Usage::default(),
             meter: Meter::default(),
@@ -309,6 +312,16 @@ impl Session {
     /// Returns the usage of the whole conversation, including earlier processes.
     pub fn totals(&self) -> Totals {
         self.totals
+    }
+
+    /// Returns the reason of a hook that stopped the agent before its next turn.
+    pub fn halted(&self) -> Option<String> {
+        self.halted.lock().clone()
+    }
+
+    /// Returns the reason of a `Stop` hook that ended the last turn with `continue: false`.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.stop_reason.as_deref()
     }
 
     /// Returns the transcript.

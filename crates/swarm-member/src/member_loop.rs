@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{AgentError, Injected, TurnOutcome, hook_context};
+use swarm_agent::{AgentError, Injected, TurnOutcome};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Event, MemberState};
 use swarm_store::BlockOn as _;
@@ -336,10 +336,8 @@ impl<R: Role> MemberLoop<R> {
     /// Runs the `SessionStart` hooks. Their output precedes the first message.
     pub(crate) async fn begin_session(&mut self, is_resumed: bool) {
         let source = if is_resumed { "resume" } else { "startup" };
-        let fields = json!({"source": source});
-        let event = HookEvent::SessionStart;
-        let fired = self.session.fire(event, Some(source), fields, &self.stop);
-        self.context.extend(hook_context(&fired.await));
+        let context = self.session.fire_start(source, &self.stop).await;
+        self.context.extend(context);
     }
 
     /// Tells a model that continues in a new process the state of its team, before the first

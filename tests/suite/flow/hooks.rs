@@ -216,27 +216,59 @@ fn a_hook_refuses_a_call_and_the_model_reads_why() {
     world.swarm(&["kill", "bob"]).ok();
 }
 
+/// Runs a lead whose hook of an event prints this JSON. Returns the exit code, the report, stderr
+/// and the number of model requests.
+fn run_with_hook(event: &str, printed: &str, output: &str) -> (Option<i32>, String, String, usize) {
+    let (api, world) = world_with(|ask: &Ask| {
+        if ask.result_of("t1").is_some() {
+            Reply::text("done")
+        } else {
+            Reply::tool("t1", "Bash", json!({"command": "ls"}))
+        }
+    });
+    let line = format!("echo '{printed}'");
+    let hooks = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}});
+    world.write("root/settings.json", &hooks.to_string());
+    let model = crate::scene::MODEL;
+    let run = world.swarm(&["run", "go", "--model", model, "--output", output]);
+    (run.code, run.stdout, run.stderr, api.requests().len())
+}
+
+const STOP: &str = r#"{"continue": false, "stopReason": "budget is spent"}"#;
+
 #[test]
 fn a_run_that_a_hook_stops_is_not_completed() {
-    let (api, world) = world_with(|_: &Ask| Reply::tool("t1", "Bash", json!({"command": "ls"})));
-    let stop = r#"echo '{"continue": false, "stopReason": "budget is spent"}'"#;
-    let hooks =
-        json!({"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": stop}]}]}});
-    world.write("root/settings.json", &hooks.to_string());
-    let run = [
-        "run",
-        "go",
-        "--model",
-        crate::scene::MODEL,
-        "--output",
-        "json",
-    ];
-    let run = world.swarm(&run);
-    assert_eq!(run.code, Some(5), "{}", run.stderr);
-    let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(report["outcome"], "stopped_by_hook", "{report}");
-    assert_eq!(report["detail"], "budget is spent", "{report}");
-    assert_eq!(api.requests().len(), 1, "the model is not asked again");
+    for (event, asked) in [
+        ("SessionStart", 0),
+        ("UserPromptSubmit", 0),
+        ("PostToolUse", 1),
+    ] {
+        let (code, stdout, stderr, requests) = run_with_hook(event, STOP, "json");
+        assert_eq!(code, Some(5), "{event}: {stderr}");
+        let report: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(report["outcome"], "stopped_by_hook", "{event}: {report}");
+        assert_eq!(report["detail"], "budget is spent", "{event}: {report}");
+        assert_eq!(requests, asked, "{event}");
+    }
+}
+
+#[test]
+fn the_reason_of_a_hook_that_stops_a_run_is_printed() {
+    let (code, _, stderr, _) = run_with_hook("SessionStart", STOP, "text");
+    assert_eq!(code, Some(5), "{stderr}");
+    assert!(
+        stderr.contains("swarm: a hook stopped the run: budget is spent"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_run_whose_stop_hook_stops_the_agent_is_completed_and_says_why() {
+    let (code, stdout, stderr, _) = run_with_hook("Stop", STOP, "json");
+    assert_eq!(code, Some(0), "{stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["outcome"], "completed", "{report}");
+    assert_eq!(report["stop_reason"], "budget is spent", "{report}");
 }
 
 #[test]

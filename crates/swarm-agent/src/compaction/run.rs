@@ -17,7 +17,7 @@ use super::{attach, summary, tail};
 use crate::fork::fork_opening;
 use crate::instructions::Instructions;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
-use crate::{AgentError, Session, TurnSignals, hook_context};
+use crate::{AgentError, Session, TurnSignals};
 
 /// Most attempts per compaction.
 const ATTEMPTS: usize = 3;
@@ -377,12 +377,8 @@ impl Session {
         if self.parts.hooks.end_event() != HookEvent::Stop {
             return None;
         }
-        let fields = json!({"source": "compact"});
-        let event = HookEvent::SessionStart;
-        let outcome = self
-            .fire(event, Some("compact"), fields, &signals.cancel)
-            .await;
-        hook_context(&outcome).map(|context| context.text)
+        let context = self.fire_start("compact", &signals.cancel).await;
+        context.map(|context| context.text)
     }
 
     async fn recent_files(&self, shown: &[String], bytes: u64) -> Vec<String> {

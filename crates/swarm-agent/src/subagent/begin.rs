@@ -12,7 +12,8 @@ use super::child::Child;
 use super::drive::{drive, failed};
 use super::record::{Link, Record, SubAgentStatus, View};
 use super::{Parent, SubAgentRequest, SubAgents};
-use crate::{Injected, Totals, hook_context};
+use crate::turn::hook_context;
+use crate::{Injected, Totals};
 
 impl SubAgents {
     /// Starts a sub-agent and returns once it is running. The error is for the model.

@@ -67,9 +67,9 @@ impl Session {
                 self.note_directory(&before);
             }
             self.fire_noted(&signals.cancel).await;
-            if let Some(why) = self.take_halt() {
+            if let Err(halted) = self.heed_halt() {
                 self.leave_unrun(waiting)?;
-                return Err(TurnStop::Halted(why));
+                return Err(halted);
             }
             if !waiting.is_empty() {
                 self.interject(signals).await?;

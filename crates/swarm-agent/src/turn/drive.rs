@@ -33,6 +33,7 @@ impl Session {
         let signals = signals.into();
         let before = self.totals();
         self.is_not_compacted = false;
+        self.stop_reason = None;
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
         self.fire_noted(&signals.cancel).await;
@@ -72,13 +73,19 @@ impl Session {
         if !self.history.waits() {
             return (Err(AgentError::NothingToAnswer.into()), String::new());
         }
+        if let Err(halted) = self.heed_halt() {
+            return (Err(halted), String::new());
+        }
         let mut turn = Turn {
             session: self,
             progress: TurnProgress::default(),
             signals,
         };
         let end = runtime.answer(&mut turn).await;
-        (end, turn.progress.text)
+        let text = turn.progress.text;
+        // The program of another runtime finishes its turn although a hook stops it.
+        let halted = self.heed_halt();
+        (end.and(halted), text)
     }
 
     /// Sends requests and runs calls until the model ends its turn.
@@ -135,25 +142,27 @@ impl Session {
     async fn ask_with_compaction(
         &mut self,
         signals: &TurnSignals,
-    ) -> Result<ModelResponse, AgentError> {
+    ) -> Result<ModelResponse, TurnStop> {
         let is_deferred = self.is_not_compacted && self.has_room();
         if self.is_nearly_full() && !is_deferred && !self.clear_old_results()? {
             self.compact_if_possible(signals).await?;
+            self.heed_halt()?;
         }
         let asked = self.ask_model(signals).await;
         if !self.history.has_answer() {
             // A summary cannot shorten a conversation without responses.
-            return asked;
+            return Ok(asked?);
         }
         match asked {
             Ok(response) if response.stop_reason == StopReason::ModelContextWindowExceeded => {
                 self.unanswered += response.usage;
             }
             Err(AgentError::Model(ModelError::ContextTooLong(_))) => {}
-            asked => return asked,
+            asked => return Ok(asked?),
         }
         self.compact(CompactTrigger::Auto, None, signals).await?;
-        self.ask_model(signals).await
+        self.heed_halt()?;
+        Ok(self.ask_model(signals).await?)
     }
 
     /// Compacts the conversation. A failure ends the turn only if the window has no room for a

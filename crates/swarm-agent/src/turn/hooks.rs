@@ -8,7 +8,7 @@ use swarm_protocol::{Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
+use super::types::{NOT_RUN, PreparedCall, Refusal, TurnStop, Verdict};
 use crate::transcript::Entry;
 use crate::{AgentError, Delivery, Injected, Session};
 
@@ -39,11 +39,24 @@ impl Session {
         hooks.fire_as(event, matched, refine, fields, cancel).await
     }
 
+    /// Runs the `SessionStart` hooks; `source` says what starts the session. Returns what they add
+    /// to the conversation. A hook that stops the agent ends the next turn before its request.
+    pub async fn fire_start(&self, source: &str, cancel: &CancellationToken) -> Option<Injected> {
+        let fields = json!({"source": source});
+        let event = HookEvent::SessionStart;
+        let outcome = self.fire(event, Some(source), fields, cancel).await;
+        if let Some(why) = &outcome.stop {
+            self.halt(why);
+        }
+        hook_context(&outcome)
+    }
+
     /// Adds prompts to the conversation as [`Session::deliver`] does, after hooks have checked each
     /// of them; `context` precedes them and is not checked. The model does not see a blocked
     /// prompt, but the others are delivered; the transcript records the block, and the prompt's
     /// messages count as delivered. A message whose hooks were interrupted stays undelivered; a
-    /// prompt without a message is withheld.
+    /// prompt without a message is withheld. A hook that stops the agent also ends the next turn before
+    /// its request.
     ///
     /// Messages may not be on disk yet on return, so that a model request can start immediately:
     /// acknowledge them after [`Session::sync_handle`]. The next transcript line waits for them, so
@@ -95,14 +108,14 @@ impl Session {
             let (event, name) = (HookEvent::UserPromptExpansion, &expansion.skill.name);
             let fields = expansion.fields(&typed);
             let outcome = self.fire(event, Some(name), fields, cancel).await;
-            if let Some(judged) = blocked(&outcome, prompt) {
+            if let Some(judged) = self.blocked(&outcome, prompt) {
                 return judged;
             }
             context.extend(hook_context(&outcome));
         }
         let (event, fields) = (HookEvent::UserPromptSubmit, json!({"prompt": typed}));
         let outcome = self.fire(event, None, fields, cancel).await;
-        if let Some(judged) = blocked(&outcome, prompt) {
+        if let Some(judged) = self.blocked(&outcome, prompt) {
             return judged;
         }
         context.extend(hook_context(&outcome));
@@ -111,6 +124,19 @@ impl Session {
             self.expand(expansion, prompt);
         }
         PromptCheck::Delivered(context)
+    }
+
+    /// Returns why a prompt is not delivered now.
+    fn blocked(&self, outcome: &HookOutcome, prompt: &Injected) -> Option<PromptCheck> {
+        if outcome.interrupted && !prompt.message_ids.is_empty() {
+            return Some(PromptCheck::Deferred);
+        }
+        if let Some(why) = &outcome.stop {
+            self.halt(why);
+        }
+        let cut_off = || outcome.interrupted.then(|| INTERRUPTED_HOOK.to_owned());
+        let refused = outcome.refusal().or_else(|| outcome.stop.clone());
+        refused.or_else(cut_off).map(PromptCheck::Withheld)
     }
 
     /// Runs the hooks on a call, then rules and mode. A hook may block a call, require approval,
@@ -215,7 +241,11 @@ impl Session {
             matched = self.parts.hooks.input().agent_type;
         }
         let outcome = self.fire(event, matched.as_deref(), fields, cancel).await;
-        let Some(why) = outcome.block.filter(|_| outcome.stop.is_none()) else {
+        if outcome.stop.is_some() {
+            self.stop_reason = outcome.stop;
+            return Ok(true);
+        }
+        let Some(why) = outcome.block else {
             return Ok(true);
         };
         if *held >= MAX_CONTINUATIONS {
@@ -232,16 +262,21 @@ impl Session {
         Ok(false)
     }
 
-    /// Stops the turn after the running calls.
+    /// Stops the turn after the running calls, or the next turn before its request.
     pub(super) fn halt(&self, why: &str) {
         let mut halted = self.halted.lock();
         halted.get_or_insert_with(|| why.to_owned());
     }
 
     /// Takes the reason of a hook that stopped the turn.
-    pub(super) fn take_halt(&self) -> Option<String> {
+    ///
+    /// # Errors
+    /// [`TurnStop::Halted`] if there is one.
+    pub(super) fn heed_halt(&self) -> Result<(), TurnStop> {
         let mut halted = self.halted.lock();
-        halted.take()
+        halted
+            .take()
+            .map_or(Ok(()), |why| Err(TurnStop::Halted(why)))
     }
 }
 
@@ -273,18 +308,8 @@ enum PromptCheck {
     Withheld(String),
 }
 
-/// Returns why a prompt is not delivered now.
-fn blocked(outcome: &HookOutcome, prompt: &Injected) -> Option<PromptCheck> {
-    if outcome.interrupted && !prompt.message_ids.is_empty() {
-        return Some(PromptCheck::Deferred);
-    }
-    let cut_off = || outcome.interrupted.then(|| INTERRUPTED_HOOK.to_owned());
-    let refused = outcome.refusal().or_else(|| outcome.stop.clone());
-    refused.or_else(cut_off).map(PromptCheck::Withheld)
-}
-
 /// Returns the context that hooks add, as a separate piece of input.
-pub fn hook_context(outcome: &HookOutcome) -> Option<Injected> {
+pub(crate) fn hook_context(outcome: &HookOutcome) -> Option<Injected> {
     let told = outcome.model_context();
     if told.is_empty() {
         return None;

@@ -18,7 +18,8 @@ mod tool_hooks;
 mod types;
 
 pub use foreign::ForeignCall;
-pub use hooks::{Submitted, Withheld, hook_context};
+pub(crate) use hooks::hook_context;
+pub use hooks::{Submitted, Withheld};
 pub use outcome::{TurnOutcome, TurnSignals};
 pub(crate) use repetition::Repetition;
 pub use runtime::{AgentRuntime, ModelLoop, Turn};

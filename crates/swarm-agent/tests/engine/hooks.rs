@@ -431,6 +431,55 @@ async fn expansion_hooks_receive_the_skill_and_can_block_it() {
 }
 
 #[tokio::test]
+async fn a_hook_that_stops_the_agent_before_a_turn_ends_that_turn_without_a_request() {
+    let stop = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
+    let world = hooked(vec![], &[("SessionStart", "startup", stop)]);
+    let mut session = world.open();
+    assert_eq!(session.fire_start("startup", &on()).await, None);
+    session.deliver(vec![Injected::prompt("do it")]).unwrap();
+    assert_eq!(session.halted().as_deref(), Some("not today"));
+    let outcome = session.run_turn(on()).await;
+    assert_eq!(outcome.word(), "stopped_by_hook");
+    assert_eq!(
+        outcome.trouble().unwrap(),
+        "a hook stopped the turn: not today"
+    );
+    assert!(world.model.requests().is_empty());
+    assert!(!session.needs_turn());
+    world.model.play([say("done")]);
+    session.deliver(vec![Injected::prompt("and now")]).unwrap();
+    let next = session.run_turn(on()).await;
+    assert!(next.is_finished(), "only one turn is stopped: {next:?}");
+}
+
+#[tokio::test]
+async fn a_prompt_hook_that_stops_the_agent_withholds_the_prompt_and_ends_the_turn() {
+    let stop = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
+    let world = hooked(vec![], &[("UserPromptSubmit", "", stop)]);
+    let mut session = world.open();
+    let prompt = vec![Injected::prompt("the secret is 7")];
+    let submitted = session.submit(vec![], prompt, &on()).await.unwrap();
+    assert_eq!(submitted.withheld[0].why, "not today");
+    let outcome = session.run_turn(on()).await;
+    assert_eq!(outcome.word(), "stopped_by_hook");
+    assert!(world.model.requests().is_empty());
+    assert!(!world.on_disk().contains("the secret"));
+}
+
+#[tokio::test]
+async fn the_reason_of_a_stop_hook_is_kept_until_the_next_turn() {
+    let stop = r#"if [ ! -e seen ]; then touch seen; echo '{"continue": false, "stopReason": "enough"}'; fi"#;
+    let world = hooked(vec![], &[("Stop", "", stop)]);
+    world.model.play([say("done"), say("done again")]);
+    let mut session = world.prompted();
+    assert!(session.run_turn(on()).await.is_finished());
+    assert_eq!(session.stop_reason(), Some("enough"));
+    session.deliver(vec![Injected::prompt("and now")]).unwrap();
+    assert!(session.run_turn(on()).await.is_finished());
+    assert_eq!(session.stop_reason(), None);
+}
+
+#[tokio::test]
 async fn neither_mode_nor_rule_nor_hook_answers_for_the_person() {
     let allow = r#"echo '{"hookSpecificOutput": {"permissionDecision": "allow", "decision": {"behavior": "allow"}}}'"#;
     let hooks = [("PreToolUse", "", allow), ("PermissionRequest", "", allow)];

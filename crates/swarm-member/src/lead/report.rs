@@ -72,21 +72,21 @@ impl Outcome {
         }
     }
 
-    /// One sentence for people.
+    /// One sentence for people, in the form of an error message.
     pub fn sentence(&self) -> String {
         match self {
-            Outcome::Completed => "The lead has finished and every task is completed.".to_owned(),
-            Outcome::TasksFailed => "The lead has finished, but tasks failed.".to_owned(),
-            Outcome::LeadFailed(error) => format!("The lead's turn failed: {error}"),
-            Outcome::StoppedByHook(why) => format!("A hook stopped the run ({why})."),
+            Outcome::Completed => "the lead has finished and every task is completed".to_owned(),
+            Outcome::TasksFailed => "the lead has finished, but tasks failed".to_owned(),
+            Outcome::LeadFailed(error) => format!("the lead's turn failed: {error}"),
+            Outcome::StoppedByHook(why) => format!("a hook stopped the run: {why}"),
             Outcome::Stalled => {
-                "The run stalled: all agents are idle, tasks are open, and the lead took no action."
+                "the run stalled: all agents are idle, tasks are open, and the lead took no action"
                     .to_owned()
             }
             Outcome::TimedOut => {
-                "The time limit was reached before the work was finished.".to_owned()
+                "the time limit was reached before the work was finished".to_owned()
             }
-            Outcome::Interrupted => "Interrupted.".to_owned(),
+            Outcome::Interrupted => "interrupted".to_owned(),
         }
     }
 }
@@ -133,6 +133,9 @@ pub struct RunReport {
     /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// The reason of a `Stop` hook that ended the lead's last turn (`continue: false`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
     /// Final text of the lead.
     pub result: String,
     /// The result as JSON, if a schema was given and an output matched it.

@@ -8,6 +8,7 @@ use super::{Outcome, RunReport};
 fn report(outcome: Outcome) -> RunReport {
     RunReport {
         outcome,
+        stop_reason: None,
         structured_output: None,
         result: "done".to_owned(),
         session: "00000000-0000-0000-0000-000000000001".parse().unwrap(),
@@ -58,10 +59,10 @@ fn each_outcome_has_its_kind_its_word_and_its_sentence() {
     ];
     for (outcome, kind, word) in cases {
         assert_eq!(outcome.error_kind(), kind);
+        let sentence = outcome.sentence();
         assert!(
-            outcome.sentence().ends_with(['.', 'y']),
-            "{}",
-            outcome.sentence()
+            sentence.starts_with(char::is_lowercase) && !sentence.ends_with('.'),
+            "{sentence}"
         );
         let written = serde_json::to_value(report(outcome.clone())).unwrap();
         assert_eq!(written["outcome"], word);

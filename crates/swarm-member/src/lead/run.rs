@@ -144,6 +144,7 @@ impl MemberLoop<LeadRole> {
         deadline.begin();
         let mut report = RunReport {
             outcome,
+            stop_reason: self.session.stop_reason().map(str::to_owned),
             result: self.role.result.take(),
             structured_output: (self.role.parts.output.as_ref()).and_then(|output| output.value()),
             session: self.role.parts.session,

@@ -27,8 +27,10 @@ impl MemberLoop<LeadRole> {
             // The person continues the conversation.
             self.reporter.emit(AgentEvent::MessageDone { text });
         }
+        let is_run = !self.role.parts.is_interactive;
         self.begin_session(self.session.is_begun()).await;
-        let withheld = match prompt {
+        let is_stopped = is_run && self.session.halted().is_some();
+        let withheld = match prompt.filter(|_| !is_stopped) {
             Some(prompt) => self.submit(prompt).await?,
             None => None,
         };
@@ -39,9 +41,10 @@ impl MemberLoop<LeadRole> {
                 stop.cancel();
             }))
         });
-        let outcome = match withheld {
-            Some(why) if !self.role.parts.is_interactive => Outcome::LeadFailed(why),
-            withheld => {
+        let outcome = match (self.session.halted(), withheld) {
+            (Some(why), _) if is_run => Outcome::StoppedByHook(why),
+            (None, Some(why)) if is_run => Outcome::LeadFailed(why),
+            (_, withheld) => {
                 if let Some(why) = withheld {
                     self.reporter.notice(why);
                 }

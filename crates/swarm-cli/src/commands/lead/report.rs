@@ -46,6 +46,9 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
     if report.outcome != Outcome::Completed {
         lines.push(format!("swarm: {}", report.outcome.sentence()));
     }
+    if let Some(why) = &report.stop_reason {
+        lines.push(format!("swarm: a Stop hook ended the lead's turn: {why}"));
+    }
     for task in &report.tasks {
         let owner = task
             .owner

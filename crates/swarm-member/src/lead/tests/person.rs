@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_model::ModelError;
+use swarm_permissions::HookSettings;
 use swarm_protocol::{MemberName, NewTask};
 use swarm_store::{Actor, BlockOn as _};
 use swarm_supervisor::implicit_team_name;
@@ -138,6 +139,43 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
         (report.outcome, report.result.as_str()),
         (Outcome::Completed, "better")
     );
+}
+
+#[tokio::test]
+async fn a_prompt_that_a_hook_stops_is_not_sent_and_the_lead_waits_for_another() {
+    let mut run = Run::new();
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    let events = Arc::new(Events::default());
+    run.parts.events = events.clone();
+    let line =
+        r#"grep -q secret && echo '{"continue": false, "stopReason": "no secrets"}' || true"#;
+    let hook = json!({"UserPromptSubmit": [{"hooks": [{"type": "command", "command": line}]}]});
+    let config = &mut run.parts.spawn_context.definition.config;
+    Arc::make_mut(config).hooks = HookSettings::read(&hook, "test").0;
+    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    model.then(say("hello yourself"));
+    let running = tokio::spawn(run_lead(run.parts, None));
+    for (count, text) in ["the secret is 7", "hello"].into_iter().enumerate() {
+        person.send(PaneInput::Line(text.into())).unwrap();
+        until("the end of the turn", || {
+            (events.turns_ended() == count + 1).then_some(())
+        })
+        .await;
+    }
+    let notices = events.notices();
+    let why = "a hook withheld what you typed: no secrets";
+    assert!(notices.iter().any(|line| line == why), "{notices:?}");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 1);
+    let told = heard(&requests[0]);
+    assert!(
+        told.contains("hello") && !told.contains("the secret"),
+        "{told}"
+    );
+    stop.cancel();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -37,6 +37,26 @@ async fn without_a_project_hooks_run_where_the_member_works() {
 }
 
 #[tokio::test]
+async fn a_hook_that_stops_a_member_before_its_turn_is_reported_and_the_model_is_not_asked() {
+    let stop = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
+    for event in ["SessionStart", "UserPromptSubmit"] {
+        let mut world = World::new();
+        let hook = json!([{"hooks": [{"type": "command", "command": stop}]}]);
+        world.agent_config.hooks = HookSettings::read(&json!({ event: hook }), "test").0;
+        let model = FakeModel::saying("done");
+        let running = world.run(Some("go"), &model);
+        let notices = world.idle(1).await;
+        assert_eq!(
+            notices[0].failure_reason.as_deref(),
+            Some("a hook stopped the turn: not today"),
+            "{event}"
+        );
+        assert!(model.requests().is_empty(), "{event}");
+        running.crash().await;
+    }
+}
+
+#[tokio::test]
 async fn a_person_is_notified_of_a_question_and_of_a_member_that_waits_for_input() {
     let mut world = World::new();
     let hook = json!([{"hooks": [{"type": "command", "command": "cat >> told"}]}]);
