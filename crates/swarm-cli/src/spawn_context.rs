@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use swarm_agent::MemberRequest;
 use swarm_config::{
-    ClaudeSettings, Environment, FoundAgents, HookDirectories, Settings, fallback_model,
-    model_names, permitted_model, worktree_records,
+    ClaudeSettings, Environment, FoundAgents, HookDirectories, SMALL_MODEL, Settings,
+    default_model, fallback_model, model_names, permitted_model, worktree_records,
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
@@ -125,8 +125,10 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         mode => mode,
     };
     let cwd = app.env.cwd.clone();
-    let named = choices.model.as_deref().unwrap_or(&settings.model);
-    let model = permitted_model(named, &settings, &cwd)?;
+    let model = match &choices.model {
+        Some(named) => permitted_model(named, &settings, &cwd)?,
+        None => default_model(&settings, &cwd)?,
+    };
     let program = teammate_program(&app.env)?;
     let (mut agent_config, definitions) =
         agent_config::load(app, &claude, &program, choices.in_run)?;
@@ -142,7 +144,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         &settings,
         &cwd,
         app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"),
-        claude.variable(&app.env, "ANTHROPIC_SMALL_FAST_MODEL"),
+        claude.variable(&app.env, SMALL_MODEL),
     )?;
     let asked = settings.clone();
     let mut provider = app.env.provider_with(&claude.env);

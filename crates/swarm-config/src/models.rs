@@ -10,6 +10,9 @@ use swarm_permissions::ModelNames;
 use crate::error::ConfigError;
 use crate::settings::Settings;
 
+/// The variable that names Anthropic's small model.
+pub const SMALL_MODEL: &str = "ANTHROPIC_SMALL_FAST_MODEL";
+
 /// Resolves a model name; the relative path of a scenario is resolved against `cwd`.
 pub fn resolve_model(
     name: &str,
@@ -37,6 +40,26 @@ pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<St
     Ok(resolved)
 }
 
+/// Returns the full name of the default model.
+///
+/// # Errors
+/// As [`permitted_model`]. An invalid name is reported with its file or variable.
+pub fn default_model(settings: &Settings, cwd: &Path) -> Result<String, ConfigError> {
+    let permitted = permitted_model(&settings.model, settings, cwd);
+    permitted.map_err(|error| with_place(settings, "model.default", error))
+}
+
+/// Adds the place of a setting to an error about the model that it names.
+fn with_place(settings: &Settings, key: &str, error: ConfigError) -> ConfigError {
+    let listed = settings.list(Some(key)).into_iter().next();
+    match (error, listed) {
+        (ConfigError::Model(why), Some(listed)) => {
+            ConfigError::Model(format!("{}: {why}", listed.place))
+        }
+        (error, _) => error,
+    }
+}
+
 /// Returns the full name of the model used while another one is overloaded, if configured.
 ///
 /// # Errors
@@ -44,15 +67,17 @@ pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<St
 pub fn fallback_model(settings: &Settings, cwd: &Path) -> Result<Option<String>, ConfigError> {
     match settings.fallback.trim() {
         "" => Ok(None),
-        name => permitted_model(name, settings, cwd).map(Some),
+        name => permitted_model(name, settings, cwd)
+            .map(Some)
+            .map_err(|error| with_place(settings, "model.fallback", error)),
     }
 }
 
 /// Returns the model names from which agents choose the models of their sub-agents. `environment`
-/// is `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is `ANTHROPIC_SMALL_FAST_MODEL`.
+/// is `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is [`SMALL_MODEL`].
 ///
 /// # Errors
-/// [`ConfigError::Model`] if the name of a small model is invalid.
+/// [`ConfigError::Model`], with its file or variable, if the name of a small model is invalid.
 pub fn model_names(
     settings: &Settings,
     cwd: &Path,
@@ -61,16 +86,22 @@ pub fn model_names(
 ) -> Result<ModelNames, ConfigError> {
     let full = |name: &str| {
         let resolved = resolve_model(name, &settings.aliases, cwd);
-        resolved
-            .map(|full| full.to_string())
-            .map_err(ConfigError::Model)
+        resolved.map(|full| full.to_string())
     };
     let mut small_models = settings.small.clone();
     let given = small.map(|small| (Provider::Anthropic.name().to_owned(), small.to_owned()));
     small_models.extend(given);
     let small_models = small_models.into_iter();
-    let small_models =
-        small_models.map(|(provider, name)| Ok::<_, ConfigError>((provider, full(&name)?)));
+    let small_models = small_models.map(|(provider, name)| {
+        let full = full(&name).map_err(|why| match small {
+            Some(small) if small == name => ConfigError::Model(format!("${SMALL_MODEL}: {why}")),
+            _ => {
+                let key = format!("model.small.{provider}");
+                with_place(settings, &key, ConfigError::Model(why))
+            }
+        });
+        Ok::<_, ConfigError>((provider, full?))
+    });
     let policy = settings.policy_of("model.default");
     let written = policy.as_ref().and_then(Value::as_str);
     Ok(ModelNames {

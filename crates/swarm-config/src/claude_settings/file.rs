@@ -58,11 +58,11 @@ impl File {
             place: place.clone(),
             value,
         };
-        // A repository may not choose a model or the user's keys.
+        // A repository may not choose a model, the user's keys or the instructions that are read.
+        let of_user = [requests::MODEL, requests::EDITOR_MODE, requests::EXCLUDES];
         let requests = requests::in_settings(&self.document).into_iter();
-        let requests = requests.filter(|(key, _)| {
-            self.layer != Layer::Project || ![requests::MODEL, requests::EDITOR_MODE].contains(key)
-        });
+        let requests =
+            requests.filter(move |(key, _)| self.layer != Layer::Project || !of_user.contains(key));
         self.modes().chain(requests.map(given))
     }
 

@@ -1,4 +1,5 @@
-//! The model, thinking, effort and editor mode in Claude Code's settings and variables.
+//! The model, thinking, effort, editor mode and excluded instruction files in Claude Code's settings
+//! and variables.
 
 use serde_json::Value;
 use swarm_protocol::{Effort, Thinking};
@@ -11,8 +12,12 @@ pub(super) const MODEL: &str = "model.default";
 /// The setting that `editorMode` sets.
 pub(super) const EDITOR_MODE: &str = "lead.editor_mode";
 
+/// The setting that `claudeMdExcludes` sets.
+pub(super) const EXCLUDES: &str = "instructions.exclude";
+
 const THINKING: &str = "model.thinking";
 const EFFORT: &str = "model.effort";
+const CLAUDE_MD_EXCLUDES: &str = "claudeMdExcludes";
 
 /// The variables, weakest first if two set the same setting.
 const VARIABLES: [(&str, &str); 3] = [
@@ -38,13 +43,16 @@ pub(super) fn in_settings(document: &Value) -> Vec<(&'static str, Value)> {
     let model = model.map(|model| (MODEL, model));
     let editor = (document["editorMode"].as_str()).filter(|mode| matches!(*mode, "normal" | "vim"));
     let editor = editor.map(|mode| (EDITOR_MODE, mode.into()));
+    let excludes = (is_list_of_texts(&document[CLAUDE_MD_EXCLUDES]))
+        .then(|| (EXCLUDES, document[CLAUDE_MD_EXCLUDES].clone()));
     (thinking.into_iter().chain(effort))
         .chain(model)
         .chain(editor)
+        .chain(excludes)
         .collect()
 }
 
-/// Returns warnings about an invalid effort, and a model that has no effect, in a `settings.json`.
+/// Returns warnings about values in a `settings.json` that are invalid or have no effect.
 pub(super) fn invalid_in(document: &Value, file: &str, layer: Layer) -> Vec<String> {
     let model = match &document["model"] {
         Value::String(name) if name == PLAN_MODEL => Some(format!(
@@ -55,10 +63,25 @@ pub(super) fn invalid_in(document: &Value, file: &str, layer: Layer) -> Vec<Stri
         )),
         _ => None,
     };
+    let excludes = match &document[CLAUDE_MD_EXCLUDES] {
+        Value::Null => None,
+        value if !is_list_of_texts(value) => Some("use a list of globs"),
+        _ if layer == Layer::Project => {
+            Some("a repository cannot set it; set `instructions.exclude` in your swarm.toml")
+        }
+        _ => None,
+    };
+    let excludes = excludes.map(|why| format!("{file}: ignoring `{CLAUDE_MD_EXCLUDES}`: {why}"));
     invalid_effort(document, file)
         .into_iter()
         .chain(model)
+        .chain(excludes)
         .collect()
+}
+
+fn is_list_of_texts(value: &Value) -> bool {
+    let is_text = |item: &Value| item.as_str().is_some_and(|text| !text.trim().is_empty());
+    (value.as_array()).is_some_and(|items| items.iter().all(is_text))
 }
 
 fn invalid_effort(document: &Value, file: &str) -> Option<String> {

@@ -8,6 +8,7 @@ use swarm_protocol::{Effort, PermissionMode, Thinking};
 use super::ClaudeSettings;
 use crate::environment::Environment;
 use crate::error::ConfigError;
+use crate::models::{default_model, model_names};
 use crate::settings::Settings;
 
 struct Machine(tempfile::TempDir);
@@ -440,6 +441,48 @@ fn the_model_is_read_from_settings_and_a_variable_but_not_from_a_repository() {
     assert_eq!(machine.settings([]).model, "sonnet");
     let said = machine.load().unwrap().remarks.join("\n");
     assert!(said.contains("use the name of one model"), "{said}");
+}
+
+#[test]
+fn an_invalid_model_is_reported_with_its_variable_or_file() {
+    let machine = Machine::new().file("root/settings.json", r#"{"model": "gpt"}"#);
+    let cwd = machine.path("repo");
+    let error = default_model(&machine.settings([]), &cwd).unwrap_err();
+    let file = machine.path("root/settings.json").display().to_string();
+    let error = error.to_string();
+    assert!(
+        error.starts_with(&format!("{file}: unknown model gpt")),
+        "{error}"
+    );
+    let settings = machine.settings([("ANTHROPIC_MODEL", "gpt-5")]);
+    let error = default_model(&settings, &cwd).unwrap_err().to_string();
+    assert!(
+        error.starts_with("$ANTHROPIC_MODEL: unknown model gpt-5"),
+        "{error}"
+    );
+    let error = model_names(&settings, &cwd, None, Some("tiny")).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.starts_with("$ANTHROPIC_SMALL_FAST_MODEL: unknown model tiny"),
+        "{error}"
+    );
+}
+
+#[test]
+fn instruction_files_are_excluded_by_the_user_but_not_by_a_repository() {
+    let machine = Machine::new()
+        .file("root/settings.json", r#"{"claudeMdExcludes": ["/srv/**"]}"#)
+        .file(
+            "repo/.claude/settings.json",
+            r#"{"claudeMdExcludes": ["/home/**"]}"#,
+        );
+    assert_eq!(machine.settings([]).instruction_exclude, ["/srv/**"]);
+    let said = machine.load().unwrap().remarks.join("\n");
+    assert!(said.contains("a repository cannot set it"), "{said}");
+    let machine = machine.file("root/settings.json", r#"{"claudeMdExcludes": "x"}"#);
+    assert!(machine.settings([]).instruction_exclude.is_empty());
+    let said = machine.load().unwrap().remarks.join("\n");
+    assert!(said.contains("use a list of globs"), "{said}");
 }
 
 #[test]

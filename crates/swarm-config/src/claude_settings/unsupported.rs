@@ -8,6 +8,7 @@ type Row = (&'static str, &'static str);
 /// Keys of `settings.json`, without those that only change Claude Code's display.
 const SETTINGS: &[Row] = &[
     ("agent", ""),
+    ("allowManagedMcpServersOnly", ""),
     ("allowManagedPermissionRulesOnly", ""),
     ("allowedHttpHookUrls", ""),
     ("allowedMcpServers", ""),
@@ -18,26 +19,38 @@ const SETTINGS: &[Row] = &[
     ("awsCredentialExport", ""),
     ("cleanupPeriodDays", ""),
     ("deniedMcpServers", "use deny rules for `mcp__SERVER`"),
+    ("disableSkillShellExecution", ""),
     ("disabledMcpjsonServers", ""),
     ("enableAllProjectMcpServers", "run `swarm trust`"),
     ("enabledMcpjsonServers", "run `swarm trust`"),
     ("extraKnownMarketplaces", ""),
+    ("fallbackModel", "set `model.fallback` in swarm.toml"),
     ("forceLoginMethod", ""),
     ("forceLoginOrgUUID", ""),
     ("httpHookAllowedEnvVars", ""),
     ("language", ""),
     ("modelOverrides", "set `model.default` in swarm.toml"),
     ("otelHeadersHelper", ""),
+    ("plansDirectory", ""),
     ("sandbox", "set `sandbox.bash` in swarm.toml"),
     ("strictKnownMarketplaces", ""),
     ("teammateMode", "set `spawn.backend` in swarm.toml"),
     ("worktree", "set `worktree.*` in swarm.toml"),
 ];
 
+/// Further keys, whose `false` also has a meaning: Claude Code's default is `true`.
+const ON_BY_DEFAULT: &[Row] = &[
+    ("autoMemoryEnabled", ""),
+    ("includeCoAuthoredBy", ""),
+    ("includeGitInstructions", ""),
+    ("respectGitignore", ""),
+];
+
 /// Keys of the `permissions` object.
 const PERMISSIONS: &[Row] = &[("blockedPaths", "use deny rules")];
 
 const VARIABLES: &[Row] = &[
+    ("ANTHROPIC_BETAS", ""),
     ("ANTHROPIC_CONFIG_DIR", "set CLAUDE_CONFIG_DIR"),
     ("ANTHROPIC_CUSTOM_HEADERS", ""),
     (
@@ -62,6 +75,11 @@ const VARIABLES: &[Row] = &[
     ),
     ("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS", ""),
     ("CLAUDE_AUTO_BACKGROUND_TASKS", "use `run_in_background`"),
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", ""),
+    (
+        "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
+        "set `instructions.exclude` in swarm.toml",
+    ),
     (
         "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
         "use deny rules `Agent(Explore)`, `Agent(Plan)`",
@@ -88,6 +106,8 @@ const VARIABLES: &[Row] = &[
     ),
     ("CLAUDE_CODE_PLAN_MODE_REQUIRED", "use `--mode plan`"),
     ("CLAUDE_CODE_REMOTE_MEMORY_DIR", ""),
+    ("CLAUDE_CODE_SHELL", ""),
+    ("CLAUDE_CODE_SHELL_PREFIX", ""),
     ("CLAUDE_CODE_SIMPLE", ""),
     ("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", ""),
     ("CLAUDE_CODE_TASK_LIST_ID", "use `--team`"),
@@ -100,12 +120,23 @@ const VARIABLES: &[Row] = &[
     ("CLAUDE_CODE_USE_FOUNDRY", ""),
     ("CLAUDE_CODE_USE_VERTEX", ""),
     ("CLAUDE_SUBAGENT_BG_SHELL_MAX_MS", ""),
+    ("DISABLE_AUTO_COMPACT", "set `compact.at` in swarm.toml"),
+    ("DISABLE_COMPACT", "set `compact.at` in swarm.toml"),
+    ("DISABLE_PROMPT_CACHING", ""),
     (
         "MAX_MCP_OUTPUT_TOKENS",
         "set `mcp.result_chars` in swarm.toml",
     ),
     ("MCP_TIMEOUT", "set `mcp.start_timeout_s` in swarm.toml"),
     ("MCP_TOOL_TIMEOUT", "set `mcp.call_timeout_s` in swarm.toml"),
+];
+
+/// Further variables, of which `0` and `false` also have a meaning.
+const VALUES: &[Row] = &[
+    ("API_TIMEOUT_MS", ""),
+    ("CLAUDE_CODE_MAX_RETRIES", ""),
+    ("ENABLE_TOOL_SEARCH", ""),
+    ("TASK_MAX_OUTPUT_LENGTH", ""),
 ];
 
 /// Variables that would disable features that swarm always has.
@@ -132,11 +163,13 @@ pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
         _ => true,
     };
     let top = SETTINGS.iter().filter(|(key, _)| given(document, key));
+    let on = ON_BY_DEFAULT.iter();
+    let on = on.filter(|(key, _)| !document[*key].is_null());
     let permissions = &document["permissions"];
     let nested = PERMISSIONS
         .iter()
         .filter(|(key, _)| given(permissions, key));
-    sentence(file, top.chain(nested))
+    sentence(file, top.chain(on).chain(nested))
 }
 
 /// Returns a warning about unsupported variables.
@@ -145,7 +178,9 @@ pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<
     let off = SWITCHES
         .iter()
         .filter(|(name, _)| matches!(get(name), Some("0" | "false")));
-    sentence("environment", given.chain(off))
+    let values = VALUES.iter();
+    let values = values.filter(|(name, _)| get(name).is_some_and(|value| !value.is_empty()));
+    sentence("environment", given.chain(values).chain(off))
 }
 
 /// Whether a variable asks for a coordinator in place of a lead.
@@ -217,13 +252,42 @@ mod tests {
             "CLAUDE_CODE_REMOTE_MEMORY_DIR",
             "ANTHROPIC_PROFILE",
             "ANTHROPIC_CONFIG_DIR",
+            "ANTHROPIC_BETAS",
+            "CLAUDE_CODE_SHELL",
+            "CLAUDE_CODE_SHELL_PREFIX",
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
+            "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
+            "DISABLE_AUTO_COMPACT",
+            "DISABLE_COMPACT",
+            "DISABLE_PROMPT_CACHING",
         ] {
             let said = in_variables(|asked| (asked == name).then_some("x"));
             assert!(said.unwrap_or_default().contains(name), "{name}");
         }
-        for key in ["cleanupPeriodDays", "attribution"] {
+        for key in [
+            "cleanupPeriodDays",
+            "attribution",
+            "allowManagedMcpServersOnly",
+            "disableSkillShellExecution",
+            "fallbackModel",
+            "plansDirectory",
+        ] {
             let said = in_settings(&json!({key: {"x": 1}}), "s.json");
             assert!(said.unwrap_or_default().contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_turns_something_off_is_reported_where_it_has_a_meaning() {
+        for (key, _) in ON_BY_DEFAULT {
+            let said = in_settings(&json!({ (*key): false }), "s.json");
+            assert!(said.unwrap_or_default().contains(key), "{key}");
+        }
+        for (name, _) in VALUES {
+            let said = in_variables(|asked| (asked == *name).then_some("0"));
+            assert!(said.unwrap_or_default().contains(name), "{name}");
+            let empty = in_variables(|asked| (asked == *name).then_some(""));
+            assert_eq!(empty, None, "{name}");
         }
     }
 
