@@ -198,9 +198,16 @@ fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refus
     let lives = status(true).json();
     assert_eq!(lives["state"], "foreign");
     assert_eq!(lives["members"][0]["state"], "foreign");
+    status(false).stdout_has("foreign").stdout_lacks("by hand");
+    world
+        .swarm(&["doctor"])
+        .stdout_has("none with dead members");
     // The same after its process has ended.
     enter_session(&world, own, "1");
     assert_eq!(status(true).json()["members"][0]["state"], "dead");
+    let doctor = world.swarm(&["doctor"]);
+    doctor.stdout_has("leads of other programs have exited: session-a6b470fe");
+    doctor.stdout_lacks("none with dead members");
     for told in [
         status(false),
         world.swarm(&["team", "list"]),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use swarm_os::Liveness;
 use swarm_protocol::{
     ContextUse, Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs,
     Usage,
@@ -94,7 +95,8 @@ pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor, Fai
 
 pub(super) fn state_cell(view: &MemberView) -> Cell {
     let lead_by_hand = view.member.name.is_lead() && view.state == MemberState::Foreign;
-    let word = if lead_by_hand {
+    // The process of a lead of another program is known.
+    let word = if lead_by_hand && view.liveness != Liveness::Alive {
         "by hand"
     } else {
         view.state.name()

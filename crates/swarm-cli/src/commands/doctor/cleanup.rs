@@ -6,7 +6,7 @@ use std::path::Path;
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, TeamName};
-use swarm_store::{BlockOn as _, RootStore, Team, TeamStore as _};
+use swarm_store::{BlockOn as _, MemberView, RootStore, Team, TeamStore as _};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -87,10 +87,14 @@ fn teams(store: &RootStore) -> Vec<Finding> {
         }
     };
     let mut findings = Vec::new();
+    let mut foreign = Vec::new();
     for team in &names {
         match store.team(team).view().block_on() {
-            // swarm cannot clean up members of another program's team.
-            Ok(seen) if seen.is_foreign => {}
+            // Of another program's team only the process of the lead is known.
+            Ok(seen) if seen.is_foreign => {
+                let is_dead = |member: &MemberView| member.state == MemberState::Dead;
+                foreign.extend(seen.members.iter().any(is_dead).then_some(team));
+            }
             Ok(seen) => {
                 let dead = seen
                     .members
@@ -107,6 +111,16 @@ fn teams(store: &RootStore) -> Vec<Finding> {
                 findings.push(Finding::warning(NAME, error.to_string(), hint));
             }
         }
+    }
+    if !foreign.is_empty() {
+        findings.push(Finding::warning(
+            NAME,
+            format!(
+                "leads of other programs have exited: {}",
+                with_commas(foreign)
+            ),
+            "`swarm team delete NAME` deletes their teams",
+        ));
     }
     for team in remains {
         if let Some(damage) = store.team(&team).damage().block_on() {
