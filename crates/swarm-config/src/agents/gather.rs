@@ -292,4 +292,19 @@ mod tests {
         }
         assert_eq!(built_in_definitions().count(), FILES.len());
     }
+
+    #[test]
+    fn read_only_types_cannot_change_files_or_create_branches() {
+        for name in ["Explore", "Plan", "verification"] {
+            let mut all = built_in_definitions();
+            let found = all.find(|definition| definition.name == name).expect(name);
+            for tool in ["Edit", "Write", "NotebookEdit", "EnterWorktree"] {
+                let disallowed = found.disallowed_tools.iter();
+                assert!(
+                    disallowed.into_iter().any(|one| one == tool),
+                    "{name}: {tool}"
+                );
+            }
+        }
+    }
 }
