@@ -125,7 +125,7 @@ pub struct SpawnContext {
 }
 
 /// Additional time to wait for a member after its own deadline: its turn is interrupted at the
-/// deadline, and running commands need a moment to stop.
+/// deadline, and running commands need a moment to stop. The help of `shutdown` names it.
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(3);
 
 impl SpawnContext {
