@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(
             switches(&seen),
             [(Some(100), false)],
-            "the turn goes on there"
+            "the turn continues there"
         );
         assert_eq!(first.asked.lock().len(), 1);
 

@@ -159,8 +159,9 @@ impl Acting {
 
 /// Returns the error for a command from another pid namespace than `member`'s.
 pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
-    let message =
-        format!("`swarm {what}` is refused in another pid namespace than that of {member}");
+    let message = format!(
+        "`swarm {what}` is refused: {member} runs in another pid namespace than this command"
+    );
     Failure::refused(message)
         .with_hint("run it in your own terminal on the host or in the container of the team")
 }

@@ -111,12 +111,21 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
             suggestions: for_edit(mode, rules, question),
         },
         _ => Decision::Ask {
-            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
+            why: format!("no rule covers this call of `{tool}`{}", asks(mode)),
             suggestions: match question.kind {
                 ToolKind::Edit => for_edit(mode, rules, question),
                 _ => for_tool(question),
             },
         },
+    }
+}
+
+/// Returns the last clause of a reason to ask. Mode dontAsk does not ask: [`decide`] denies the call
+/// and adds its own clause.
+fn asks(mode: PermissionMode) -> String {
+    match mode {
+        PermissionMode::DontAsk => String::new(),
+        mode => format!(", and mode {mode} asks"),
     }
 }
 
@@ -166,15 +175,17 @@ fn decide_command(
         Grant::Missing(missing) => Decision::Ask {
             why: match (missing.parts.first(), missing.git_doubt) {
                 (Some(part), Some(doubt)) => format!(
-                    "`{}` does not count as reading here, because {doubt}; no rule allows it, and mode {mode} asks",
-                    short(part)
+                    "`{}` does not count as reading here, because {doubt}; no rule allows it{}",
+                    short(part),
+                    asks(mode)
                 ),
                 (Some(part), None) => {
-                    format!("no rule allows `{}`, and mode {mode} asks", short(part))
+                    format!("no rule allows `{}`{}", short(part), asks(mode))
                 }
                 (None, _) => format!(
                     "the command has substitutions, groups or redirections or cannot be parsed, so rules for simple \
-                    commands do not allow it, and mode {mode} asks"
+                    commands do not allow it{}",
+                    asks(mode)
                 ),
             },
             suggestions: for_command(command, &missing.parts),

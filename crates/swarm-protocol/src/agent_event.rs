@@ -131,7 +131,7 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The conversation was replaced by a summary.
+    /// The conversation was replaced with a summary.
     Compacted {
         /// `auto` or `manual`.
         trigger: String,

@@ -9,7 +9,7 @@ use futures::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 /// The requests and calls of a program in one prompt. They are served concurrently: a question may
-/// wait for a person while others go on.
+/// wait for a person while others continue.
 pub(crate) struct OpenRequests<'a, T> {
     running: FuturesUnordered<BoxFuture<'a, Option<T>>>,
     /// Cancels them and withdraws their questions.

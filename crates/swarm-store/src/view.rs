@@ -65,9 +65,9 @@ impl TeamView {
         };
         match (count, members.filter(alive).count()) {
             (0, _) => format!("{leader}, no teammates"),
-            (1, 0) => format!("{leader}, 1 teammate, which is dead"),
-            (1, _) => format!("{leader}, 1 teammate, which lives"),
-            (count, alive) => format!("{leader}, {count} teammates, {alive} of them alive"),
+            (1, 0) => format!("{leader}, 1 teammate (not running)"),
+            (1, _) => format!("{leader}, 1 teammate (running)"),
+            (count, alive) => format!("{leader}, {count} teammates ({alive} running)"),
         }
     }
 }

@@ -51,7 +51,7 @@ fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
     let refused = world.swarm(&["team", "delete", "demo", "--json"]).error(4);
     let told = refused["message"].as_str().unwrap();
     assert!(
-        told.contains("busy lives (working)") && told.contains("frozen lives"),
+        told.contains("busy is running (working)") && told.contains("frozen is running"),
         "{told}"
     );
     assert!(!told.contains("crashed"), "{told}");

@@ -7,7 +7,7 @@ use swarm_model::{Message, ModelResponse, StopReason, StoredMessage};
 use swarm_protocol::defang;
 use swarm_tools::prompt;
 
-const BEFORE: &str = "The conversation so far was replaced by a summary, to make room in the context window. You wrote it yourself:";
+const BEFORE: &str = "The conversation so far was replaced with a summary, to make room in the context window. You wrote it yourself:";
 
 const AFTER: &str = "Continue from there without comment, as if the conversation had not been interrupted. What you did before is done: do not start it again. The complete conversation is in";
 

@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Maximum length of a text that is repeated in a tip.
 const SHOWN: usize = 60;
 
-/// Returns the parse error, with a tip if a text with several words lacks quotes, if a single word may
-/// be a prompt, or if a command has another name.
+/// Returns the parse error, with a tip if a text with several words lacks quotes, if a prompt is
+/// missing or may be a single word, or if a command has another name.
 pub(crate) fn with_tip(
     mut error: clap::Error,
     words: impl Iterator<Item = OsString>,
@@ -20,6 +20,7 @@ pub(crate) fn with_tip(
         ErrorKind::UnknownArgument => text_of(&error, ContextKind::InvalidArg).and_then(|extra| {
             text_around(&words, extra).map(|text| format!("quote text of several words: {text}"))
         }),
+        ErrorKind::MissingRequiredArgument => missing_tip(&words, &error),
         ErrorKind::InvalidSubcommand => {
             let unknown = text_of(&error, ContextKind::InvalidSubcommand);
             let is_similar = error.get(ContextKind::SuggestedSubcommand).is_some();
@@ -56,6 +57,25 @@ fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
         Some(ContextValue::String(text)) => Some(text),
         _ => None,
     }
+}
+
+/// Returns a tip if `resume` lacks its team, which is an argument, or the prompt that an option needs.
+fn missing_tip(words: &[String], error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let lacks = |name: &str| missing.iter().any(|one| one.contains(name));
+    let has = |start: &str| words.iter().any(|word| word.starts_with(start));
+    if !words.iter().any(|word| word == "resume") {
+        return None;
+    }
+    if lacks("TEAM_NAME") {
+        return (has("--team") || has("-t"))
+            .then(|| "the team is an argument: swarm resume TEAM".to_owned());
+    }
+    lacks("PROMPT").then(|| {
+        "the option is for a new lead, which needs a prompt: swarm resume TEAM \"…\"".to_owned()
+    })
 }
 
 /// Returns a tip for a word that other programs have as a command.
@@ -133,7 +153,13 @@ mod tests {
         use clap::{Arg, ArgAction, Command};
         let rm = Arg::new("rm").long("rm").action(ArgAction::SetTrue);
         let task = Command::new("task").subcommand(Command::new("update"));
-        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm));
+        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm.clone()));
+        let team = Arg::new("team").long("team").action(ArgAction::Set);
+        let resume = Command::new("resume")
+            .arg(Arg::new("name").value_name("TEAM_NAME").required(true))
+            .arg(Arg::new("prompt").value_name("PROMPT"))
+            .arg(Arg::new("model").long("model").requires("prompt"));
+        let swarm = swarm.subcommand(resume.arg(rm).arg(team));
         let parsed = swarm.subcommand(task).try_get_matches_from(line.split(' '));
         parsed.unwrap_err()
     }
@@ -142,6 +168,15 @@ mod tests {
     fn words_of_other_programs_lead_to_the_right_command() {
         for (line, shown) in [
             ("swarm run --rmm", ""),
+            (
+                "swarm resume demo --model opus",
+                "tip: the option is for a new lead, which needs a prompt: swarm resume TEAM \"…\"",
+            ),
+            (
+                "swarm resume --team demo",
+                "tip: the team is an argument: swarm resume TEAM",
+            ),
+            ("swarm resume", ""),
             (
                 "swarm task done 3",
                 "tip: to complete a task: swarm task update 3 --status completed",

@@ -134,7 +134,7 @@ Examples:
         Continue(args: pause::ContinueArgs) => pause::go_on(app, &args);
         /// Interrupt a member's current turn.
         Interrupt(args: interrupt::InterruptArgs) => interrupt::run(app, &args);
-        /// Replace a member's conversation by a summary.
+        /// Replace a member's conversation with a summary.
         Compact(args: compact::CompactArgs) => compact::run(app, &args);
         /// Shut members down; terminate those that do not respond.
         Shutdown(args: stop::ShutdownArgs) => stop::shutdown(app, args);

@@ -86,8 +86,9 @@ fn get(app: &App, key: &str) -> Result<(), Failure> {
     let listed = list(app, &app.settings, Some(key))?;
     let [setting] = &listed[..] else {
         let message = format!("`{key}` has {} settings", listed.len());
-        return Err(Failure::usage(message)
-            .with_hint(format!("`swarm config list {key}` shows all of them")));
+        return Err(
+            Failure::usage(message).with_hint(format!("run `swarm config list {key}` to see them"))
+        );
     };
     if setting.key != key {
         let hint = format!("did you mean `{}`?", setting.key);
@@ -132,10 +133,10 @@ fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedS
             Err(Failure::not_found(message))
         }
         Some(wanted) if listed.is_empty() => {
-            let message = format!("setting `{}` not found", wanted.escape_debug());
+            let message = format!("unknown setting `{}`", wanted.escape_debug());
             let hint = match Settings::nearest(wanted) {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => "`swarm config list` shows all of them".to_owned(),
+                None => "run `swarm config list` to see all settings".to_owned(),
             };
             Err(Failure::not_found(message).with_hint(hint))
         }

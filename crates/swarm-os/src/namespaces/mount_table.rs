@@ -50,7 +50,7 @@ fn parse_line(line: &[u8]) -> Option<Mounted> {
     })
 }
 
-/// Decodes `\ooo`, by which the kernel writes blanks and backslashes in paths.
+/// Decodes `\ooo`, by which the kernel writes spaces and backslashes in paths.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -364,6 +364,26 @@ fn no_suggestion_covers_the_root_of_the_file_system() {
 }
 
 #[test]
+fn mode_dont_ask_denies_without_saying_that_it_asks() {
+    let none = RuleSet::default();
+    let calls = [
+        ("Bash", json!({"command": "make test"})),
+        ("Bash", json!({"command": "echo $(make)"})),
+        ("WebFetch", json!({"url": "https://example.org"})),
+    ];
+    for (tool, input) in calls {
+        let Decision::Deny { why } = ask(DontAsk, &none, tool, &input) else {
+            panic!("{tool} {input}");
+        };
+        let reason = why.strip_suffix(", and mode dontAsk denies calls that require approval");
+        assert!(
+            reason.is_some_and(|reason| !reason.contains("asks")),
+            "{why}"
+        );
+    }
+}
+
+#[test]
 fn restrictions_contain_no_allow_rules() {
     let set = rules(
         &json!({"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/a"]}),

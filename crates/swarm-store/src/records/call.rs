@@ -20,7 +20,7 @@ const REQUEST: Duration = Duration::from_secs(5);
 /// Longest wait for the answer to the first request after an interrupt. A hub that works answers sooner.
 const INTERRUPTED: Duration = Duration::from_millis(200);
 
-/// How long a call that has changed something goes on after its deadline. A server that recognizes
+/// How long a call that has changed something continues after its deadline. A server that recognizes
 /// repeated writes for some time must do so for longer.
 const COMPLETION: Duration = Duration::from_mins(1);
 
@@ -64,7 +64,7 @@ impl Call {
         }
     }
 
-    /// Returns whether the call may go on. From its first change on it always may, so that an
+    /// Returns whether the call may continue. From its first change on it always may, so that an
     /// operation is never cut in two.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ pub(crate) fn refuse_if_busy(
 fn is_at(member: &Member, report: Option<StateReport>) -> String {
     let report = report.filter(|report| Some(report.spawn_id) == member.spawn_id());
     report.map_or_else(
-        || "lives".to_owned(),
-        |report| format!("lives ({})", report.state.name()),
+        || "is running".to_owned(),
+        |report| format!("is running ({})", report.state.name()),
     )
 }

@@ -12,7 +12,7 @@ use super::error::NodeError;
 pub enum NodeState {
     /// It does.
     Ready,
-    /// Its members go on, but it takes no more.
+    /// Its members continue, but it takes no more.
     Draining,
     /// Its process is dead, or cannot reach the hub.
     Lost,

@@ -99,7 +99,7 @@ fn changed(changes: &[FileChange], ctx: &ToolContext) -> Option<ChangedFile> {
     let restoration = match present(&path, ctx) {
         Ok(present) if present == first.before => return None,
         Ok(present) if !is_own(changes, present.as_deref()) => {
-            Restoration::Keep("changed since by somebody else".to_owned())
+            Restoration::Keep("changed since then by a person or another program".to_owned())
         }
         Ok(_) if first.before.is_none() => Restoration::Remove,
         Ok(_) => Restoration::Replace,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn kept() -> Restoration {
-        Restoration::Keep("changed since by somebody else".to_owned())
+        Restoration::Keep("changed since then by a person or another program".to_owned())
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) struct AgentsShowArgs {
     /// Permission mode requested by the caller [default: none].
     #[arg(long, requires = "effective")]
     pub(crate) mode: Option<swarm_protocol::PermissionMode>,
-    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    /// Additional definitions: {"NAME": {"description": …, "prompt": …}}.
     #[arg(long, value_name = "JSON")]
     pub(super) agents: Option<String>,
 }

@@ -17,7 +17,7 @@ Examples:
   swarm agents list
   swarm agents list --json | jq -r '.[] | select(.counts) | .name'")]
 pub(crate) struct AgentsListArgs {
-    /// Additional definitions: {\"NAME\": {\"description\": …, \"prompt\": …}}.
+    /// Additional definitions: {"NAME": {"description": …, "prompt": …}}.
     #[arg(long, value_name = "JSON")]
     pub(super) agents: Option<String>,
 }

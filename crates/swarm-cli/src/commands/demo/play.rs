@@ -49,7 +49,7 @@ pub(crate) struct DemoArgs {
     /// Save a picture of the panes as SVG.
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,
-    /// Save the course of the demo as a moving SVG.
+    /// Save a recording of the demo as an animated SVG.
     #[arg(long, value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
     /// Playback speed: 1 for watching, 0 for as fast as possible, at most 100.

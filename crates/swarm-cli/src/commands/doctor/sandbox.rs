@@ -39,13 +39,13 @@ fn judge(
         Some(SandboxKind::Namespaces) => {
             let network = match network {
                 SandboxNetwork::Open => "the network is open",
-                SandboxNetwork::Proxy => "of the network they reach permitted hosts",
-                SandboxNetwork::None => "they have no network",
+                SandboxNetwork::Proxy => "commands reach only permitted hosts",
+                SandboxNetwork::None => "commands have no network",
             };
             Finding::ok(
                 NAME,
                 format!(
-                    "namespaces; {whose}; {network}; other agent programs run in it too, with an open network"
+                    "namespaces; {whose}; {network}; other agent programs run in the sandbox too, with an open network"
                 ),
             )
         }
@@ -57,19 +57,19 @@ fn judge(
             let (network, or) = match network {
                 SandboxNetwork::Open => ("the network is open", ""),
                 SandboxNetwork::Proxy if probe.has_proxy => (
-                    "of the network they reach permitted hosts, and every host at the port of their proxy",
+                    "commands reach only permitted hosts, and every host at the port of their proxy",
                     "",
                 ),
                 SandboxNetwork::Proxy => (
-                    "they have no network, because limiting them to a proxy requires Linux 6.7",
+                    "commands have no network, because limiting them to a proxy requires Linux 6.7",
                     ", or set `sandbox.network` to open if commands need the network",
                 ),
-                SandboxNetwork::None => ("they have no network", ""),
+                SandboxNetwork::None => ("commands have no network", ""),
             };
             Finding::warning(
                 NAME,
                 format!(
-                    "landlock, the weaker sandbox ({lacks}); {whose}; {network}; other agent programs run in it too, with an open network; not available: {missing}"
+                    "landlock, the weaker sandbox ({lacks}); {whose}; {network}; other agent programs run in the sandbox too, with an open network; not available: {missing}"
                 ),
                 format!(
                     "permit unprivileged user namespaces for the stronger one{or}; the guide's table says what each \

@@ -80,9 +80,9 @@ impl HubFiles {
             url
         };
         if url.is_empty() {
-            let message = "no hub is named, neither by its URL nor by the setting `hub.url`";
+            let message = "no hub given: pass its URL, or set `hub.url`";
             return Err(Failure::new(ErrorKind::Usage, message)
-                .with_hint("its URL is like nats://HOST:PORT"));
+                .with_hint("use a URL such as nats://HOST:PORT"));
         }
         if !["nats://", "tls://"]
             .iter()

@@ -249,7 +249,11 @@ fn in_force(terms: &SpawnTerms) -> String {
             .map(|cwd| format!("in {}", cwd.display())),
         terms.worktree.as_ref().map(|_| "own worktree".to_owned()),
         match (&terms.backend, &terms.pane) {
-            (Some(backend), Some(pane)) => Some(format!("{} {}", backend.name(), pane.as_str())),
+            (Some(backend), Some(pane)) => Some(match pane.as_str().split_once(':') {
+                // `headless:SPAWN` and `in-process:SPAWN`
+                Some((name, _)) if name == backend.name() => name.to_owned(),
+                _ => format!("{} {}", backend.name(), pane.as_str()),
+            }),
             _ => None,
         },
     ];
@@ -371,6 +375,11 @@ mod tests {
             show(new),
             "bob joined, process 7: a/b, mode plan, in /repo, tmux %3"
         );
+        let headless = serde_json::json!({
+            "type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7,
+            "backend": "headless", "pane": format!("headless:{spawn}"),
+        });
+        assert_eq!(show(headless), "bob joined, process 7: headless");
     }
 
     #[test]

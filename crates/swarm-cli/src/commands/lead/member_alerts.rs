@@ -75,7 +75,7 @@ fn is_busy(state: MemberState) -> bool {
     ) || state.needs_answer()
 }
 
-/// Whether a member does not go on by itself.
+/// Whether a member does not continue by itself.
 fn has_failed(state: MemberState) -> bool {
     matches!(
         state,

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Its members go on. The node leaves the hub when the last one has stopped. A lost node is removed.
+Its members continue. The node leaves the hub when the last one has stopped. A lost node is removed.
 
 Examples:
   swarm node drain box")]

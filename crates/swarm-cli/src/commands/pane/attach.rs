@@ -66,7 +66,7 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<(), Failu
     }
     if member.name.is_lead() {
         app.out
-            .say("following the lead of a detached run; Ctrl-C stops following, the run goes on");
+            .say("following the lead of a detached run; Ctrl-C stops following, the run continues");
     }
     become_command(&words)
 }

@@ -90,10 +90,11 @@ fn say_ended(app: &App, lines: &[Line]) {
             format!("the lead session of {team} has ended"),
             how_to_continue(team),
         ),
-        _ => (
-            format!("the lead sessions of {} teams have ended", ended.len()),
-            how_to_continue("TEAM"),
-        ),
+        _ => {
+            let count = ended.len();
+            let what = format!("the lead sessions of {count} teams have ended; for each");
+            (what, how_to_continue("TEAM"))
+        }
     };
     app.out.say(&format!("{what}: {how}"));
 }

@@ -63,7 +63,7 @@ fn an_existing_team_is_a_conflict_that_tells_its_state() {
     assert!(
         error
             .to_string()
-            .contains("led from the shell, 1 teammate, which is dead"),
+            .contains("led from the shell, 1 teammate (not running)"),
         "{error}"
     );
     assert_eq!(world.files(), before);
