@@ -106,7 +106,7 @@ fn a_person_in_another_pid_namespace_cannot_approve_but_can_stop_members() {
     world
         .swarm(&["send", "bob", "hello"])
         .code(5)
-        .stderr_has("bob of the team demo");
+        .stderr_has("bob of team demo");
     world.swarm(&["trust"]).assert_code(5);
     world.swarm(&["kill", "bob"]).ok();
     world.swarm(&["approve", "x"]).assert_code(3);

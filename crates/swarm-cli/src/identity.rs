@@ -92,7 +92,7 @@ impl Acting {
                 return Ok(());
             }
             Self::Member { team, name, .. } => (
-                format!("this is {name} of the team {team}"),
+                format!("this is {name} of team {team}"),
                 "an agent cannot approve requests, grant permissions or stop members; ask the person or the lead",
             ),
             Self::Orphan => (
@@ -211,7 +211,7 @@ fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option
     let found = lives
         .iter()
         .find(|life| own.differs(&life.record.pid_space, on_any_host) && may_run(life))?;
-    Some(format!("{} of the team {}", found.name, found.team))
+    Some(format!("{} of team {}", found.name, found.team))
 }
 
 fn in_words(mark: &Mark) -> String {
@@ -233,7 +233,7 @@ fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) ->
         let lead = files.config().block_on().ok()?.lead_process?;
         lineage.distance(lead.pid, &lead.proc_start)?;
         Some(format!(
-            "the lead of the team {team} started it (process {})",
+            "the lead of team {team} started it (process {})",
             lead.pid
         ))
     })

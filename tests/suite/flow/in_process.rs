@@ -253,7 +253,7 @@ fn a_command_of_a_member_acts_for_it_and_not_for_its_lead() {
         wait_for_file(world, &format!("told-{name}"));
         let refused = std::fs::read_to_string(world.project().join(format!("refused-{name}")));
         let refused = refused.unwrap();
-        let is_told = format!("this is {name} of the team demo");
+        let is_told = format!("this is {name} of team demo");
         assert!(refused.contains(&is_told), "{refused}");
         let inbox = world.team("demo").inbox("team-lead");
         let mut from = inbox

@@ -150,7 +150,7 @@ impl TerminalActor {
                     let of = if is_own {
                         String::new()
                     } else {
-                        format!(" of the team {team}")
+                        format!(" of team {team}")
                     };
                     Some(format!("the shell of {name}{of}"))
                 }
