@@ -41,6 +41,14 @@ fn the_map_gives_each_crate_its_own_first_sentence() {
 }
 
 #[test]
+fn the_types_of_a_journey_are_in_the_files_of_their_step() {
+    assert_none(&architecture::check_journeys(
+        &read("docs/architecture.md"),
+        &rust_files(),
+    ));
+}
+
+#[test]
 fn no_file_is_above_the_ceiling() {
     assert_none(&architecture::check_size(&rust_files()));
 }

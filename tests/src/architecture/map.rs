@@ -148,7 +148,8 @@ fn table(page: &str, heading: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-fn cells(line: &str) -> Vec<String> {
+/// Returns the cells of a table row.
+pub(super) fn cells(line: &str) -> Vec<String> {
     let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
     inner
         .split('|')

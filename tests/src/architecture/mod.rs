@@ -7,6 +7,7 @@ mod documents;
 mod exports;
 mod files;
 mod imports;
+mod journeys;
 mod map;
 mod processes;
 mod source;
@@ -21,6 +22,7 @@ pub use exports::check_exports;
 pub use files::{
     RustFile, check_ignored, check_names, check_roots, check_silence, check_size, rust_files,
 };
+pub use journeys::check_journeys;
 pub use map::{AllowedUse, ArchitecturePage, CrateRow, Uses};
 pub use processes::check_process_files;
 pub use source::Source;
