@@ -330,10 +330,10 @@ impl LockGuard {
         if self.any(|taken| taken.locks(data)) {
             return Ok(());
         }
-        let protocol = if self.options.directory_only {
-            Protocol::DirectoryOnly
+        let (protocol, deadline) = if self.options.directory_only {
+            (Protocol::DirectoryOnly, deadline)
         } else {
-            Protocol::UnderFlock
+            (Protocol::UnderFlock, deadline.for_other_program())
         };
         let taken = LockDir::take(data, protocol, deadline)
             .map_err(|error| self.with_last_holder(error))?;

@@ -16,12 +16,33 @@ use crate::error::OnPath as _;
 /// Timeout of lock waits after an interrupt: enough for a lock that is in normal use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
 
+/// Timeout of waits for the locks of other programs once they are hurried. They hold a lock for the
+/// duration of one write.
+const HURRIED_LIMIT: Duration = Duration::from_millis(50);
+
 /// Interrupts waits for locks: waits in progress end, and later ones time out after 25 ms. For a
 /// process that must stop although another process does not release a lock.
 #[derive(Debug, Clone, Default)]
-pub struct LockInterrupt(Arc<(Mutex<Option<Instant>>, Condvar)>);
+pub struct LockInterrupt(Arc<(Mutex<Interruption>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Interruption {
+    /// When waits are interrupted, if they will be.
+    at: Option<Instant>,
+    /// Whether waits for other programs are short.
+    is_hurried: bool,
+}
 
 impl LockInterrupt {
+    /// Limits present and future waits for locks of other programs to 50 ms: a program that holds
+    /// one for longer may hang. Waits for processes of swarm, which release a lock at the latest
+    /// when they exit, are not affected.
+    pub fn hurry(&self) {
+        let (state, changed) = &*self.0;
+        state.lock().is_hurried = true;
+        changed.notify_all();
+    }
+
     /// Interrupts present and future waits.
     pub fn interrupt(&self) {
         self.interrupt_at(Instant::now());
@@ -29,9 +50,9 @@ impl LockInterrupt {
 
     /// Interrupts waits at this time; the earliest one counts.
     pub fn interrupt_at(&self, time: Instant) {
-        let (end, changed) = &*self.0;
-        let mut end = end.lock();
-        *end = Some(end.map_or(time, |earlier| earlier.min(time)));
+        let (state, changed) = &*self.0;
+        let mut state = state.lock();
+        state.at = Some(state.at.map_or(time, |earlier| earlier.min(time)));
         changed.notify_all();
     }
 
@@ -42,15 +63,23 @@ impl LockInterrupt {
 
     /// Returns the time that is left before the interrupt, if there will be one.
     fn remaining(&self) -> Option<Duration> {
-        let end = *self.0.0.lock();
+        let end = self.0.0.lock().at;
         end.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Sleeps for `pause` or until the interrupt.
+    fn is_hurried(&self) -> bool {
+        self.0.0.lock().is_hurried
+    }
+
+    /// Sleeps for `pause`, or until the interrupt or a call of [`LockInterrupt::hurry`].
     pub fn sleep(&self, pause: Duration) {
-        let (end, changed) = &*self.0;
-        let is_before = |end: &mut Option<Instant>| end.is_none_or(|end| Instant::now() < end);
-        changed.wait_while_for(&mut end.lock(), is_before, pause);
+        let (state, changed) = &*self.0;
+        let mut state = state.lock();
+        let was_hurried = state.is_hurried;
+        let goes_on = |state: &mut Interruption| {
+            state.is_hurried == was_hurried && state.at.is_none_or(|end| Instant::now() < end)
+        };
+        changed.wait_while_for(&mut state, goes_on, pause);
     }
 }
 
@@ -102,6 +131,8 @@ pub(crate) struct Deadline<'a> {
     limit: Duration,
     interrupt: Option<&'a LockInterrupt>,
     attempt: Option<&'a LockAttempt>,
+    /// Whether another program holds the lock.
+    is_for_other: bool,
 }
 
 impl<'a> Deadline<'a> {
@@ -111,6 +142,15 @@ impl<'a> Deadline<'a> {
             limit,
             interrupt: None,
             attempt: None,
+            is_for_other: false,
+        }
+    }
+
+    /// For a lock that only another program can hold.
+    pub(crate) fn for_other_program(self) -> Self {
+        Self {
+            is_for_other: true,
+            ..self
         }
     }
 
@@ -149,7 +189,13 @@ impl<'a> Deadline<'a> {
             return Duration::ZERO;
         }
         let waited = self.waited();
-        let remaining = self.limit.saturating_sub(waited);
+        let is_hurried = self.is_for_other && self.interrupt.is_some_and(LockInterrupt::is_hurried);
+        let limit = if is_hurried {
+            self.limit.min(HURRIED_LIMIT)
+        } else {
+            self.limit
+        };
+        let remaining = limit.saturating_sub(waited);
         match self.interrupt.and_then(LockInterrupt::remaining) {
             Some(end) => remaining.min(end.max(INTERRUPTED_LIMIT.saturating_sub(waited))),
             None => remaining,

@@ -241,6 +241,52 @@ fn ctrl_c_ends_a_run_whose_task_list_is_locked_by_another_program() {
 }
 
 #[test]
+fn ctrl_c_ends_a_run_whose_roster_is_locked_by_another_program() {
+    let thinks = Gate::closed();
+    let create = json!({"team_name": "demo"});
+    let (api, world) = world_with(Script::new().agent(
+        "team-lead",
+        [
+            Step::says(Reply::tool("create", "TeamCreate", create)),
+            Step::says(Reply::text("never").held_by(&thinks, 1)),
+        ],
+    ));
+    let running = world.start(&arguments("create a team", &["--output", "json"]));
+    api.wait_for("the team", "team-lead", |ask| ask.number == 2);
+    let lock = world.team("demo").directory().join("config.json.lock");
+    world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+    let fresh = refresh(&lock);
+    let began = Instant::now();
+    running.signal(Signal::INT);
+    let finished = running.wait();
+    finished.assert_code(130);
+    assert!(began.elapsed() < ENDS_WITHIN, "it has waited");
+    let report: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let why = report["unrecorded"].as_str().unwrap();
+    assert!(why.contains("config.json.lock"), "{why}");
+    drop(fresh);
+    std::fs::remove_dir(&lock).unwrap();
+    world.swarm(&["status", "--team", "demo"]).ok();
+}
+
+#[test]
+fn ctrl_c_ends_a_busy_member_that_cannot_write_to_the_leads_inbox() {
+    let gate = Gate::closed();
+    let (world, _api, running) = with_busy_mate(&gate);
+    let team = own_team(&world);
+    let inbox = world.team(&team).inbox_path("team-lead");
+    let lock = inbox.with_extension("json.lock");
+    world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+    let _fresh = refresh(&lock);
+    let began = Instant::now();
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert!(began.elapsed() < ENDS_WITHIN, "it has waited");
+    assert_eq!(world.processes(), []);
+    assert_eq!(world.team(&team).events("member_stopped").len(), 1);
+}
+
+#[test]
 fn a_run_is_stopped_at_its_timeout() {
     let gate = Gate::closed();
     let (_api, world) = world_with({

@@ -195,8 +195,9 @@ impl MemberLoop<LeadRole> {
 const KILLED: Duration = Duration::from_millis(100);
 
 /// Limits the lead's waits for locks once it is stopped, because another program may hold one: the
-/// loop, whose store is returned, no longer waits, and the end of the run waits until the deadline,
-/// or shortly if it is killed. The team's next program records what could not be written.
+/// loop, whose store is returned, no longer waits, and the end of the run waits shortly for other
+/// programs, and for members until the deadline, or shortly if it is killed. The team's next program
+/// records what could not be written.
 pub(super) fn limit_lock_waits(
     parts: &mut LeadParts,
     stop: CancellationToken,
@@ -210,6 +211,7 @@ pub(super) fn limit_lock_waits(
     tokio::spawn(async move {
         stop.cancelled().await;
         of_loop.interrupt();
+        of_end.hurry();
         of_end.interrupt_at(Instant::now() + LONGEST);
         kill.cancelled().await;
         of_end.interrupt_at(Instant::now() + KILLED);

@@ -58,7 +58,7 @@ pub(crate) fn assemble(
     let (spec, root, home) = (parts.order.spec, parts.root, parts.home);
     let (store, clock) = (parts.store, parts.clock);
     let context = context(store, clock, parts.merger, &spec, &reporter);
-    let role_mail = Arc::new(TeammateMail::default());
+    let role_mail = Arc::new(TeammateMail::new(parts.terminate.lock_interrupt()));
     let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let role = role(
         &spec,

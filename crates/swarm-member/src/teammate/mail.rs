@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use swarm_agent::Rights;
+use swarm_os::LockInterrupt;
 use swarm_protocol::{ControlFrame, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, MemberContext, PendingShutdown};
@@ -20,9 +21,23 @@ pub(crate) struct TeammateMail {
     joined_at: OnceLock<UnixMs>,
     /// Permissions that the lead may change.
     granted: OnceLock<(GrantedRights, Arc<MemberContext>)>,
+    /// Shortens waits for locks of other programs once the member is stopped by force.
+    locks: LockInterrupt,
 }
 
 impl TeammateMail {
+    pub(crate) fn new(locks: &LockInterrupt) -> Self {
+        Self {
+            locks: locks.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The member is stopped by force: nobody waits for its last messages.
+    pub(crate) fn hurry(&self) {
+        self.locks.hurry();
+    }
+
     /// Lets frames of the lead change the permissions of this spawn. Only the first call has an
     /// effect.
     pub(crate) fn may_change(
@@ -57,6 +72,7 @@ impl MailRole for TeammateMail {
                 }
                 self.shutdown.enter(request.clone());
                 if request.force {
+                    self.hurry();
                     Handling::KeepUnread
                 } else {
                     Handling::Read

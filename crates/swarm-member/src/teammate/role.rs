@@ -285,6 +285,7 @@ impl TeammateRole {
             return;
         };
         if request.force {
+            self.mail.hurry();
             turn.signals.cancel.cancel();
         }
         let known = self.shutdown_deadline.as_ref();
@@ -426,8 +427,18 @@ impl MemberLoop<TeammateRole> {
         let process = &self.role.process;
         let pane = process.pane.clone();
         let (context, team) = (self.context(), &self.role.team);
-        approve_shutdown(context, &**team, &request, pane, &process.backend).await?;
-        self.mail.shutdown_answered().await?;
+        let approved = approve_shutdown(context, &**team, &request, pane, &process.backend).await;
+        let answered = match approved {
+            Ok(()) => self.mail.shutdown_answered().await,
+            failed => failed,
+        };
+        match answered {
+            // Who stops a member by force waits for its exit, not for its answer.
+            Err(error) if request.force => {
+                tracing::warn!(member = %self.mail.context.name, %error, "shutdown not answered");
+            }
+            answered => answered?,
+        }
         self.reporter.state(MemberState::Stopped, None);
         Ok(Some(Ending::ShutDown))
     }

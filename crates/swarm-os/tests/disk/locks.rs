@@ -466,6 +466,38 @@ fn an_interrupt_stops_the_wait_for_a_lock() {
 }
 
 #[test]
+fn hurry_shortens_the_wait_for_another_program_but_not_for_a_process_of_swarm() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let interrupt = LockInterrupt::default();
+    let patient = LockOptions {
+        interrupt: Some(interrupt.clone()),
+        ..waiting(Duration::from_hours(1))
+    };
+    let theirs = fixture.directory.join("inbox.json.lock");
+    fs::create_dir(&theirs).unwrap();
+    thread::scope(|scope| {
+        let ours = scope.spawn(|| fixture.increment(&patient));
+        interrupt.hurry();
+        let refused = ours.join().unwrap();
+        assert!(
+            matches!(refused, Err(OsError::LockTimeout { .. })),
+            "{refused:?}"
+        );
+    });
+    fs::remove_dir(&theirs).unwrap();
+    let mut holder = Child::start("holds", &fixture.directory);
+    assert_eq!(holder.says(), "held");
+    thread::scope(|scope| {
+        let ours = scope.spawn(|| fixture.increment(&patient));
+        until_blocked_on(&fixture.sidecar, 1);
+        holder.go_on();
+        holder.says();
+        assert!(ours.join().unwrap().is_ok(), "it has waited");
+    });
+    holder.finish();
+}
+
+#[test]
 fn the_error_for_a_lock_directory_names_its_last_holder_and_time() {
     let (_directory, fixture) = LockFixture::fresh();
     let mut holder = Child::start("holds by directory", &fixture.directory);
