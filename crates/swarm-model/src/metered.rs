@@ -100,7 +100,7 @@ struct Metered {
 }
 
 enum Step {
-    /// The request is to be sent.
+    /// The request is about to be sent.
     Admit(Box<ModelRequest>),
     /// The request is held until the future resolves.
     Held(Box<ModelRequest>, BoxFuture<'static, ()>),

@@ -38,7 +38,7 @@ pub struct PublishedBranch {
     /// The commit of uncommitted changes on top of `base` that the work is based on, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// The branch into which the work is to be merged.
+    /// The branch into which the work is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The changed files that were not committed.

@@ -26,7 +26,7 @@ struct Kept {
     report: StateReport,
     /// The written report is older.
     is_ahead: bool,
-    /// Where the report is to be written.
+    /// Where the report is written.
     wanted: Option<Arc<dyn Team>>,
     /// Whether a thread is writing what is wanted.
     is_writing: bool,

@@ -20,7 +20,7 @@ pub trait WorkMerger: Send + Sync + fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<Option<Box<dyn PreparedMerge>>, MergeError>;
 
-    /// Makes the work in a worktree available to other machines, if it is to be merged on one.
+    /// Makes the work in a worktree available to other machines, if one of them merges it.
     async fn publish(&self, _worktree: &Path) -> Result<(), MergeError> {
         Ok(())
     }

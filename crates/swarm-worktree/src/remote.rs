@@ -15,7 +15,7 @@ use crate::{
     Base, Owner, Record, RemoteState, Slug, WorktreeError, Worktrees, fetched, json_file, recover,
 };
 
-/// The work in a worktree that is to be published.
+/// The work in a worktree that will be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingWork {
     /// The record of the worktree.

@@ -11,7 +11,7 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// Counts a call. Returns whether it is to be reported.
+    /// Counts a call. Returns whether to report it.
     pub(super) fn count(&mut self, call: String) -> bool {
         if self.call == call {
             self.times += 1;

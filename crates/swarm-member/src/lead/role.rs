@@ -119,7 +119,7 @@ impl LeadRole {
         }
     }
 
-    /// Returns whether the lead is to be asked for its final report, if all tasks are closed.
+    /// Returns whether the lead must be asked for its final report, if all tasks are closed.
     fn owes_report(&self, tasks: &TaskList) -> bool {
         self.final_report == FinalReport::Owed && !tasks.tasks.is_empty()
     }

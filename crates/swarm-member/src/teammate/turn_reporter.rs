@@ -164,7 +164,7 @@ impl TurnReporter {
         Ok(())
     }
 
-    /// Resolves when the state between turns may have changed, or a failed notice is to be retried.
+    /// Resolves when the state between turns may have changed, or a failed notice is due again.
     pub(crate) async fn changed(&mut self) {
         tokio::select! {
             () = self.task_changes.changed(), if !self.unreported.is_empty() => {}

@@ -271,7 +271,7 @@ fn place(file: &OwnedFd, path: &Path) -> Result<(), MountError> {
     bind(file, path).map_err(at("mount", path))
 }
 
-/// Replaces a path by something empty, except what is to be seen below it.
+/// Replaces a path by something empty, except what remains visible below it.
 fn hide(path: &Path, exceptions: &[(&Path, OwnedFd)]) -> Result<(), MountError> {
     if !path.is_dir() {
         return mount_bind_recursive(EMPTY, path).map_err(at("hide", path));

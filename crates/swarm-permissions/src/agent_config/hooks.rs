@@ -232,7 +232,7 @@ named_enum! {
         TaskCompleted = "TaskCompleted",
         /// An isolated directory is required; the hook creates it instead of git.
         WorktreeCreate = "WorktreeCreate",
-        /// A directory created by such a hook is to be removed.
+        /// A directory that such a hook created must be removed.
         WorktreeRemove = "WorktreeRemove",
         /// A call requires approval.
         PermissionRequest = "PermissionRequest",

@@ -86,7 +86,7 @@ impl SupervisedTeam<'_> {
     }
 }
 
-/// Returns why a process is to be terminated, and whether it has a roster entry to remove.
+/// Returns why a process must be terminated, and whether it has a roster entry to remove.
 pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, bool)> {
     match &process.standing {
         ProcessStatus::Orphan(stray) => Some((stray.to_string(), false)),

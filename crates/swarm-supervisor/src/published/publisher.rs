@@ -18,7 +18,7 @@ use crate::merger::merge_error;
 use crate::repositories::RepositoryError;
 use crate::spawn::blocking;
 
-/// Publishes the branch of a member, because the branch into which it is to be merged is on another
+/// Publishes the branch of a member, because the branch into which it is merged is on another
 /// machine. A process of the lead there merges it; without one, a person does.
 #[derive(Debug)]
 pub struct BranchPublisher {

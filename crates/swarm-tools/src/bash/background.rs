@@ -230,7 +230,7 @@ impl BackgroundCommands {
         Ok(started)
     }
 
-    /// Reserves a place for a command that is to be launched. Launching may take long, so nothing is
+    /// Reserves a place for a command before its launch. Launching may take long, so nothing is
     /// locked meanwhile.
     fn reserve(&self) -> Result<LaunchSlot<'_>, String> {
         let inner = self.inner.lock();

@@ -40,7 +40,7 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
     let source = match given.task {
         HelperTask::Join(member) => {
             confine_in(&member)?;
-            // A network namespace separates it, if it is to be separated.
+            // A network namespace separates it, if that is requested.
             filter_system_calls(given.unix_sockets, InternetSockets::All)?;
             match command.status() {
                 Ok(status) => return Ok(exit_like(status)),

@@ -87,7 +87,7 @@ impl Calls {
         });
     }
 
-    /// Returns the first call if its line is to be drawn now.
+    /// Returns the first call if its line is due.
     pub(super) fn next_line(&mut self) -> Option<(String, String)> {
         let first = self.calls.iter_mut().find(|call| call.is_of_group())?;
         if first.drawn == Drawn::Line {

@@ -53,7 +53,7 @@ impl StopTargets {
     }
 }
 
-/// Returns the team whose lead is to be stopped, if the arguments name a lead. It is the only one:
+/// Returns the team whose lead to stop, if the arguments name a lead. It is the only one:
 /// its teammates stop with it.
 pub(super) fn lead_target(
     app: &App,
