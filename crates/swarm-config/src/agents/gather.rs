@@ -299,11 +299,8 @@ mod tests {
             let mut all = built_in_definitions();
             let found = all.find(|definition| definition.name == name).expect(name);
             for tool in ["Edit", "Write", "NotebookEdit", "EnterWorktree"] {
-                let disallowed = found.disallowed_tools.iter();
-                assert!(
-                    disallowed.into_iter().any(|one| one == tool),
-                    "{name}: {tool}"
-                );
+                let mut disallowed = found.disallowed_tools.iter();
+                assert!(disallowed.any(|one| one == tool), "{name}: {tool}");
             }
         }
     }
