@@ -55,8 +55,8 @@ impl Session {
     /// of them; `context` precedes them and is not checked. The model does not see a blocked
     /// prompt, but the others are delivered; the transcript records the block, and the prompt's
     /// messages count as delivered. A message whose hooks were interrupted stays undelivered; a
-    /// prompt without a message is withheld. A hook that stops the agent also ends the next turn before
-    /// its request.
+    /// prompt without a message is withheld. A hook that stops the agent also ends the next turn
+    /// before its request.
     ///
     /// Messages may not be on disk yet on return, so that a model request can start immediately:
     /// acknowledge them after [`Session::sync_handle`]. The next transcript line waits for them, so
