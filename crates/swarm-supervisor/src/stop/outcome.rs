@@ -46,7 +46,8 @@ impl StopOptions {
     }
 }
 
-/// How long a member may take to stop by itself when it is stopped immediately.
+/// How long a member may take to stop by itself when it is stopped immediately. The help of `shutdown`
+/// names it.
 pub const FORCED_PATIENCE: Duration = Duration::from_millis(1300);
 
 /// Time between SIGTERM and SIGKILL in that case.

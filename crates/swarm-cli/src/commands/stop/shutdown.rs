@@ -32,7 +32,7 @@ pub(crate) struct ShutdownArgs {
     /// Reason, shown to the member.
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Seconds before an unresponsive member is terminated [default: setting `stop.grace_s` plus 3; 1.5 with --force].
+    /// Seconds before an unresponsive member is terminated [default: setting `stop.grace_s` plus 3; 1.3 with --force].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
     /// Shut members down immediately, without asking their agents.
