@@ -23,7 +23,7 @@ async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
     let error = stage.spawn(&world, options(&world)).await.unwrap_err();
     let said = error.to_string();
     assert!(
-        matches!(why(&error), SpawnError::EarlyExit { .. }),
+        matches!(why(&error), Some(SpawnError::EarlyExit { .. })),
         "{said}"
     );
     for words in ["bob was not spawned", "exit status 7", "the pod bay doors"] {
@@ -78,7 +78,10 @@ async fn s3_missing_hello_fails_the_spawn_at_the_timeout() {
     options.timeout = Some(Duration::from_millis(50));
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
-    assert!(matches!(why(&error), SpawnError::NoHello { .. }), "{error}");
+    assert!(
+        matches!(why(&error), Some(SpawnError::NoHello { .. })),
+        "{error}"
+    );
     assert!(
         error.to_string().contains("Do you trust this directory?"),
         "{error}"
@@ -97,7 +100,10 @@ async fn hello_of_an_earlier_spawn_is_ignored() {
     options.timeout = Some(Duration::from_millis(50));
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
-    assert!(matches!(why(&error), SpawnError::NoHello { .. }), "{error}");
+    assert!(
+        matches!(why(&error), Some(SpawnError::NoHello { .. })),
+        "{error}"
+    );
     assert_undone(&world, &stage, &was);
 }
 
@@ -117,7 +123,7 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
         let was = before(&world);
         let error = stage.spawn(&world, options(&world)).await.unwrap_err();
         assert!(
-            matches!(why(&error), SpawnError::Mismatch { .. }),
+            matches!(why(&error), Some(SpawnError::Mismatch { .. })),
             "{error}"
         );
         assert!(error.to_string().contains(what), "{error}");
@@ -236,7 +242,7 @@ async fn spawner_reports_the_abort_and_not_its_consequences() {
     let stage = ends_after(&failed, |_, _| ());
     let error = stage.spawn(&failed, options(&failed)).await.unwrap_err();
     assert!(
-        matches!(why(&error), SpawnError::EarlyExit { .. }),
+        matches!(why(&error), Some(SpawnError::EarlyExit { .. })),
         "{error}"
     );
 }

@@ -139,10 +139,10 @@ pub(crate) fn aborted_spawns(world: &World) -> usize {
 }
 
 /// Returns why a member was not spawned.
-pub(crate) fn why(error: &LeadError) -> &SpawnError {
+pub(crate) fn why(error: &LeadError) -> Option<&SpawnError> {
     match error {
-        LeadError::NotSpawned { why, .. } => why,
-        error => panic!("{error}"),
+        LeadError::NotSpawned { why, .. } => Some(why),
+        _ => None,
     }
 }
 

@@ -205,9 +205,9 @@ fn p2_exactly_one_answer_wins() {
                 let (world, asked) = (&world, &asked);
                 scope.spawn(move || {
                     let answered = if n % 2 == 0 {
-                        answered(&world, asked, Answer::once()).block_on()
+                        answered(world, asked, Answer::once()).block_on()
                     } else {
-                        answered(&world, asked, Answer::Denied { why: None }).block_on()
+                        answered(world, asked, Answer::Denied { why: None }).block_on()
                     };
                     match answered {
                         Ok(_) => 1,

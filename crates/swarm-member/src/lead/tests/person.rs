@@ -154,7 +154,7 @@ async fn a_prompt_that_a_hook_stops_is_not_sent_and_the_lead_waits_for_another()
     let hook = json!({"UserPromptSubmit": [{"hooks": [{"type": "command", "command": line}]}]});
     let config = &mut run.parts.spawn_context.definition.config;
     Arc::make_mut(config).hooks = HookSettings::read(&hook, "test").0;
-    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("hello yourself"));
     let running = tokio::spawn(run_lead(run.parts, None));
     for (count, text) in ["the secret is 7", "hello"].into_iter().enumerate() {
