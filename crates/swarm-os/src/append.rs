@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -32,6 +32,45 @@ pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
 /// Like [`append_durable`], without waiting for the disk.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     let (file, length) = open_or_create(path)?;
+    append_to(path, file, length, bytes)
+}
+
+/// An existing file that was opened to append to it, before a lock is taken: opening it under the
+/// lock would let others wait longer.
+#[derive(Debug)]
+pub struct Appendable {
+    path: PathBuf,
+    file: File,
+}
+
+impl Appendable {
+    /// Opens a file. Returns `None` if it does not exist.
+    ///
+    /// # Errors
+    /// As [`append_durable`].
+    pub fn open(path: &Path) -> Result<Option<Self>, OsError> {
+        let path = path.to_owned();
+        let file = open_own(&path, OFlags::RDWR | OFlags::APPEND)?;
+        Ok(file.map(|file| Self { path, file }))
+    }
+
+    /// Does the same as [`append`], if the path still refers to this file.
+    ///
+    /// # Errors
+    /// As [`append`].
+    pub fn append(self, bytes: &[u8]) -> Result<PendingSync, OsError> {
+        let found = self.file.metadata().or_io(&self.path, "inspect")?;
+        append_to(&self.path, self.file, Some(found.len()), bytes)
+    }
+}
+
+/// Appends to an open file of this length, or one that was just created.
+fn append_to(
+    path: &Path,
+    file: File,
+    length: Option<u64>,
+    bytes: &[u8],
+) -> Result<PendingSync, OsError> {
     let mut block = Vec::with_capacity(bytes.len() + 2);
     if ends_in_partial_line(path, &file, length)? {
         block.push(b'\n');

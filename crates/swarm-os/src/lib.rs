@@ -29,7 +29,7 @@ mod sync_handle;
 mod waiting;
 mod watch;
 
-pub use append::{append, append_durable, left_unsynced, open_for_appending};
+pub use append::{Appendable, append, append_durable, left_unsynced, open_for_appending};
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
 pub use dir_reader::DirReader;
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
@@ -47,7 +47,7 @@ pub use private::{
 };
 pub use relocate::{quarantine, remove_if_present, remove_tree, rename_no_replace};
 pub use replace::{
-    place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+    Original, place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedWorktree, WORKTREES_DIRECTORY, repository_top};
 pub use secret_pipe::SecretPipe;

@@ -20,7 +20,7 @@ use crate::file_system::shared_file_system;
 use crate::holder;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
-use crate::replace::{Prepared, place_if, sweep_attempts_on, sweep_temporaries};
+use crate::replace::{Original, Prepared, place_if, sweep_attempts_on, sweep_temporaries};
 use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_within, release};
 
 /// Number of files that are written before their contents are flushed together: each needs a
@@ -214,7 +214,27 @@ impl LockGuard {
     /// Like [`LockGuard::replace`], without syncing the directory: the new content is visible and
     /// flushed, but a power failure may restore the old content until the result is synced.
     pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
-        place_if(path, bytes, || self.confirm(path))
+        self.place_over(Original::default(), path, bytes)
+    }
+
+    /// Like [`LockGuard::place`], for a file that was read by [`LockGuard::read`].
+    pub fn place_over(
+        &self,
+        original: Original,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Result<PendingSync, OsError> {
+        place_if(path, bytes, original, || self.confirm(path))
+    }
+
+    /// Reads a file and keeps it open for [`LockGuard::place_over`]. The content is `None` if the
+    /// file does not exist.
+    ///
+    /// # Errors
+    /// As [`crate::read_optional`].
+    #[expect(clippy::unused_self, reason = "the lock keeps the file current")]
+    pub fn read(&self, path: &Path) -> Result<(Option<Vec<u8>>, Original), OsError> {
+        Original::read(path)
     }
 
     /// Like [`LockGuard::place`], for many files of one directory, whose contents are flushed
@@ -236,7 +256,7 @@ impl LockGuard {
             Prepared::flush_all(&prepared)?;
             for (prepared, (path, _)) in prepared.into_iter().zip(some) {
                 self.confirm(path)?;
-                prepared.commit()?;
+                prepared.commit(Original::default())?;
             }
         }
         Ok(PendingSync::entered(directory.to_owned(), opened))

@@ -11,7 +11,9 @@ use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::OsError;
-use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_directory, open_known};
+use crate::contained::{
+    PRIVATE_FILE, directory_of, hold, not_ours, open_directory, open_known, read_whole,
+};
 use crate::disk::{Step, flush_content, log};
 use crate::error::OnPath as _;
 use crate::pending_sync::{PendingSync, flush_in_parallel};
@@ -59,23 +61,50 @@ impl<'p> Prepared<'p> {
     }
 
     /// Renames the temporary file, which makes the new content visible. The directory is not
-    /// flushed yet. Returns the replaced file. Drop it where no other process waits: closing the
-    /// last descriptor frees its blocks, and if the rename had to do that, the directory would be
-    /// locked in the meantime.
-    pub(crate) fn commit(self) -> Result<Option<File>, OsError> {
-        let before = hold(self.path)?;
-        if let Some(before) = &before {
-            let found = before.metadata();
-            if !found.or_io(self.path, "inspect")?.is_file() {
-                return Err(not_ours(self.path, "it is not a regular file"));
-            }
-        }
+    /// flushed yet. `original` is the file that is replaced, if the caller has it open. Returns the
+    /// replaced file. Drop it where no other process waits: closing the last descriptor frees its
+    /// blocks, and if the rename had to do that, the directory would be locked in the meantime.
+    pub(crate) fn commit(self, original: Original) -> Result<Option<File>, OsError> {
+        let before = match original.0 {
+            Some(file) => Some(file),
+            None => hold_regular(self.path)?,
+        };
         self.temporary
             .persist(self.path)
             .map_err(|failed| OsError::gone_or_io(self.path, "replace", failed.error))?;
         log(Step::Entered, self.path);
         Ok(before)
     }
+}
+
+/// A file to be replaced that is already open, if it is.
+#[derive(Debug, Default)]
+pub struct Original(Option<File>);
+
+impl Original {
+    /// Reads a regular file of this user and keeps it open. The content is `None` if it does not
+    /// exist.
+    ///
+    /// # Errors
+    /// As [`crate::read_optional`].
+    pub(crate) fn read(path: &Path) -> Result<(Option<Vec<u8>>, Self), OsError> {
+        let Some((file, found)) = open_known(path, OFlags::RDONLY)? else {
+            return Ok((None, Self::default()));
+        };
+        let bytes = read_whole(path, &file, found.len())?;
+        Ok((Some(bytes), Self(Some(file))))
+    }
+}
+
+/// Opens what is replaced, without its content. Returns `None` if there is nothing.
+fn hold_regular(path: &Path) -> Result<Option<File>, OsError> {
+    let before = hold(path)?;
+    if let Some(before) = &before
+        && !before.metadata().or_io(path, "inspect")?.is_file()
+    {
+        return Err(not_ours(path, "it is not a regular file"));
+    }
+    Ok(before)
 }
 
 /// Replaces a file that only one process writes, without a lock. The file always has either its old
@@ -92,13 +121,14 @@ pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
 /// Like [`replace_alone`], without syncing the directory: the new content is visible and flushed,
 /// but a power failure may restore the old content until the result is synced.
 pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
-    place_if(path, bytes, || Ok(()))
+    place_if(path, bytes, Original::default(), || Ok(()))
 }
 
 /// Like [`place_alone`], unless `confirm` fails, which is called right before the replacement.
 pub(crate) fn place_if(
     path: &Path,
     bytes: &[u8],
+    original: Original,
     confirm: impl FnOnce() -> Result<(), OsError>,
 ) -> Result<PendingSync, OsError> {
     // Opened first: after the rename only the sync can fail.
@@ -106,7 +136,7 @@ pub(crate) fn place_if(
     let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
     confirm()?;
-    let before = prepared.commit()?;
+    let before = prepared.commit(original)?;
     Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
 }
 
@@ -123,7 +153,8 @@ pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
         log(Step::Wrote, path);
         return Ok(());
     }
-    Prepared::write(path, bytes)?.commit().map(drop)
+    let prepared = Prepared::write(path, bytes)?;
+    prepared.commit(Original::default()).map(drop)
 }
 
 /// Overwrites the content of a file in one write: readers never see an empty file or the rest of a
@@ -222,17 +253,25 @@ mod tests {
     fn a_replaced_file_is_freed_when_the_pending_sync_is_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let replace = |content: &[u8]| Prepared::write(&path, content).unwrap().commit().unwrap();
-        assert!(replace(b"one").is_none());
+        let replace = |content: &[u8], original| {
+            let prepared = Prepared::write(&path, content).unwrap();
+            prepared.commit(original).unwrap()
+        };
+        assert!(replace(b"one", Original::default()).is_none());
         let first = identity(&fs::metadata(&path).unwrap());
-        let before = replace(b"two").unwrap();
-        assert_eq!(identity(&before.metadata().unwrap()), first);
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        // The pending sync owns the replaced file.
-        let pending = PendingSync::default().freeing(Some(before));
-        let pending = PendingSync::default().and(pending);
-        assert!(format!("{pending:?}").contains("File"), "{pending:?}");
-        pending.sync().unwrap();
+        let (content, original) = Original::read(&path).unwrap();
+        assert_eq!(content.unwrap(), b"one");
+        for (original, replaced) in [(original, Some(first)), (Original::default(), None)] {
+            let before = replace(b"two", original).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"two");
+            let found = identity(&before.metadata().unwrap());
+            assert!(replaced.is_none_or(|replaced| replaced == found));
+            // The pending sync owns the replaced file.
+            let pending = PendingSync::default().freeing(Some(before));
+            let pending = PendingSync::default().and(pending);
+            assert!(format!("{pending:?}").contains("File"), "{pending:?}");
+            pending.sync().unwrap();
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use swarm_os::{
-    LockOptions, OsError, append_durable, place_private_dir, rename_no_replace, replace_alone,
+    Appendable, LockOptions, OsError, append_durable, place_private_dir, rename_no_replace,
+    replace_alone,
 };
 
 use crate::children::LockFixture;
@@ -42,6 +43,16 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
     locked(&|held| {
         let first = held.place(&below("first.json"), b"1")?;
         first.and(held.place(&below("second.json"), b"2")?).sync()
+    });
+    locked(&|held| {
+        let (content, original) = held.read(&below("first.json"))?;
+        assert_eq!(content.unwrap(), b"1");
+        held.place_over(original, &below("first.json"), b"3")?
+            .sync()
+    });
+    assert_durable(directory, || {
+        let opened = Appendable::open(&below("new.jsonl"))?.unwrap();
+        opened.append(b"3")?.sync()
     });
 }
 

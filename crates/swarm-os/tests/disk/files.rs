@@ -8,9 +8,10 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use swarm_os::{
-    LifeHolder, OsError, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, ensure_private_dir, lock_support, names_in, open_for_appending, quarantine,
-    read_ending, read_optional, remove_tree, rename_no_replace, replace_alone, sweep_temporaries,
+    Appendable, LifeHolder, OsError, append_durable, check_own_dir, create_private_dir,
+    create_private_file, create_sidecar, ensure_private_dir, lock_support, names_in,
+    open_for_appending, quarantine, read_ending, read_optional, remove_tree, rename_no_replace,
+    replace_alone, sweep_temporaries,
 };
 
 use crate::children::{Child, LockFixture, command};
@@ -52,6 +53,7 @@ fn all_operations_refuse_symbolic_links_and_do_not_change_their_targets() {
         read_optional(&link).map(drop),
         replace_alone(&link, b"x"),
         append_durable(&link, b"x"),
+        Appendable::open(&link).map(drop),
         open_for_appending(&link).map(drop),
         create_sidecar(&link),
         LifeHolder::take(&link, b"x").map(drop),
@@ -95,6 +97,7 @@ fn a_fifo_is_refused_without_blocking() {
         read_optional(&fifo).map(drop),
         read_ending(&fifo, 1).map(drop),
         append_durable(&fifo, b"x"),
+        Appendable::open(&fifo).map(drop),
         open_for_appending(&fifo).map(drop),
     ] {
         assert!(
@@ -107,6 +110,19 @@ fn a_fifo_is_refused_without_blocking() {
         matches!(refused, Err(OsError::NotOurs { .. })),
         "a directory"
     );
+}
+
+#[test]
+fn a_partial_line_written_since_the_file_was_opened_is_completed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    assert!(Appendable::open(&file).unwrap().is_none());
+    replace_alone(&file, b"one\n").unwrap();
+    let opened = Appendable::open(&file).unwrap().unwrap();
+    let mut killed = open_for_appending(&file).unwrap();
+    killed.write_all(b"ha").unwrap();
+    opened.append(b"two").unwrap().sync().unwrap();
+    assert_eq!(fs::read(&file).unwrap(), b"one\nha\ntwo\n");
 }
 
 #[test]
