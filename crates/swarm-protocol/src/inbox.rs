@@ -153,6 +153,16 @@ impl From<InboxEntry> for Map<String, Value> {
 impl InboxEntry {
     /// Creates an unread entry with a new id.
     pub fn new(from: impl Into<String>, text: impl Into<String>, timestamp: IsoTime) -> Self {
+        Self::with_id(MessageId::random(), from, text, timestamp)
+    }
+
+    /// Creates an unread entry.
+    pub fn with_id(
+        msg_id: MessageId,
+        from: impl Into<String>,
+        text: impl Into<String>,
+        timestamp: IsoTime,
+    ) -> Self {
         Self {
             from: from.into(),
             text: text.into(),
@@ -160,7 +170,7 @@ impl InboxEntry {
             timestamp,
             color: None,
             msg_v: Some(Value::from(1)),
-            msg_id: Some(MessageId::random()),
+            msg_id: Some(msg_id),
             kind: Some(Value::from("message")),
             read: false,
             swarm: None,

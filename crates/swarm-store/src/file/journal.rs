@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
-use swarm_os::PendingSync;
+use swarm_os::{Appendable, PendingSync};
 use swarm_protocol::{Event, JournalEntry, MemberName, SpawnId, parse_repaired};
 
 use crate::file::record;
@@ -64,6 +64,23 @@ impl FileTeam {
 
     /// Like the above, without waiting for the disk.
     pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<PendingSync> {
+        self.enter_into(None, events)
+    }
+
+    /// Opens the journal for [`Self::enter_into`], before the lock is taken under which the events
+    /// are recorded; [`Self::locked`] then refuses links. Returns `None` if that is not possible, and
+    /// the other one tries again.
+    pub(crate) fn open_journal(&self) -> Option<Appendable> {
+        Appendable::open(&self.at.journal()).ok()?
+    }
+
+    /// Like [`Self::enter`], for a journal that is already open. The lock proves that this is still
+    /// the same team.
+    pub(crate) fn enter_into(
+        &self,
+        journal: Option<Appendable>,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<PendingSync> {
         let path = self.at.journal();
         let at = self.now();
         let mut lines = Vec::new();
@@ -78,10 +95,15 @@ impl FileTeam {
         if lines.is_empty() {
             return Ok(PendingSync::default());
         }
-        self.refuse_links().map_err(|error| self.explain(error))?;
+        if journal.is_none() {
+            self.refuse_links().map_err(|error| self.explain(error))?;
+        }
         self.store.lock_options.begin_change(&path)?;
-        let entered =
-            swarm_os::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
+        let entered = match journal {
+            Some(journal) => journal.append(&lines),
+            None => swarm_os::append(&path, &lines),
+        };
+        let entered = entered.map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {
             for entry in &entries {
                 self.store.notify_observer(&self.team, &entry.event);
@@ -100,8 +122,18 @@ impl FileTeam {
 
     /// Like the above, without waiting for the disk.
     pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
+        self.enter_done_into(None, events)
+    }
+
+    /// Like the above, for a journal that is already open, see [`Self::enter_into`].
+    pub(crate) fn enter_done_into(
+        &self,
+        journal: Option<Appendable>,
+        events: impl IntoIterator<Item = Event>,
+    ) -> PendingSync {
         let events: Vec<Event> = events.into_iter().collect();
-        self.enter(events.clone()).unwrap_or_else(|error| {
+        let entered = self.enter_into(journal, events.clone());
+        entered.unwrap_or_else(|error| {
             tracing::error!(team = %self.team, %error, events = events.len(), "cannot record completed operations in the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
                 self.store.notify_observer(&self.team, event);

@@ -9,8 +9,7 @@ use crate::{Result, StoreError, StoreLimits};
 
 impl Draft {
     pub(crate) fn into_entry(self, id: MessageId, now: UnixMs) -> InboxEntry {
-        let mut entry = InboxEntry::new(self.from, self.text, now.iso());
-        entry.msg_id = Some(id);
+        let mut entry = InboxEntry::with_id(id, self.from, self.text, now.iso());
         entry.summary = self.summary;
         entry.color = self.color;
         // Even an empty mark is written: an entry without one counts as another program's, whose

@@ -20,7 +20,8 @@ impl FileTeam {
         self.require_member(to)?;
         self.store.limits.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
+        let journal = self.open_journal();
+        let put = self.with_inbox_lock(to, |held| self.hand_over(held, journal, to, draft, id))?;
         // Without the lock: the receiver is already woken, and several senders wait for the disk
         // together. The journal line is not awaited: the message is in the inbox even if a power
         // failure loses the line.
@@ -34,7 +35,10 @@ impl FileTeam {
             self.member_of(&config, to)?;
             self.store.limits.refuse_if_too_large(to, draft)?;
             let id = MessageId::random();
-            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft.clone(), id))
+            let journal = self.open_journal();
+            self.with_inbox_lock(to, |held| {
+                self.hand_over(held, journal, to, draft.clone(), id)
+            })
         });
         let mut pending = PendingSync::default();
         let mut outcomes = Vec::with_capacity(letters.len());
@@ -115,13 +119,17 @@ impl FileTeam {
     }
 
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        let journal = self.open_journal();
         self.ack_after(name, ids, |unread| {
             // Not synced: after a power failure, the event is recorded again when the message is
             // delivered again.
-            let _pending = self.enter(unread.iter().map(|msg_id| Event::Delivered {
-                msg_id: msg_id.clone(),
-                to: name.clone(),
-            }))?;
+            let _pending = self.enter_into(
+                journal,
+                unread.iter().map(|msg_id| Event::Delivered {
+                    msg_id: msg_id.clone(),
+                    to: name.clone(),
+                }),
+            )?;
             Ok(())
         })
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_os::{LockGuard, PendingSync};
+use swarm_os::{LockGuard, Original, PendingSync};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_repaired,
 };
@@ -65,9 +65,11 @@ impl Slot {
 }
 
 /// An inbox that is changed and written back.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct InboxFile {
     path: PathBuf,
+    /// The file with the original content.
+    original: Original,
     /// The original content.
     text: String,
     pub(super) slots: Vec<Slot>,
@@ -117,15 +119,16 @@ impl InboxFile {
     /// moved aside and recorded in the journal first.
     pub(super) fn open(files: &FileTeam, name: &MemberName, held: &LockGuard) -> Result<Self> {
         let path = files.at.inbox(name);
-        let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
+        let (bytes, original) = held.read(&path)?;
         let mut inbox = Self {
             text: String::new(),
             slots: Vec::new(),
             quarantine: None,
             path,
+            original,
         };
         let earlier = files.store.last_inbox.take(&inbox.path);
-        match parse(bytes, earlier) {
+        match parse(bytes.unwrap_or_default(), earlier) {
             Content::Sound(found) => {
                 inbox.text = found.text;
                 inbox.slots = found.entries.into_iter().map(Slot::kept).collect();
@@ -159,7 +162,8 @@ impl InboxFile {
         );
         let notice = Draft::system(text).with_summary("your inbox was damaged");
         self.push(&notice.into_entry(MessageId::random(), files.now()))?;
-        held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
+        self.original = Original::default();
+        held.replace(&self.path, self.written().text.as_bytes())?;
         self.quarantine = Some(kept);
         Ok(self)
     }
@@ -184,7 +188,7 @@ impl InboxFile {
         }
         refuse_linked_directory(&archive)?;
         held.append(&archive, &lines)?;
-        held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
+        held.replace(&self.path, self.written().text.as_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");
         files.record_done([Event::MalformedMail {
             to: name.clone(),
@@ -280,7 +284,7 @@ impl InboxFile {
     }
 
     /// Returns the new content of the file. Entries before the first change keep their positions.
-    fn into_written(self) -> OutlinedInbox {
+    fn written(&self) -> OutlinedInbox {
         if self.slots.is_empty() {
             return OutlinedInbox {
                 text: "[]".to_owned(),
@@ -304,9 +308,7 @@ impl InboxFile {
             });
         }
         rest.push_str(CLOSING);
-        let mut text = self.text;
-        text.truncate(begins);
-        text.push_str(&rest);
+        let text = [&self.text[..begins], &rest].concat();
         OutlinedInbox { text, entries }
     }
 
@@ -342,10 +344,9 @@ impl InboxFile {
         held: &LockGuard,
     ) -> Result<PendingSync> {
         self.prune(files, name, held)?;
-        let path = self.path.clone();
-        let written = self.into_written();
-        let pending = held.place(&path, written.text.as_bytes())?;
-        files.store.last_inbox.keep(path, written);
+        let written = self.written();
+        let pending = held.place_over(self.original, &self.path, written.text.as_bytes())?;
+        files.store.last_inbox.keep(self.path, written);
         Ok(pending)
     }
 }

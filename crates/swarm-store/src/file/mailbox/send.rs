@@ -1,6 +1,6 @@
 //! Sending messages to inboxes.
 
-use swarm_os::{LockGuard, PendingSync};
+use swarm_os::{Appendable, LockGuard, PendingSync};
 use swarm_protocol::{InboxEntry, MemberName, MessageId};
 
 use super::inbox_file::InboxFile;
@@ -27,13 +27,15 @@ impl FileTeam {
         draft: Draft,
         msg_id: MessageId,
     ) -> Result<PendingSync> {
-        let put = self.hand_over(held, to, draft, msg_id)?;
+        let put = self.hand_over(held, None, to, draft, msg_id)?;
         Ok(put.placed.and(put.entered))
     }
 
+    /// `journal` is the journal, if it is already open.
     pub(super) fn hand_over(
         &self,
         held: &LockGuard,
+        journal: Option<Appendable>,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
@@ -42,7 +44,7 @@ impl FileTeam {
         let entry = draft.into_entry(msg_id, self.now());
         let unread = inbox.unread().count();
         self.store.limits.refuse_if_full(unread, to, &entry)?;
-        self.put(held, to, inbox, &entry, Ok)
+        self.put(held, journal, to, inbox, &entry, Ok)
     }
 
     /// Puts a message into an inbox unless one with this id is there, even if the inbox is full.
@@ -58,7 +60,7 @@ impl FileTeam {
         if inbox.has(entry.msg_id.as_ref())? {
             return Ok(());
         }
-        let put = self.put(held, to, inbox, entry, |placed| {
+        let put = self.put(held, None, to, inbox, entry, |placed| {
             placed.sync()?;
             Ok(PendingSync::default())
         })?;
@@ -70,6 +72,7 @@ impl FileTeam {
     fn put(
         &self,
         held: &LockGuard,
+        journal: Option<Appendable>,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: &InboxEntry,
@@ -81,7 +84,7 @@ impl FileTeam {
         let quarantine = inbox.quarantine.clone();
         inbox.push(entry)?;
         let placed = then(inbox.place(self, to, held)?)?;
-        let entered = self.enter_done([queued]);
+        let entered = self.enter_done_into(journal, [queued]);
         let posted = Posted {
             msg_id,
             superseded,
