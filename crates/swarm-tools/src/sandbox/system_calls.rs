@@ -41,33 +41,57 @@ pub(super) fn filter_system_calls(
     unix_sockets: bool,
     internet: InternetSockets,
 ) -> Result<(), SandboxError> {
-    let filter = filter(unix_sockets, internet)?;
-    let rules: BpfProgram = filter.try_into()?;
-    let program: BpfProgram = refuse_x32().into_iter().chain(rules).collect();
+    let rules = rules(unix_sockets, internet)?;
+    let calls: Vec<u32> = rules
+        .keys()
+        .filter_map(|call| u32::try_from(*call).ok())
+        .collect();
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    let mut program: BpfProgram = filter.try_into()?;
+    // Before it, the program checks the architecture, which decides what a number means.
+    let loaded = program.iter().position(is_load_of_number);
+    let loaded = loaded.ok_or(BackendError::EmptyRule)? + 1;
+    program.splice(loaded..loaded, sort_out(&calls));
     Ok(apply_filter(&program)?)
 }
 
-/// Returns instructions that refuse every call of the x32 ABI. Rules for both numbers of each call
-/// would double the time that the kernel takes to compile the program, for every command.
-fn refuse_x32() -> [sock_filter; 3] {
-    let instruction = |code: u32, jf, k| sock_filter {
+/// Whether an instruction loads the number of the call, the first field of `seccomp_data`.
+fn is_load_of_number(instruction: &sock_filter) -> bool {
+    u32::from(instruction.code) == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS && instruction.k == 0
+}
+
+/// Returns instructions, for a loaded number, that refuse every call of the x32 ABI and permit those
+/// that are not among `calls`. When a command starts, the kernel runs its filter once for each number
+/// to find the calls that are always permitted; the rules compare a number in three instructions.
+fn sort_out(calls: &[u32]) -> Vec<sock_filter> {
+    let instruction = |code, jt, jf, k| sock_filter {
         code: u16::try_from(code).unwrap_or_default(),
-        jt: 0,
+        jt,
         jf,
         k,
     };
-    // The number is the first field of `seccomp_data`.
-    let load = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0);
-    let is_x32 = instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, FIRST_X32);
-    let error = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
-    [
-        load,
-        is_x32,
-        instruction(libc::BPF_RET | libc::BPF_K, 0, error),
-    ]
+    let compare = |code, jt, jf, k| instruction(libc::BPF_JMP | code | libc::BPF_K, jt, jf, k);
+    let end = |action| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, action);
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+    let mut program = vec![compare(libc::BPF_JGE, 0, 1, FIRST_X32), end(refused)];
+    // Each jumps over the others and the end.
+    let others = (1..=u8::try_from(calls.len()).unwrap_or(u8::MAX)).rev();
+    let known = calls.iter().zip(others);
+    program.extend(known.map(|(call, jump)| compare(libc::BPF_JEQ, jump, 0, *call)));
+    program.push(end(libc::SECCOMP_RET_ALLOW));
+    program
 }
 
-fn filter(unix_sockets: bool, internet: InternetSockets) -> Result<SeccompFilter, BackendError> {
+/// Returns the calls that are refused, and the arguments with which they are.
+fn rules(
+    unix_sockets: bool,
+    internet: InternetSockets,
+) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if internet != InternetSockets::None {
         families.extend(INTERNET);
@@ -91,12 +115,7 @@ fn filter(unix_sockets: bool, internet: InternetSockets) -> Result<SeccompFilter
     let sockets = rules.entry(libc::SYS_socket).or_default();
     sockets.push(SeccompRule::new(none_of(0, &families)?)?);
     rules.extend(REFUSED.map(|call| (call, Vec::new())));
-    SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
-        std::env::consts::ARCH.try_into()?,
-    )
+    Ok(rules)
 }
 
 /// Returns rules for what Landlock does not limit: IP sockets other than those of TCP itself,
@@ -157,10 +176,50 @@ fn condition(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
     use super::*;
+
+    /// Runs instructions for a number. Returns the action, or `None` if the rules decide.
+    fn action(program: &[sock_filter], number: u32) -> Option<u32> {
+        let mut at = 0;
+        loop {
+            let instruction = program.get(at)?;
+            let code = u32::from(instruction.code);
+            let holds = match code {
+                _ if code == libc::BPF_RET | libc::BPF_K => return Some(instruction.k),
+                _ if code & 0xf0 == libc::BPF_JGE => number >= instruction.k,
+                _ => number == instruction.k,
+            };
+            let jump = if holds {
+                instruction.jt
+            } else {
+                instruction.jf
+            };
+            at += 1 + usize::from(jump);
+        }
+    }
+
+    #[test]
+    fn calls_without_rules_are_permitted_first() {
+        for internet in [InternetSockets::Client, InternetSockets::All] {
+            let calls: Vec<u32> = rules(false, internet)
+                .unwrap()
+                .keys()
+                .map(|call| u32::try_from(*call).unwrap())
+                .collect();
+            let program = sort_out(&calls);
+            let known: HashSet<u32> = calls.iter().copied().collect();
+            for number in 0..600 {
+                let expected = (!known.contains(&number)).then_some(libc::SECCOMP_RET_ALLOW);
+                assert_eq!(action(&program, number), expected, "{number}");
+                let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+                assert_eq!(action(&program, FIRST_X32 + number), Some(refused));
+            }
+        }
+    }
 
     #[test]
     fn only_permitted_sockets_and_pairs_can_be_created() {
