@@ -14,12 +14,14 @@ use rustix::thread::{
 
 use super::ids::{map_ids, own_ids};
 
-/// Namespaces that a process joins, by their names in `/proc/PID/ns`.
-const KINDS: [(&str, ThreadNameSpaceType); 5] = [
+/// Namespaces that are always new.
+const OWN: ThreadNameSpaceType = ThreadNameSpaceType::MOUNT
+    .union(ThreadNameSpaceType::PROCESS_ID)
+    .union(ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION);
+
+/// Namespaces that may be those of the process that joins, by their names in `/proc/PID/ns`.
+const SHARED: [(&str, ThreadNameSpaceType); 2] = [
     ("user", ThreadNameSpaceType::USER),
-    ("mnt", ThreadNameSpaceType::MOUNT),
-    ("pid", ThreadNameSpaceType::PROCESS_ID),
-    ("ipc", ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION),
     ("net", ThreadNameSpaceType::NETWORK),
 ];
 
@@ -91,20 +93,20 @@ pub fn join_namespaces(member: &NamespaceMember) -> io::Result<bool> {
     if NamespaceMember::of(member.pid)? != *member {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let own = own_process()?;
     let directory = std::env::current_dir()?;
-    let (user, group) = own_ids();
-    let mut kinds = ThreadNameSpaceType::empty();
-    for (name, kind) in KINDS {
+    let mut kinds = OWN;
+    for (name, kind) in SHARED {
         // Joining a namespace of another owner again would need privileges.
         if namespace_of("self", name)? != namespace_of(&member.pid.to_string(), name)? {
             kinds |= kind;
         }
     }
     let other_user = kinds.contains(ThreadNameSpaceType::USER);
+    let own = other_user.then(own_process).transpose()?;
+    let (user, group) = own_ids();
     move_into_thread_name_spaces(process.as_fd(), kinds)?;
     std::env::set_current_dir(directory)?;
-    if other_user {
+    if let Some(own) = own {
         // In a namespace of its own, the process has its usual user id instead of root's, and no
         // rights over the mounts, which belong to the outer one.
         unshare(UnshareFlags::NEWUSER)?;
