@@ -3,8 +3,7 @@
 use std::io;
 
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
-    set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
 };
 
 /// What root keeps in a sandbox: rights over files and users, as in a container. Nothing here mounts,
@@ -31,11 +30,9 @@ pub fn drop_system_privileges(namespaced: bool) -> io::Result<()> {
     } else {
         KEPT
     };
-    let permitted = capabilities(None)?.permitted;
-    for capability in permitted.difference(kept).iter() {
-        remove_capability_from_bounding_set(capability)?;
-    }
-    set(permitted.intersection(kept))?;
+    set(capabilities(None)?.permitted.intersection(kept))?;
+    // The bounding set stays: without new privileges, a program has at most those of its starter, even
+    // one of root (`cap_bprm_creds_from_file` in the kernel).
     Ok(set_no_new_privs(true)?)
 }
 
@@ -55,4 +52,26 @@ fn set(permitted: CapabilitySet) -> io::Result<()> {
         inheritable: CapabilitySet::empty(),
     };
     Ok(set_capabilities(None, sets)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_program_does_not_regain_privileges_of_root() {
+        let dropped = std::thread::spawn(|| {
+            drop_system_privileges(false).unwrap();
+            let output = Command::new("cat").arg("/proc/self/status").output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        });
+        let status = dropped.join().unwrap();
+        for set in ["CapPrm:", "CapEff:"] {
+            let line = status.lines().find_map(|line| line.strip_prefix(set));
+            let found = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
+            assert_eq!(found & !KEPT.bits(), 0, "{status}");
+        }
+    }
 }
