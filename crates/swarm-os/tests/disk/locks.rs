@@ -488,7 +488,7 @@ fn hurry_shortens_the_wait_for_another_program_but_not_for_a_process_of_swarm() 
     let mut holder = Child::start("holds", &fixture.directory);
     assert_eq!(holder.says(), "held");
     thread::scope(|scope| {
-        let ours = scope.spawn(|| fixture.increment(&patient));
+        let ours = scope.spawn(|| fixture.locked(&patient, |_| Ok(())));
         until_blocked_on(&fixture.sidecar, 1);
         holder.go_on();
         holder.says();

@@ -138,16 +138,17 @@ impl Requests {
             ConsumerErrorKind::JetStream(error) => self.refused(&error),
             _ => self.failed(&error),
         })?;
-        let (mut pending, mut next) = (reader.cached_info().num_pending, start_sequence);
+        // Not what is pending later: others may write faster than this reads.
+        let (mut left, mut next) = (reader.cached_info().num_pending, start_sequence);
         let mut found = Vec::new();
-        while pending > 0 || next <= end {
+        while left > 0 || next <= end {
             let fetch = reader.fetch().max_messages(BATCH).messages().await;
             let mut fetch = fetch.map_err(|error| self.failed(&error))?;
             let before = next;
             while let Some(message) = fetch.next().await {
                 let message = message.map_err(|_| self.unanswered())?;
                 let info = message.info().map_err(|_| self.unanswered())?;
-                pending = info.pending;
+                left = left.saturating_sub(1).min(info.pending);
                 if info.stream_sequence < next {
                     continue;
                 }
@@ -165,6 +166,7 @@ impl Requests {
                 let Some(message) = self.first(pattern, next).await? else {
                     break;
                 };
+                left = left.saturating_sub(1);
                 next = message.sequence + 1;
                 found.push(message);
             }
