@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::word_list;
+use swarm_protocol::{ErrorKind, word_list};
 
 use crate::error::ConfigError;
 
@@ -98,7 +98,13 @@ impl Environment {
         if let Some(root) = self.get("CLAUDE_CONFIG_DIR") {
             return Ok(self.cwd.join(root));
         }
-        let home = self.home().ok_or(ConfigError::NoRoot)?;
+        let home = self.home().ok_or_else(|| {
+            ConfigError::new(
+                ErrorKind::Environment,
+                "neither CLAUDE_CONFIG_DIR nor HOME is set",
+                "set CLAUDE_CONFIG_DIR to the directory for teams and tasks",
+            )
+        })?;
         Ok(home.join(".claude"))
     }
 

@@ -27,8 +27,8 @@ pub fn resolve_model(
 /// Returns the full name of a model chosen for an agent.
 ///
 /// # Errors
-/// [`ConfigError::Model`] if the name is invalid, [`ConfigError::Policy`] if managed policy
-/// requires another model. Full names are compared, so that aliases cannot bypass the policy.
+/// [`ConfigError::Model`] if the name is invalid, and another error if managed policy requires
+/// another model. Full names are compared, so that aliases cannot bypass the policy.
 pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<String, ConfigError> {
     let full =
         |name: &str| resolve_model(name, &settings.aliases, cwd).map(|full| full.to_string());

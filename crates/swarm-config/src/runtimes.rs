@@ -71,12 +71,10 @@ impl RuntimePresets {
     /// Returns the built-in presets.
     ///
     /// # Errors
-    /// [`ConfigError::NotToml`] if the built-in file is invalid.
+    /// If the built-in file is invalid.
     pub fn built_in() -> Result<Self, ConfigError> {
-        toml::from_str(PRESETS).map_err(|error| ConfigError::NotToml {
-            place: "config/runtimes.toml".to_owned(),
-            what: error.to_string(),
-        })
+        toml::from_str(PRESETS)
+            .map_err(|error| ConfigError::not_toml("config/runtimes.toml", error))
     }
 
     /// Returns the files with logins and keys of all known programs in this environment, whether or not

@@ -91,8 +91,9 @@ pub(super) fn find_agents_in(
     let mut awaiting_trust = Vec::new();
     let paths = project_paths(search.root, search.cwd, search.home);
     if let Some(given) = search.flag {
-        let definitions =
-            read_definitions_json(given, "--agents").map_err(ConfigError::AgentsFlag)?;
+        let form = r#"use the form {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#;
+        let definitions = read_definitions_json(given, "--agents")
+            .map_err(|why| ConfigError::invalid(why, form))?;
         for definition in &definitions {
             if let Some(what) = model_error(definition, &search) {
                 let what = format!("--agents: agent `{}`: {what}", definition.name);

@@ -39,7 +39,9 @@ impl File {
         // An invalid rule might have been a deny rule, so a file with one is rejected.
         if !permissions.errors.is_empty() {
             let errors = permissions.errors.into_iter();
-            return Err(errors.map(ConfigError::Rule).collect());
+            return Err(errors
+                .map(|why| ConfigError::invalid(why, "fix the file"))
+                .collect());
         }
         Ok(Some(Self {
             path: path.to_owned(),
@@ -95,10 +97,9 @@ impl File {
     /// process markers are excluded.
     pub(super) fn variables(&self) -> Result<BTreeMap<String, String>, ConfigError> {
         let wrong = |what: String| {
-            Err(ConfigError::Env {
-                path: self.path.clone(),
-                what,
-            })
+            let what = format!("{}: {what}", self.path.display());
+            let hint = "fix the file; `env` is an object of strings";
+            Err(ConfigError::invalid(what, hint))
         };
         let entries = match self.document.get("env") {
             None | Some(Value::Null) => return Ok(BTreeMap::new()),
@@ -140,19 +141,22 @@ fn read_json(path: &Path) -> Result<Option<Value>, ConfigError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
-        Err(source) => {
-            let path = path.to_owned();
-            return Err(ConfigError::Unreadable { path, source });
-        }
+        Err(error) => return Err(ConfigError::unreadable(path, &error)),
     };
     // An empty file, as left by an editor or `touch`.
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let path = path.to_owned();
+    let path = path.display();
     match serde_json::from_slice(&bytes) {
         Ok(document @ Value::Object(_)) => Ok(Some(document)),
-        Ok(_) => Err(ConfigError::NotAnObject(path)),
-        Err(source) => Err(ConfigError::NotJson { path, source }),
+        Ok(_) => Err(ConfigError::invalid(
+            format!("{path} is not a JSON object"),
+            "fix the file; an empty object is {}",
+        )),
+        Err(error) => Err(ConfigError::invalid(
+            format!("invalid JSON in {path}: {error}"),
+            "fix the file",
+        )),
     }
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde_json::Value;
+use swarm_protocol::{ErrorKind, with_causes};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use super::file::{parse, text_of};
+use super::file::{did_you_mean, parse, text_of};
 use super::given::{Layer, SettingValue, ValueLocation};
 use super::keys::{KEYS, Key, key, nearest_key};
 use super::places::SettingsFiles;
@@ -23,26 +24,28 @@ impl NewSetting {
     /// table entries are NAME=VALUE. The name may also be that of one entry of a table.
     ///
     /// # Errors
-    /// [`ConfigError::UnknownSetting`] and [`ConfigError::SettingText`].
+    /// If there is no such setting, or the text is not one of its values.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         let (key, text) = match (key(name), entry(name)) {
             (Some(key), _) => (key, text.to_owned()),
             (None, Some((key, entry))) => (key, format!("{entry}={text}")),
             (None, None) => {
-                return Err(ConfigError::UnknownSetting {
-                    name: name.to_owned(),
-                    nearest: nearest_key(name),
-                });
+                return Err(ConfigError::new(
+                    ErrorKind::NotFound,
+                    format!(
+                        "unknown setting `{}`{}",
+                        name.escape_debug(),
+                        did_you_mean(nearest_key(name))
+                    ),
+                    "run `swarm config list` to see all settings",
+                ));
             }
         };
-        let value = key
-            .kind
-            .parse(&text)
-            .ok_or_else(|| ConfigError::SettingText {
-                name: key.name,
-                expected: key.kind.expected(),
-                value: text.clone(),
-            })?;
+        let value = key.kind.parse(&text).ok_or_else(|| {
+            let expected = key.kind.expected();
+            let what = format!("`{}` must be {expected}, not {text:?}", key.name);
+            ConfigError::invalid(what, "the file is unchanged")
+        })?;
         Ok(Self {
             key: key.name,
             value,
@@ -85,30 +88,27 @@ impl SettingsFiles {
         let given = parse(&text, Layer::User, |line| {
             ValueLocation::File(self.user.clone(), line)
         })?;
-        swarm_os::replace_alone(path, text.as_bytes()).map_err(|source| {
-            ConfigError::NotWritten {
-                path: path.to_owned(),
-                source,
-            }
+        swarm_os::replace_alone(path, text.as_bytes()).map_err(|error| {
+            let (path, why) = (path.display(), with_causes(&error));
+            ConfigError::new(
+                ErrorKind::Environment,
+                format!("cannot write the settings file {path}: {why}"),
+                "make the config directory writable",
+            )
         })?;
         let set = given.into_iter().find(|given| given.key == new.key);
-        set.ok_or_else(|| ConfigError::Lacking(new.key.to_owned()))
+        set.ok_or_else(|| ConfigError::lacking(new.key))
     }
 }
 
 /// Returns the text of a file with a setting.
 fn edited(text: &str, path: &Path, new: &NewSetting) -> Result<String, ConfigError> {
-    let mut document: DocumentMut =
-        text.parse()
-            .map_err(|error: toml_edit::TomlError| ConfigError::NotToml {
-                place: path.display().to_string(),
-                what: error.message().to_owned(),
-            })?;
+    let not_toml = |what: &str| ConfigError::not_toml(path.display(), what);
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| not_toml(error.message()))?;
     let (table, name) = new.key.split_once('.').unwrap_or((new.key, ""));
-    let not_a_table = || ConfigError::NotToml {
-        place: path.display().to_string(),
-        what: format!("`{table}` is not a table"),
-    };
+    let not_a_table = || not_toml(&format!("`{table}` is not a table"));
     let settings = document.entry(table).or_insert(Item::Table(Table::new()));
     let settings = settings.as_table_like_mut().ok_or_else(not_a_table)?;
     match &new.value {

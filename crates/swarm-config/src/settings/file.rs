@@ -28,11 +28,11 @@ pub(super) fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
-        Err(error) if error.kind() == InvalidData => Err(ConfigError::NotUtf8(path.to_owned())),
-        Err(source) => Err(ConfigError::Unreadable {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(error) if error.kind() == InvalidData => Err(ConfigError::invalid(
+            format!("{} is not UTF-8 text", path.display()),
+            "save it as UTF-8",
+        )),
+        Err(error) => Err(ConfigError::unreadable(path, &error)),
     }
 }
 
@@ -45,10 +45,7 @@ pub(super) fn parse(
     let line_at = |offset: usize| text[..offset].matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map(|span| line_at(span.start));
-        ConfigError::NotToml {
-            place: place(line).to_string(),
-            what: error.message().to_owned(),
-        }
+        ConfigError::not_toml(place(line), error.message())
     })?;
     let mut reader = Reader {
         layer,
@@ -61,7 +58,14 @@ pub(super) fn parse(
     if reader.wrong.is_empty() {
         return Ok(reader.given);
     }
-    Err(ConfigError::Settings(reader.wrong))
+    Err(ConfigError::invalid(
+        reader.wrong.join("; "),
+        "fix the file; run `swarm config list` to see all settings",
+    ))
+}
+
+pub(super) fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |it| format!("; did you mean `{it}`?"))
 }
 
 struct Reader<P, L> {
@@ -125,7 +129,7 @@ impl<P: Fn(Option<usize>) -> ValueLocation, L: Fn(usize) -> usize> Reader<P, L> 
 
     fn unknown(&mut self, what: &str, name: &str, nearest: Option<&str>, at: usize) {
         let name = name.escape_debug();
-        let meant = nearest.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+        let meant = did_you_mean(nearest);
         self.wrong(&format!("unknown {what} `{name}`{meant}"), at);
     }
 

@@ -288,7 +288,7 @@ fn read<T: FromSetting>(sources: &Sources, name: &str) -> Result<T, ConfigError>
     let value = sources.effective(name).map(|(value, _)| value);
     value
         .and_then(|value| T::from_setting(&value))
-        .ok_or_else(|| ConfigError::Lacking(name.to_owned()))
+        .ok_or_else(|| ConfigError::lacking(name))
 }
 
 impl Sources {

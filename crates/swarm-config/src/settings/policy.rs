@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use serde_json::Value;
+use swarm_protocol::ErrorKind;
 
 use super::given::{Layer, SettingValue};
 use super::keys::{SettableBy, Settings, key};
@@ -17,7 +18,7 @@ impl Settings {
     /// Validates the value of a flag against managed policy.
     ///
     /// # Errors
-    /// [`ConfigError::Policy`], naming the policy's file.
+    /// A refusal that names the policy's file.
     pub fn permit(&self, name: &str, value: impl Into<Value>) -> Result<(), ConfigError> {
         self.permit_as(name, value, Value::clone)
     }
@@ -41,7 +42,7 @@ impl Settings {
     /// policy's value to the notation of `value`.
     ///
     /// # Errors
-    /// [`ConfigError::Policy`], naming the policy's file.
+    /// A refusal that names the policy's file.
     pub fn permit_as(
         &self,
         name: &str,
@@ -66,12 +67,14 @@ impl Settings {
                 } else {
                     ""
                 };
-                return Err(ConfigError::Policy {
-                    name: name.to_owned(),
-                    allowed: format!("{at_most}{}", policy.value),
-                    value: value.to_string(),
-                    place: policy.place.to_string(),
-                });
+                let (limit, place) = (&policy.value, &policy.place);
+                return Err(ConfigError::new(
+                    ErrorKind::Refused,
+                    format!(
+                        "managed policy limits `{name}` to {at_most}{limit}, not {value} ({place})"
+                    ),
+                    "ask the administrator of this machine",
+                ));
             }
         }
         Ok(())

@@ -37,11 +37,9 @@ pub(super) fn read<'a>(
             reject_typo(name)?;
             continue;
         };
-        let value = key.kind.parse(text).ok_or_else(|| ConfigError::Variable {
-            name: name.to_owned(),
-            expected: key.kind.expected(),
-            value: text.to_owned(),
-            key: key.name,
+        let value = key.kind.parse(text).ok_or_else(|| {
+            let what = format!("${name} must be {}, not {text:?}", key.kind.expected());
+            ConfigError::invalid(what, format!("the variable sets `{}`", key.name))
         })?;
         given.push(SettingValue {
             key: key.name,
@@ -58,10 +56,10 @@ pub(super) fn read<'a>(
 fn reject_typo(name: &str) -> Result<(), ConfigError> {
     let known: Vec<String> = KEYS.iter().map(|key| variable(key.name)).collect();
     match nearest(name, known.iter().map(String::as_str)) {
-        Some(known) => Err(ConfigError::UnknownVariable {
-            name: name.to_owned(),
-            known: known.to_owned(),
-        }),
+        Some(known) => Err(ConfigError::invalid(
+            format!("unknown variable ${name}; did you mean ${known}?"),
+            "rename or unset it",
+        )),
         None => Ok(()),
     }
 }

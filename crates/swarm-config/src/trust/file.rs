@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use swarm_os::{
     LockOptions, LockPlan, OsError, create_sidecar, ensure_private_dir, read_optional, with_lock,
 };
-use swarm_protocol::IsoTime;
+use swarm_protocol::{ErrorKind, IsoTime, with_causes};
 
 use crate::error::ConfigError;
 
@@ -60,15 +60,17 @@ impl TrustFile {
     /// Reads the list; empty without a file.
     ///
     /// # Errors
-    /// [`ConfigError::TrustDamaged`] if the file is invalid, and an error if other users could have
-    /// written it.
+    /// If the file is invalid, or other users could have written it.
     pub fn read(&self) -> Result<Trusted, ConfigError> {
-        let Some(bytes) = read_optional(&self.path).map_err(|error| self.error(error))? else {
+        let Some(bytes) = read_optional(&self.path).map_err(|error| self.error(&error))? else {
             return Ok(Trusted::default());
         };
-        serde_json::from_slice(&bytes).map_err(|source| ConfigError::TrustDamaged {
-            path: self.path.clone(),
-            source,
+        serde_json::from_slice(&bytes).map_err(|error| {
+            ConfigError::new(
+                ErrorKind::Damaged,
+                format!("corrupt file {}: {error}", self.path.display()),
+                "move the file away, then trust the repositories again with `swarm trust`",
+            )
         })
     }
 
@@ -96,7 +98,7 @@ impl TrustFile {
         let prepared = self.path.parent().map_or(Ok(()), ensure_private_dir);
         prepared
             .and_then(|()| create_sidecar(&sidecar))
-            .map_err(|error| self.error(error))?;
+            .map_err(|error| self.error(&error))?;
         let plan = LockPlan {
             sidecar: &sidecar,
             data: &[],
@@ -113,11 +115,17 @@ impl TrustFile {
             held.replace(&self.path, &text)?;
             Ok(Ok(true))
         });
-        done.map_err(|error: OsError| self.error(error))?
+        done.map_err(|error: OsError| self.error(&error))?
     }
 
-    fn error(&self, source: OsError) -> ConfigError {
-        let path = self.path.clone();
-        ConfigError::TrustList { path, source }
+    fn error(&self, error: &OsError) -> ConfigError {
+        ConfigError::new(
+            ErrorKind::Environment,
+            format!(
+                "cannot access the list of trusted repositories: {}",
+                with_causes(error)
+            ),
+            format!("check {}", self.path.display()),
+        )
     }
 }
