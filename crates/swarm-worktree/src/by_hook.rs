@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_os::{InheritableLock, ensure_private_dir, fingerprint};
+use swarm_protocol::ErrorKind;
 use tokio_util::sync::CancellationToken;
 
 use crate::heads::look_at;
@@ -54,11 +55,8 @@ impl ByHook {
 
     fn take_up(&self, mut record: Record, request: &Request) -> Result<Created, WorktreeError> {
         let slug = request.slug.to_string();
-        let used =
-            usage::user_of(&record, &self.occupants).map_err(|why| WorktreeError::InTheWay {
-                slug: slug.clone(),
-                why,
-            })?;
+        let used = usage::user_of(&record, &self.occupants)
+            .map_err(|why| WorktreeError::in_the_way(&record.slug, &why))?;
         if let Some(by) = used {
             return Err(WorktreeError::Taken { slug, by });
         }
@@ -74,9 +72,12 @@ impl ByHook {
     }
 
     fn make(&self, from: PathBuf, request: &Request) -> Result<Created, WorktreeError> {
-        let failed = |why: String| WorktreeError::Hook {
-            slug: request.slug.to_string(),
-            why,
+        let failed = |why: String| {
+            let slug = &request.slug;
+            let what = format!(
+                "the worktree `{slug}` was not created: the WorktreeCreate hook failed: {why}"
+            );
+            WorktreeError::Failed(ErrorKind::Refused, what)
         };
         let said = self
             .maker
@@ -250,10 +251,7 @@ impl ByHook {
                         record.path.display()
                     )
                 });
-                return Err(WorktreeError::NotRemoved {
-                    slug: record.slug.to_string(),
-                    why,
-                });
+                return Err(WorktreeError::not_removed(&record.slug, &why));
             }
         }
         let path = self.file(&record.from, &record.slug);

@@ -7,7 +7,7 @@ use swarm_os::{InheritableLock, LockInterrupt, OsError, remove_tree};
 
 use crate::git::words;
 use crate::merge::Prepared;
-use crate::merge_tree::{Merging, not_merged};
+use crate::merge_tree::Merging;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{Merged, Record, Slug, WorktreeError, WorktreeSettings, carry, place};
 
@@ -54,7 +54,7 @@ impl MergeCandidate {
         let record = find()?;
         let target = record.target.clone().ok_or_else(|| {
             let why = "it was created from a checkout without a branch; merge it manually";
-            not_merged(&record, why)
+            WorktreeError::not_merged(&record.branch, why)
         })?;
         let merging = Merging {
             repository: &repository,

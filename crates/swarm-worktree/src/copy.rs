@@ -2,7 +2,7 @@
 //! those changes. The user still has them and commits them when they are ready.
 
 use crate::git::text;
-use crate::merge_tree::{Merging, not_merged};
+use crate::merge_tree::Merging;
 use crate::{WorktreeError, snapshot};
 
 /// Headers of a commit that are copied, see git-commit-tree(1). A signature would not match the
@@ -26,7 +26,7 @@ pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String
     if !at.succeeds(&["merge-base", "--is-ancestor", begin, tip])? {
         let why = "its branch no longer contains the uncommitted changes that it was based on, so they cannot be separated from \
  its work; merge it manually";
-        return Err(not_merged(record, why));
+        return Err(WorktreeError::not_merged(&record.branch, why));
     }
     let range = format!("{begin}..{tip}");
     let merges = at.line(&["rev-list", "--count", "--merges", &range])?;

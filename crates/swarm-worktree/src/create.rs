@@ -126,7 +126,7 @@ impl Creation<'_> {
                 "it is on {now} instead of {}; check out that branch there, or choose another name",
                 record.branch
             );
-            return Err(self.blocked(why));
+            return Err(self.blocked(&why));
         }
         record.owner = self.request.owner.clone();
         record.process = Some(self.request.process.clone());
@@ -158,7 +158,7 @@ impl Creation<'_> {
                 "its directory was deleted and its branch {} has {lost} commits that no other branch has; merge it, or delete it with `git branch -D {}`",
                 record.branch, record.branch
             );
-            return Err(self.blocked(why));
+            return Err(self.blocked(&why));
         }
         recover::forget(self.repository, record)
     }
@@ -256,14 +256,14 @@ impl Creation<'_> {
                 "{} already exists and is not a worktree of swarm; move it, or choose another name",
                 path.display()
             );
-            return Err(self.blocked(why));
+            return Err(self.blocked(&why));
         }
         if repository.has_branch(&record.branch)? {
             let why = format!(
                 "the branch {} already exists; delete it, or choose another name",
                 record.branch
             );
-            return Err(self.blocked(why));
+            return Err(self.blocked(&why));
         }
         let outer = path.parent().unwrap_or(path);
         std::fs::create_dir_all(outer).map_err(WorktreeError::at(outer))?;
@@ -345,13 +345,10 @@ impl Creation<'_> {
 
     fn user_of(&self, record: &Record) -> Result<Option<String>, WorktreeError> {
         let user = usage::user_of(record, &self.repository.registry.occupants);
-        user.map_err(|why| self.blocked(why))
+        user.map_err(|why| self.blocked(&why))
     }
 
-    fn blocked(&self, why: String) -> WorktreeError {
-        WorktreeError::InTheWay {
-            slug: self.request.slug.to_string(),
-            why,
-        }
+    fn blocked(&self, why: &str) -> WorktreeError {
+        WorktreeError::in_the_way(&self.request.slug, why)
     }
 }

@@ -1,9 +1,10 @@
 //! Errors of worktree operations.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use swarm_os::OsError;
-use swarm_protocol::ErrorKind;
+use swarm_protocol::{ErrorKind, PublishedBranch, TeamName};
 
 use crate::hazard::{Hazard, named};
 use crate::{GitError, Slug, SlugError};
@@ -27,14 +28,6 @@ pub enum WorktreeError {
     /// A directory is not in a repository.
     #[error("{} is not in a git repository, so it cannot have a worktree; run `git init` there, or continue without a worktree", .0.display())]
     NoRepository(PathBuf),
-    /// A repository does not support worktrees in its present state.
-    #[error("cannot create a worktree of {}: {why}", repository.display())]
-    Unsuitable {
-        /// The repository.
-        repository: PathBuf,
-        /// The reason, and what to do.
-        why: String,
-    },
     /// The caller's checkout has uncommitted changes.
     #[error("the repository at {} has uncommitted changes that a worktree would lack: {}; commit them first; the user can also change the setting `worktree.uncommitted`", checkout.display(), named(files))]
     Uncommitted {
@@ -53,22 +46,6 @@ pub enum WorktreeError {
         /// Description of its user.
         by: String,
     },
-    /// Something else prevents the creation, such as an existing branch or directory.
-    #[error("the worktree `{slug}` was not created: {why}")]
-    InTheWay {
-        /// Name of the worktree.
-        slug: String,
-        /// The reason, and what to do.
-        why: String,
-    },
-    /// The `WorktreeCreate` hook failed.
-    #[error("the worktree `{slug}` was not created: the WorktreeCreate hook failed: {why}")]
-    Hook {
-        /// Name of the worktree.
-        slug: String,
-        /// The error of the hook.
-        why: String,
-    },
     /// The caller cancelled the creation of this worktree.
     #[error("the worktree `{0}` was not created: it was interrupted")]
     Interrupted(String),
@@ -79,32 +56,6 @@ pub enum WorktreeError {
         slug: String,
         /// The repository.
         repository: PathBuf,
-    },
-    /// Worktrees of several agents have this name.
-    #[error("there are several worktrees `{slug}`: of {}; remove those that are not needed with `swarm worktree remove {slug}` where they are", of.join(", of "))]
-    Ambiguous {
-        /// The name.
-        slug: String,
-        /// Descriptions of their owners and machines.
-        of: Vec<String>,
-    },
-    /// The work of a member on another machine cannot be used.
-    #[error("{branch} of {of} was not fetched: {why}")]
-    NotFetched {
-        /// The branch.
-        branch: String,
-        /// The member and its machine.
-        of: String,
-        /// The reason.
-        why: String,
-    },
-    /// A commit that was sent to this machine cannot be checked out.
-    #[error("commit {commit} was not received: {why}")]
-    NotReceived {
-        /// The commit.
-        commit: String,
-        /// The reason.
-        why: String,
     },
     /// A bundle is too large to be sent.
     #[error("{} MB of commits are too many for one transfer: the limit is {} MB", bytes.div_ceil(1_000_000), limit / 1_000_000)]
@@ -159,14 +110,6 @@ pub enum WorktreeError {
         /// The target branch.
         target: String,
     },
-    /// A merge is not possible.
-    #[error("{branch} was not merged: {why}")]
-    NotMerged {
-        /// The branch of the worktree.
-        branch: String,
-        /// The reason, and what to do.
-        why: String,
-    },
     /// A worktree differs from its record.
     #[error("the worktree {} does not match its record: {why}", path.display())]
     Mismatch {
@@ -175,31 +118,15 @@ pub enum WorktreeError {
         /// The difference.
         why: String,
     },
-    /// A worktree still exists after its removal.
-    #[error("the worktree `{slug}` was not removed: {why}")]
-    NotRemoved {
-        /// Name of the worktree.
-        slug: String,
-        /// What remains.
-        why: String,
-    },
-    /// The record of a worktree cannot be read.
-    #[error("the record {} is damaged: {why}; it was not changed", path.display())]
-    Damaged {
-        /// The path.
-        path: PathBuf,
-        /// The parse error or inconsistency.
-        why: String,
-    },
+    /// Something else is not possible or failed. The message names the worktree, branch or file.
+    #[error("{1}")]
+    Failed(ErrorKind, String),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// An operation on a file or lock failed.
     #[error(transparent)]
     Disk(#[from] OsError),
-    /// The thread of an operation panicked or was cancelled.
-    #[error("an operation on a worktree failed unexpectedly: {0}")]
-    BrokeDown(String),
     /// A file or directory could not be read, created or removed.
     #[error("{}: {source}", path.display())]
     Read {
@@ -227,6 +154,47 @@ impl WorktreeError {
         }
     }
 
+    /// Something is in the way of a new worktree, such as an existing branch or directory.
+    pub(crate) fn in_the_way(slug: &Slug, why: &str) -> Self {
+        let what = format!("the worktree `{slug}` was not created: {why}");
+        Self::Failed(ErrorKind::Conflict, what)
+    }
+
+    pub(crate) fn not_removed(slug: &Slug, why: &str) -> Self {
+        let what = format!("the worktree `{slug}` was not removed: {why}");
+        Self::Failed(ErrorKind::Internal, what)
+    }
+
+    pub(crate) fn not_merged(branch: impl Display, why: impl Display) -> Self {
+        let what = format!("{branch} was not merged: {why}");
+        Self::Failed(ErrorKind::Conflict, what)
+    }
+
+    /// A commit that was sent to this machine cannot be checked out.
+    pub(crate) fn not_received(commit: &str, why: &str) -> Self {
+        let commit = commit.escape_debug();
+        let what = format!("commit {commit} was not received: {why}");
+        Self::Failed(ErrorKind::Refused, what)
+    }
+
+    /// The work of a member on another machine cannot be used.
+    pub fn not_fetched(branch: &PublishedBranch, team: &TeamName, why: &str) -> Self {
+        let PublishedBranch {
+            branch,
+            member,
+            host,
+            ..
+        } = branch;
+        let what = format!("{branch} of {member}@{team} on {host} was not fetched: {why}");
+        Self::Failed(ErrorKind::Refused, what)
+    }
+
+    pub(crate) fn damaged(record: &Path, why: &str) -> Self {
+        let record = record.display();
+        let what = format!("the record {record} is damaged: {why}; it was not changed");
+        Self::Failed(ErrorKind::Damaged, what)
+    }
+
     /// Returns what a merge waits for, if it was refused because the checkout of its target has
     /// uncommitted changes.
     pub fn awaited(&self) -> Option<String> {
@@ -250,30 +218,19 @@ impl WorktreeError {
         match self {
             Self::Slug(_) => ErrorKind::Usage,
             Self::NoRepository(_) | Self::NotFound { .. } => ErrorKind::NotFound,
-            Self::Unsuitable { .. }
-            | Self::Unsafe { .. }
-            | Self::Hook { .. }
-            | Self::NotFetched { .. }
-            | Self::NotReceived { .. }
-            | Self::BundleTooLarge { .. } => ErrorKind::Refused,
+            Self::Failed(kind, _) => *kind,
+            Self::Unsafe { .. } | Self::BundleTooLarge { .. } => ErrorKind::Refused,
             Self::Interrupted(_) => ErrorKind::Interrupted,
             Self::Uncommitted { .. }
             | Self::Taken { .. }
-            | Self::InTheWay { .. }
             | Self::Conflict { .. }
             | Self::TargetChanged { .. }
-            | Self::TargetMoved { .. }
-            | Self::Ambiguous { .. }
-            | Self::NotMerged { .. } => ErrorKind::Conflict,
-            Self::Damaged { .. } => ErrorKind::Damaged,
+            | Self::TargetMoved { .. } => ErrorKind::Conflict,
             Self::Git(GitError::Missing { .. }) => ErrorKind::Environment,
             Self::Disk(OsError::LockTimeout { .. }) => ErrorKind::TimedOut,
-            Self::Mismatch { .. }
-            | Self::NotRemoved { .. }
-            | Self::Git(_)
-            | Self::Disk(_)
-            | Self::Read { .. }
-            | Self::BrokeDown(_) => ErrorKind::Internal,
+            Self::Mismatch { .. } | Self::Git(_) | Self::Disk(_) | Self::Read { .. } => {
+                ErrorKind::Internal
+            }
         }
     }
 }

@@ -41,8 +41,5 @@ pub(crate) fn paths_in(directory: &Path) -> Result<Vec<PathBuf>, WorktreeError> 
 }
 
 fn damaged(path: &Path) -> impl Fn(serde_json::Error) -> WorktreeError {
-    move |error| WorktreeError::Damaged {
-        path: path.to_owned(),
-        why: error.to_string(),
-    }
+    move |error| WorktreeError::damaged(path, &error.to_string())
 }

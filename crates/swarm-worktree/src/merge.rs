@@ -3,7 +3,7 @@
 use swarm_protocol::named_enum;
 
 use crate::copy::copy;
-use crate::merge_tree::{Merging, not_merged};
+use crate::merge_tree::Merging;
 use crate::registration::check;
 use crate::repository::Repository;
 use crate::target::clean_checkout;
@@ -142,7 +142,7 @@ impl Merging<'_> {
         } else {
             "no longer exists"
         };
-        not_merged(self.record, format!("the branch {branch} {gone}"))
+        WorktreeError::not_merged(&self.record.branch, format!("the branch {branch} {gone}"))
     }
 
     /// Refuses uncommitted changes of the worktree, which would be missing in the merge. Those on
@@ -159,7 +159,7 @@ impl Merging<'_> {
                 "its worktree is on {on}; check out {} there",
                 self.record.branch
             );
-            return Err(not_merged(self.record, why));
+            return Err(WorktreeError::not_merged(&self.record.branch, why));
         }
         let mut files =
             Checkout::at(self.repository, path)?.changed_files("--untracked-files=normal")?;
@@ -171,7 +171,7 @@ impl Merging<'_> {
             "its worktree has uncommitted changes: {}; commit or discard them",
             crate::hazard::named(&files)
         );
-        Err(not_merged(self.record, why))
+        Err(WorktreeError::not_merged(&self.record.branch, why))
     }
 
     fn merge_commit(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
@@ -210,7 +210,7 @@ impl Merging<'_> {
             Ok(_) => Ok(true),
             Err(GitError::Failed { why, .. }) => {
                 let why = format!("could not update {}: {why}", path.display());
-                Err(not_merged(self.record, why))
+                Err(WorktreeError::not_merged(&self.record.branch, why))
             }
             Err(other) => Err(other.into()),
         }

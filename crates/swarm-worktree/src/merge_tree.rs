@@ -14,13 +14,6 @@ pub(crate) struct Merging<'a> {
     pub(crate) lock: &'a InheritableLock,
 }
 
-pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
-    WorktreeError::NotMerged {
-        branch: record.branch.clone(),
-        why: why.into(),
-    }
-}
-
 impl Merging<'_> {
     /// Merges two commits in the object database and returns the tree. A conflict changes nothing.
     pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {

@@ -80,18 +80,17 @@ pub(crate) fn confirmed(
         .iter()
         .map(|directory| directory.join(&name).display().to_string())
         .collect();
-    Err(WorktreeError::Damaged {
-        path: repository.records().join(format!("{name}.json")),
-        why: format!(
-            "it names {}, but a worktree of that name is at {}; check that directory, then delete the record",
-            record.path.display(),
-            if expected.is_empty() {
-                "no known path".to_owned()
-            } else {
-                expected.join(" or ")
-            },
-        ),
-    })
+    let why = format!(
+        "it names {}, but a worktree of that name is at {}; check that directory, then delete the record",
+        record.path.display(),
+        if expected.is_empty() {
+            "no known path".to_owned()
+        } else {
+            expected.join(" or ")
+        },
+    );
+    let file = repository.records().join(format!("{name}.json"));
+    Err(WorktreeError::damaged(&file, &why))
 }
 
 /// Returns whether a path contains a symbolic link.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::InheritableLock;
+use swarm_protocol::ErrorKind;
 
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
@@ -26,7 +27,7 @@ impl Record {
     /// Returns the record of a worktree, here or on another machine.
     ///
     /// # Errors
-    /// [`WorktreeError::Ambiguous`] if worktrees of several agents have this name.
+    /// If worktrees of several agents have this name.
     pub(crate) fn find(
         repository: &Repository,
         slug: &Slug,
@@ -48,8 +49,11 @@ impl Record {
             });
             let mut of: Vec<_> = of.collect();
             of.sort();
-            let slug = slug.to_string();
-            return Err(WorktreeError::Ambiguous { slug, of });
+            let what = format!(
+                "there are several worktrees `{slug}`: of {}; remove those that are not needed with `swarm worktree remove {slug}` where they are",
+                of.join(", of ")
+            );
+            return Err(WorktreeError::Failed(ErrorKind::Conflict, what));
         }
         Ok(all.pop())
     }
@@ -115,7 +119,7 @@ impl Record {
         match usage::holder(self, occupants) {
             Ok(None) => {}
             Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
-            Err(why) => return Err(WorktreeError::InTheWay { slug, why }),
+            Err(why) => return Err(WorktreeError::in_the_way(&self.slug, &why)),
         }
         self.in_use = true;
         self.process = Some(process);

@@ -90,7 +90,7 @@ impl Worktrees {
     /// Returns what has to be fetched of a published branch into the repository of a directory.
     ///
     /// # Errors
-    /// [`WorktreeError::NotFetched`] if it is not usable, or this is another repository.
+    /// If it is not usable, or this is another repository.
     pub fn wants(
         &self,
         directory: &Path,
@@ -129,7 +129,7 @@ impl Worktrees {
     /// changed.
     ///
     /// # Errors
-    /// [`WorktreeError::NotFetched`]. Nothing has changed then.
+    /// If it is not usable. Nothing has changed then.
     pub fn fetch(
         &self,
         directory: &Path,
@@ -247,13 +247,6 @@ impl RemoteWork<'_> {
     }
 
     fn not_fetched(&self, why: &str) -> WorktreeError {
-        WorktreeError::NotFetched {
-            branch: self.branch.branch.clone(),
-            of: format!(
-                "{}@{} on {}",
-                self.branch.member, self.team, self.branch.host
-            ),
-            why: why.to_owned(),
-        }
+        WorktreeError::not_fetched(self.branch, self.team, why)
     }
 }

@@ -187,22 +187,19 @@ fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), W
 
 /// Verifies that directory, registration and branch no longer exist.
 fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
-    let left = |why: String| WorktreeError::NotRemoved {
-        slug: record.slug.to_string(),
-        why,
-    };
+    let left = |why: &str| Err(WorktreeError::not_removed(&record.slug, why));
     if record.path.symlink_metadata().is_ok() {
-        return Err(left(format!("{} still exists", record.path.display())));
+        return left(&format!("{} still exists", record.path.display()));
     }
     if repository
         .registered()?
         .iter()
         .any(|known| known.path == record.path)
     {
-        return Err(left("git still lists it".to_owned()));
+        return left("git still lists it");
     }
     if repository.has_branch(&record.branch)? {
-        return Err(left(format!("its branch {} still exists", record.branch)));
+        return left(&format!("its branch {} still exists", record.branch));
     }
     Ok(())
 }

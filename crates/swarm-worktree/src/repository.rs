@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use swarm_os::ensure_private_dir;
+use swarm_protocol::ErrorKind;
 
 use crate::git::{Call, fields, path, text, words};
 use crate::record::records_of;
@@ -206,10 +207,9 @@ impl Repository {
 }
 
 pub(crate) fn unsuitable(repository: &Path, why: impl Into<String>) -> WorktreeError {
-    WorktreeError::Unsuitable {
-        repository: repository.to_owned(),
-        why: why.into(),
-    }
+    let (repository, why) = (repository.display(), why.into());
+    let what = format!("cannot create a worktree of {repository}: {why}");
+    WorktreeError::Failed(ErrorKind::Refused, what)
 }
 
 /// Timeout of worktree locks. A large checkout takes seconds, a copy of its dependencies a minute.

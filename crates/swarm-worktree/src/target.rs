@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::heads::look_at;
-use crate::merge_tree::not_merged;
 use crate::registration;
 use crate::repository::Repository;
 use crate::view::Checkout;
@@ -73,5 +72,5 @@ fn refuse_forged(
         "git lists {} as a checkout of {target}, but it is not; check `git worktree list`",
         path.display()
     );
-    Err(not_merged(record, why))
+    Err(WorktreeError::not_merged(&record.branch, why))
 }

@@ -56,16 +56,13 @@ impl Worktrees {
     /// not that of a branch.
     ///
     /// # Errors
-    /// [`WorktreeError::NotReceived`].
+    /// If it cannot be used.
     pub fn receive_target(
         &self,
         worktree: &Path,
         target: &ExportedTarget,
     ) -> Result<String, WorktreeError> {
-        let not_received = |why: &str| WorktreeError::NotReceived {
-            commit: short(&target.commit).escape_debug().to_string(),
-            why: why.to_owned(),
-        };
+        let not_received = |why: &str| WorktreeError::not_received(short(&target.commit), why);
         let name = format!("refs/swarm/target/{}", target.branch);
         let repository = Repository::find(self.git(), self.registry(), worktree)?;
         let at = repository.common_git().changing();

@@ -94,7 +94,7 @@ impl Worktrees {
     /// objects of `bundle`, of the checkout `here` or of its remote, and checks out the commit.
     ///
     /// # Errors
-    /// [`WorktreeError::NotReceived`].
+    /// If it cannot be used.
     pub fn receive(
         &self,
         own: &Path,
@@ -102,10 +102,7 @@ impl Worktrees {
         bundle: Option<&[u8]>,
         here: &Path,
     ) -> Result<ReceivedRepository, WorktreeError> {
-        let not_received = |why: &str| WorktreeError::NotReceived {
-            commit: short(&wanted.base).escape_debug().to_string(),
-            why: why.to_owned(),
-        };
+        let not_received = |why: &str| WorktreeError::not_received(short(&wanted.base), why);
         if !is_object_id(&wanted.root) || !is_object_id(&wanted.base) {
             return Err(not_received("it is not a commit ID"));
         }

@@ -435,11 +435,10 @@ impl Worktrees {
     ) -> Result<MergeCandidate, WorktreeError> {
         let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
-            return Err(WorktreeError::NotMerged {
-                branch: slug.to_string(),
-                why: "it was created by a hook, so swarm cannot merge it; merge its work manually"
-                    .to_owned(),
-            });
+            return Err(WorktreeError::not_merged(
+                slug,
+                "it was created by a hook, so swarm cannot merge it; merge its work manually",
+            ));
         }
         let repository = Repository::find(&self.git, &self.registry, directory)?;
         MergeCandidate::prepare(repository, self.settings.clone(), slug, interrupt, on_wait)

@@ -40,12 +40,8 @@ pub async fn fetch_published(
             match now.clone().find(|now| now.member == branch.member) {
                 Some(newer) if newer.bundle != branch.bundle => branch = newer,
                 _ => {
-                    break Some(WorktreeError::NotFetched {
-                        branch: branch.branch.clone(),
-                        of: format!("{}@{} on {}", branch.member, team.name(), branch.host),
-                        why: "its commits are missing on the hub; it publishes them with its next commit"
-                            .to_owned(),
-                    });
+                    let why = "its commits are missing on the hub; it publishes them with its next commit";
+                    break Some(WorktreeError::not_fetched(&branch, team.name(), why));
                 }
             }
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use swarm_permissions::Isolation;
-use swarm_protocol::{Member, SpawnId};
+use swarm_protocol::{ErrorKind, Member, SpawnId};
 use swarm_worktree::{Created, Owner, Request, Slug, Uncommitted, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
@@ -123,6 +123,9 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, WorktreeError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => Err(WorktreeError::BrokeDown(error.to_string())),
+        Err(error) => Err(WorktreeError::Failed(
+            ErrorKind::Internal,
+            format!("an operation on a worktree failed unexpectedly: {error}"),
+        )),
     }
 }

@@ -235,7 +235,7 @@ fn what_is_sent_can_run_no_program_and_name_no_other_place() {
     ] {
         let refused = receive(&fixture, &sent).unwrap_err();
         assert!(
-            matches!(refused, WorktreeError::NotReceived { .. }),
+            refused.to_string().contains("was not received"),
             "{what}: {refused}"
         );
     }
