@@ -1,6 +1,7 @@
 //! Coordinator mode: a lead that only delegates, and the workers that it starts.
 
 use swarm_permissions::{AgentCatalog, AgentConfig, AgentDefinition, AgentSource};
+use swarm_protocol::word_list;
 use swarm_tools::prompt;
 
 pub(crate) const WORKER: &str = "worker";
@@ -51,24 +52,10 @@ fn delegating_phrase(text: &str) -> Option<String> {
     const OTHERS: [&str; 8] = [
         "the", "those", "these", "their", "its", "previous", "earlier", "prior",
     ];
-    const FINDINGS: [&str; 8] = [
-        "findings",
-        "finding",
-        "research",
-        "investigation",
-        "analysis",
-        "exploration",
-        "discoveries",
-        "understanding",
-    ];
-    const LEARNED: [&str; 6] = [
-        "found",
-        "learned",
-        "learnt",
-        "discovered",
-        "researched",
-        "know",
-    ];
+    const FINDINGS: [&str; 8] = word_list(
+        "findings finding research investigation analysis exploration discoveries understanding",
+    );
+    const LEARNED: [&str; 6] = word_list("found learned learnt discovered researched know");
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();

@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_config::{Environment, RuntimePresets, Settings};
-use swarm_protocol::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
+use swarm_protocol::{
+    SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards, word_list,
+};
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use crate::app::App;
@@ -14,16 +16,8 @@ use crate::failure::Failure;
 use crate::hub_credentials::credentials_files;
 
 /// Entries of the config directory that sandboxed commands can read.
-const SHOWN: [&str; 8] = [
-    "CLAUDE.md",
-    "agents",
-    "commands",
-    "output-styles",
-    "plugins",
-    "rules",
-    "skills",
-    "swarm/bin",
-];
+const SHOWN: [&str; 8] =
+    word_list("CLAUDE.md agents commands output-styles plugins rules skills swarm/bin");
 
 /// Returns the shell restrictions that apply.
 pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
@@ -84,30 +78,12 @@ fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellG
 }
 
 /// Package registries that sandboxed commands reach by default.
-const REGISTRIES: [&str; 22] = [
-    "registry.npmjs.org",
-    "registry.yarnpkg.com",
-    "nodejs.org",
-    "pypi.org",
-    "files.pythonhosted.org",
-    "crates.io",
-    "index.crates.io",
-    "static.crates.io",
-    "static.rust-lang.org",
-    "proxy.golang.org",
-    "sum.golang.org",
-    "rubygems.org",
-    "index.rubygems.org",
-    "repo.maven.apache.org",
-    "repo1.maven.org",
-    "plugins.gradle.org",
-    "services.gradle.org",
-    "packagist.org",
-    "repo.packagist.org",
-    "api.nuget.org",
-    "repo.hex.pm",
-    "pub.dev",
-];
+const REGISTRIES: [&str; 22] = word_list(
+    "registry.npmjs.org registry.yarnpkg.com nodejs.org pypi.org files.pythonhosted.org crates.io
+    index.crates.io static.crates.io static.rust-lang.org proxy.golang.org sum.golang.org
+    rubygems.org index.rubygems.org repo.maven.apache.org repo1.maven.org plugins.gradle.org
+    services.gradle.org packagist.org repo.packagist.org api.nuget.org repo.hex.pm pub.dev",
+);
 
 /// Returns the hosts that the sandbox's proxy permits.
 fn hosts(settings: &Settings) -> Vec<String> {

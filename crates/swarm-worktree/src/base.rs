@@ -1,5 +1,7 @@
 //! The commit that a worktree is based on.
 
+use swarm_protocol::word_list;
+
 use crate::git::Call;
 use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
@@ -35,12 +37,9 @@ impl Base {
     }
 
     fn compare(&mut self, at: &Call<'_>) -> Result<(), GitError> {
-        let named = at.status(&[
-            "rev-parse",
-            "--abbrev-ref",
-            "--symbolic-full-name",
-            "@{upstream}",
-        ])?;
+        let named = at.status(&word_list::<4>(
+            "rev-parse --abbrev-ref --symbolic-full-name @{upstream}",
+        ))?;
         // There is nothing to compare without an upstream, or if it was never fetched.
         let (Some(0), out, _) = named else {
             return Ok(());

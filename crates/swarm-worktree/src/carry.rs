@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{Duplication, OsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
+use swarm_protocol::word_list;
 
 use crate::git::{fields, path, text, words};
 use crate::repository::Repository;
@@ -224,14 +225,9 @@ impl FileCopier<'_> {
     /// the worktree.
     fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
         let from = Checkout::at(self.repository, &self.from)?;
-        let out = from.git().run(&[
-            "ls-files",
-            "-z",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-        ])?;
+        let out = from.git().run(&word_list::<6>(
+            "ls-files -z --others --ignored --exclude-standard --directory",
+        ))?;
         let is_wanted = |directory: &PathBuf| {
             let name = directory.file_name().unwrap_or_default();
             names.iter().any(|wanted| name == wanted.as_str())

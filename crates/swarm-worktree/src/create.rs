@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use swarm_os::{InheritableLock, WORKTREES_DIRECTORY, replace_alone};
-use swarm_protocol::UnixMs;
+use swarm_protocol::{UnixMs, word_list};
 use tokio_util::sync::CancellationToken;
 
 use crate::git::words;
@@ -310,12 +310,9 @@ impl Creation<'_> {
     /// be filled concurrently.
     fn fill(&self, record: &mut Record) -> Result<(), WorktreeError> {
         let at = self.repository.at(&record.path);
-        at.changing().under(self.lock).run(&[
-            "reset",
-            "--hard",
-            "--quiet",
-            "--no-recurse-submodules",
-        ])?;
+        at.changing().under(self.lock).run(&word_list::<4>(
+            "reset --hard --quiet --no-recurse-submodules",
+        ))?;
         carry::copy_untracked(self.repository, self.settings, record)
     }
 

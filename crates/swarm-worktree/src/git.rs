@@ -7,30 +7,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use swarm_os::{InheritableLock, OsError};
+use swarm_protocol::word_list;
 
 /// Variables that make git use another repository than that of its working directory, see git(1).
-const REPOSITORY_VARIABLES: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-];
+const REPOSITORY_VARIABLES: [&str; 9] = word_list(
+    "GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE GIT_PREFIX GIT_CEILING_DIRECTORIES",
+);
 
 /// Settings for every call: no repository hooks, no background processes, no file system monitor,
 /// no signature checks.
-const CONFIG: [&str; 6] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "advice.detachedHead=false",
-    "log.showSignature=false",
-];
+const CONFIG: [&str; 6] = word_list(
+    "core.hooksPath=/dev/null core.fsmonitor=false gc.auto=0 maintenance.auto=false
+    advice.detachedHead=false log.showSignature=false",
+);
 
 /// A git command failed.
 #[derive(Debug, thiserror::Error)]

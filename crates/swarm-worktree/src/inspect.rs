@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use swarm_os::OsError;
+use swarm_protocol::word_list;
 
 use crate::carry::{is_same_file, listed_by};
 use crate::git::{fields, path, text};
@@ -127,16 +128,9 @@ fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
     if !at.succeeds(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
         return Ok(Vec::new());
     }
-    at.run(&[
-        "log",
-        "--no-show-signature",
-        "--walk-reflogs",
-        "--first-parent",
-        "-z",
-        "--format=%gs",
-        "refs/stash",
-        "--",
-    ])
+    at.run(&word_list::<8>(
+        "log --no-show-signature --walk-reflogs --first-parent -z --format=%gs refs/stash --",
+    ))
 }
 
 /// Returns the private refs of this worktree by their file names.
@@ -225,13 +219,9 @@ fn ignored_on_node(
     if !repository.is_received()? {
         return Ok(Vec::new());
     }
-    let out = checkout.git().run(&[
-        "ls-files",
-        "-z",
-        "--others",
-        "--ignored",
-        "--exclude-standard",
-    ])?;
+    let out = checkout.git().run(&word_list::<5>(
+        "ls-files -z --others --ignored --exclude-standard",
+    ))?;
     // A dependency is a directory.
     let is_in_dependency = |file: &Path| {
         let mut carried = record.carried.iter();

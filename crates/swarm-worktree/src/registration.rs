@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use swarm_os::read_optional;
+use swarm_protocol::word_list;
 
 use crate::git::{fields, text};
 use crate::heads::{Seen, look_at};
@@ -18,13 +19,8 @@ use crate::{Record, WorktreeError};
 
 /// Settings that an agent may change in its worktree: sparse checkout and author. None of them
 /// names a program.
-const HARMLESS: [&str; 5] = [
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
-    "index.sparse",
-    "user.name",
-    "user.email",
-];
+const HARMLESS: [&str; 5] =
+    word_list("core.sparsecheckout core.sparsecheckoutcone index.sparse user.name user.email");
 
 /// Hint for a worktree and a git directory that do not refer to each other.
 const REPAIR: &str = "`git worktree repair`, run in the main checkout, fixes it";

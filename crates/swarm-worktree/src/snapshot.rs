@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use swarm_protocol::word_list;
 use uuid::Uuid;
 
 use crate::git::{fields, words};
@@ -44,14 +45,9 @@ pub(crate) fn tree(
     }
     let at = viewed.git().with_index(&index.0).changing();
     at.run(&["read-tree", "HEAD"])?;
-    at.run(&[
-        "-c",
-        "advice.addEmbeddedRepo=false",
-        "add",
-        "--all",
-        "--",
-        ".",
-    ])?;
+    at.run(&word_list::<6>(
+        "-c advice.addEmbeddedRepo=false add --all -- .",
+    ))?;
     if !further.is_empty() {
         let mut words = words!["add", "--force", "--"].to_vec();
         words.extend(further.iter().map(|path| path.as_os_str()));

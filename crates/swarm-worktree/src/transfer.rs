@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::{InheritableLock, ensure_private_dir};
-use swarm_protocol::Repository as SentRepository;
+use swarm_protocol::{Repository as SentRepository, word_list};
 
 use crate::bundle::{BundleError, is_commit};
 use crate::git::{Call, text};
@@ -15,16 +15,10 @@ use crate::view::Checkout;
 use crate::{Base, GitError, Record, Uncommitted, WorktreeError, Worktrees};
 
 /// Protocols by which a repository is fetched from its remote. Others can run programs.
-const PROTOCOLS: [&str; 8] = [
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "protocol.https.allow=always",
-    "-c",
-    "protocol.ssh.allow=always",
-    "-c",
-    "protocol.git.allow=always",
-];
+const PROTOCOLS: [&str; 8] = word_list(
+    "-c protocol.allow=never -c protocol.https.allow=always -c protocol.ssh.allow=always -c
+    protocol.git.allow=always",
+);
 
 /// A commit for another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,13 +250,7 @@ impl Worktrees {
         if !is_same || is_commit(&at, &head)? {
             return Ok(());
         }
-        let fetch = [
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--",
-        ];
+        let fetch = word_list::<5>("fetch --quiet --no-tags --no-write-fetch-head --");
         let from = here.display().to_string();
         let kept = format!("{head}:refs/swarm/received/{head}");
         at.run(&[&fetch[..], &[&from, &kept]].concat()).map(drop)

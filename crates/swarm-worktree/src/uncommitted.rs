@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{ensure_private_dir, replace_alone};
+use swarm_protocol::word_list;
 
 use crate::git::{Call, fields, path};
 use crate::inspect::under_way;
@@ -100,14 +101,7 @@ impl TemporaryObjects {
         copy_index(&own, &index).map_err(WorktreeError::at(&own))?;
         let at = view.git().changing();
         let at = at.with_index(&index).with_objects(&self.objects);
-        let update = [
-            "update-index",
-            "-z",
-            "--add",
-            "--remove",
-            "--replace",
-            "--stdin",
-        ];
+        let update = word_list::<6>("update-index -z --add --remove --replace --stdin");
         at.clone().reading(&files).run(&update)?;
         Ok(Some(at.line(&["write-tree"])?))
     }
@@ -148,14 +142,9 @@ fn copy_index(own: &Path, copy: &Path) -> io::Result<()> {
 
 /// Returns the paths of the changed files, each followed by a zero byte.
 fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>, WorktreeError> {
-    let out = view.git().run(&[
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--untracked-files=all",
-        "--ignore-submodules=all",
-    ])?;
+    let out = view.git().run(&word_list::<6>(
+        "status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=all",
+    ))?;
     let names = fields(&out).map(|field| field.get(3..).unwrap_or_default());
     let counted = names
         .filter(|name| {

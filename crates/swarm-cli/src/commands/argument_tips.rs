@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use swarm_protocol::word_list;
 
 /// Maximum length of a text that is repeated in a tip.
 const SHOWN: usize = 60;
@@ -122,16 +123,8 @@ fn text_around(words: &[String], extra: &str) -> Option<String> {
 const COMMANDS: [&str; 3] = ["send", "run", "resume"];
 
 /// Options whose value is a text.
-const OPTIONS: [&str; 8] = [
-    "--prompt",
-    "--description",
-    "--summary",
-    "--reason",
-    "--why",
-    "--subject",
-    "--result",
-    "--active-form",
-];
+const OPTIONS: [&str; 8] =
+    word_list("--prompt --description --summary --reason --why --subject --result --active-form");
 
 #[cfg(test)]
 mod tests {

@@ -13,30 +13,17 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use swarm_protocol::word_list;
+
 use super::here::Here;
 use crate::output::say;
 
 /// The commands that delete such refs on success.
-const CONCLUDING: [&str; 10] = [
-    "am",
-    "checkout",
-    "cherry-pick",
-    "commit",
-    "merge",
-    "pull",
-    "rebase",
-    "reset",
-    "revert",
-    "switch",
-];
+const CONCLUDING: [&str; 10] =
+    word_list("am checkout cherry-pick commit merge pull rebase reset revert switch");
 
 /// Per-worktree refs of operations in progress, see gitrevisions(7).
-const UNDER_WAY: [&str; 4] = [
-    "AUTO_MERGE",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "REBASE_HEAD",
-];
+const UNDER_WAY: [&str; 4] = word_list("AUTO_MERGE CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD");
 
 /// How long background processes of git may still write output.
 const AFTERWARDS: Duration = Duration::from_secs(1);

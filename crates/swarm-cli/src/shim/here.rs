@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use swarm_permissions::{GitFacts, GitPlace};
+use swarm_protocol::word_list;
 
 use crate::environment::raw_variable;
 
@@ -46,12 +47,8 @@ fn said(command: &mut Command) -> Option<String> {
 
 impl GitFacts for Here<'_> {
     fn place(&self) -> GitPlace {
-        let ask = [
-            "rev-parse",
-            "--path-format=absolute",
-            "--git-common-dir",
-            "--show-toplevel",
-        ];
+        let ask =
+            word_list::<4>("rev-parse --path-format=absolute --git-common-dir --show-toplevel");
         let Some(there) = self.ask(&ask) else {
             // Without a repository or a worktree, git itself reports the error.
             return GitPlace::Elsewhere;

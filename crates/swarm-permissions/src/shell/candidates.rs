@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use swarm_protocol::word_list;
+
 use super::lexer;
 use super::quoting::substitutions;
 use super::reach::path_texts;
@@ -209,30 +211,14 @@ fn is_command_word(word: &Word) -> bool {
 
 /// Returns the arguments of `git` from the subcommand on.
 fn without_git_options(arguments: &[Word]) -> &[Word] {
-    const WITH_VALUE: [&str; 7] = [
-        "-C",
-        "-c",
-        "--git-dir",
-        "--work-tree",
-        "--namespace",
-        "--exec-path",
-        "--config-env",
-    ];
+    const WITH_VALUE: [&str; 7] =
+        word_list("-C -c --git-dir --work-tree --namespace --exec-path --config-env");
     skip(arguments, |option| option.starts_with('-'), &WITH_VALUE)
 }
 
 /// Returns where the commands of `find … -exec COMMAND` begin.
 fn after_exec(arguments: &[Word]) -> impl Iterator<Item = usize> + '_ {
-    const EXEC: [&str; 8] = [
-        "-exec",
-        "-execdir",
-        "-ok",
-        "-okdir",
-        "-x",
-        "-X",
-        "--exec",
-        "--exec-batch",
-    ];
+    const EXEC: [&str; 8] = word_list("-exec -execdir -ok -okdir -x -X --exec --exec-batch");
     let is_exec = |(i, word): (usize, &Word)| EXEC.contains(&word.text.as_str()).then_some(i + 1);
     arguments.iter().enumerate().filter_map(is_exec)
 }

@@ -5,21 +5,17 @@
 use serde_json::{Value, json};
 use swarm_agent::ForeignCall;
 use swarm_mcp::{server_part, tool_name};
-use swarm_protocol::ToolKind;
+use swarm_protocol::{ToolKind, word_list};
 use swarm_tools::one_line;
 
 use super::calls::Announced;
 use crate::handed_server::split_name;
 
 /// The team's tools, which need no approval.
-const TEAM_TOOLS: [&str; 6] = [
-    "mcp__swarm__send",
-    "mcp__swarm__status",
-    "mcp__swarm__tasks",
-    "mcp__swarm__task_create",
-    "mcp__swarm__task_claim",
-    "mcp__swarm__task_update",
-];
+const TEAM_TOOLS: [&str; 6] = word_list(
+    "mcp__swarm__send mcp__swarm__status mcp__swarm__tasks mcp__swarm__task_create
+    mcp__swarm__task_claim mcp__swarm__task_update",
+);
 
 /// Fields of the form with which Codex asks.
 const CODEX_FORM: [&str; 4] = ["turn_id", "server_name", "id", "request"];

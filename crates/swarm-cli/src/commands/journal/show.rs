@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use swarm_permissions::nearest;
-use swarm_protocol::{Event, JournalEntry, SYSTEM_SENDER};
+use swarm_protocol::{Event, JournalEntry, SYSTEM_SENDER, word_list};
 use swarm_store::{BlockOn as _, Events, Team, Topic};
 
 use super::text;
@@ -135,15 +135,8 @@ fn is_wanted(record: &Value, word: &str, args: &LogArgs) -> bool {
 }
 
 /// Event types that are suggested to the user.
-const EXAMPLES: [&str; 7] = [
-    "queued",
-    "delivered",
-    "task_created",
-    "task_changed",
-    "member_died",
-    "member_stopped",
-    "turn_ended",
-];
+const EXAMPLES: [&str; 7] =
+    word_list("queued delivered task_created task_changed member_died member_stopped turn_ended");
 
 /// Rejects an unknown type. An event of a known type either lacks fields or can be parsed.
 fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
