@@ -100,7 +100,6 @@ pub(crate) fn find_sandbox() -> SandboxProbe {
     probe_sandbox(&sandbox_helper(&own))
 }
 
-/// Returns the program and arguments of the sandbox helper.
 fn sandbox_helper(program: &Path) -> Vec<String> {
     let program = program.to_str();
     let words = program.map(|program| vec![program.to_owned(), SANDBOX_HELPER.to_owned()]);

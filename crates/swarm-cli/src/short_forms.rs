@@ -63,7 +63,6 @@ pub(crate) fn is_command(name: &str) -> bool {
     Args::command().find_subcommand(name).is_some()
 }
 
-/// Whether a word is a short form of a command.
 pub(crate) fn is_short_form(word: &str) -> bool {
     SHORT.iter().any(|(short, _)| *short == word)
 }

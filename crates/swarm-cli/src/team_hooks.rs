@@ -126,7 +126,6 @@ pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSetting
     Ok(claude.hooks.effective(app.is_trusted()?, limit))
 }
 
-/// Returns the hooks of a task event, with the actor.
 pub(crate) fn task_hooks(app: &App, command_actor: &CommandActor) -> Result<AgentHooks, Failure> {
     let hooks = hooks(app)?;
     let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];

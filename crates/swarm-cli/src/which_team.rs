@@ -284,7 +284,6 @@ fn several(teams: &[Found]) -> Failure {
     Failure::usage(message).with_hint(hint)
 }
 
-/// Returns the hint for a team without a roster.
 pub(crate) fn without_roster(team: &TeamName, damage: TeamDamage) -> Failure {
     Failure::from(damage.why).with_hint(format!(
         "restore it, or remove the rest with `swarm team delete {team} --force`"

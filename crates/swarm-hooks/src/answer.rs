@@ -26,7 +26,6 @@ pub(crate) enum Answer {
     Interrupted,
 }
 
-/// Interprets the result of a command.
 pub(crate) fn answer(ran: &CommandResult, limit: u64) -> Answer {
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
     match &ran.end {

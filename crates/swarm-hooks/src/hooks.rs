@@ -201,7 +201,6 @@ impl HooksParts {
         }
     }
 
-    /// Returns the variables of a command.
     fn environment(&self, hook: &HookCommand) -> Cow<'_, BTreeMap<String, String>> {
         let Some(plugin) = &hook.plugin else {
             return Cow::Borrowed(&self.env);

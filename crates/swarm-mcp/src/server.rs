@@ -18,7 +18,6 @@ const RESTARTS: u32 = 1;
 /// A server. It starts on first use; concurrent users wait for the same start.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// The configured name.
     pub(crate) name: String,
     /// The part of its tools' names.
     pub(crate) part: String,

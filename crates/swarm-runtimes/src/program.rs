@@ -138,12 +138,10 @@ impl Program {
         self.relay.address()
     }
 
-    /// Returns whether the program has exited.
     pub(crate) fn has_exited(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Writes one message.
     pub(crate) async fn write(&mut self, message: &Value) -> Result<(), AgentError> {
         let line = format!("{message}\n");
         match self.stdin.write_all(line.as_bytes()).await {

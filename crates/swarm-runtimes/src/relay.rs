@@ -58,7 +58,6 @@ struct Servers {
     cwd: PathBuf,
     env: Arc<BTreeMap<String, String>>,
     token: String,
-    /// The servers of the member.
     handed: Vec<HandedServer>,
 }
 

@@ -35,7 +35,6 @@ impl Reply {
         });
     }
 
-    /// Ends the current text.
     pub(crate) fn end_text(&mut self, turn: &Turn<'_>) {
         let text = std::mem::take(&mut self.current);
         if text.trim().is_empty() {

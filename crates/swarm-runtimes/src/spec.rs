@@ -86,7 +86,6 @@ impl ProgramSpec {
         }
     }
 
-    /// Returns an error of this program.
     pub(crate) fn failed(&self, why: &dyn fmt::Display) -> AgentError {
         AgentError::Runtime(format!("{}: {why}", self.name))
     }

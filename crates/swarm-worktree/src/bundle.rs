@@ -85,7 +85,6 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns whether a commit is in the repository.
     pub(crate) fn has_commit(&self, id: &str) -> Result<bool, GitError> {
         is_commit(&self.common_git(), id)
     }
@@ -111,7 +110,6 @@ fn refused(why: &'static str) -> BundleError {
     BundleError::Refused(why)
 }
 
-/// Returns whether a commit of this ID exists.
 pub(crate) fn is_commit(at: &Call<'_>, id: &str) -> Result<bool, GitError> {
     let (code, out, _) = at.status(&["cat-file", "-t", id])?;
     Ok(code == Some(0) && out.trim_ascii() == b"commit")

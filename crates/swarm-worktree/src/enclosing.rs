@@ -19,7 +19,6 @@ use crate::{Slug, WorktreeError};
 pub(crate) struct EnclosingWorktree {
     /// The git directory shared by all checkouts.
     pub(crate) common: PathBuf,
-    /// The record of the worktree.
     pub(crate) record: Record,
     /// The path relative to the worktree.
     pub(crate) below: PathBuf,
@@ -68,7 +67,6 @@ fn repository_of(
     registry.repository_of(outer)
 }
 
-/// Returns the record of the worktree at a path.
 fn recorded(common: &Path, tree: &Path) -> Result<Option<Record>, WorktreeError> {
     let Some(slug) = tree.file_name().and_then(OsStr::to_str) else {
         return Ok(None);

@@ -235,7 +235,6 @@ impl WorktreeError {
     }
 }
 
-/// Returns the hint for a refused removal.
 fn removal_hint(hazards: &[Hazard], forced: bool) -> &'static str {
     let has = |wanted: fn(&Hazard) -> bool| hazards.iter().any(wanted);
     if has(|hazard| matches!(hazard, Hazard::InUse(_))) {

@@ -42,7 +42,6 @@ impl Collision {
     }
 }
 
-/// The work in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Work {
     /// The commit of its branch.

@@ -6,7 +6,6 @@ use crate::git::{Call, fields, text};
 use crate::repository::Repository;
 use crate::{ConflictSides, GitError, Record, WorktreeError};
 
-/// A merge in progress.
 pub(crate) struct Merging<'a> {
     pub(crate) repository: &'a Repository,
     pub(crate) record: &'a Record,

@@ -222,7 +222,6 @@ impl Record {
         }
     }
 
-    /// Returns its path if it is on this machine.
     pub(crate) fn path_here(&self) -> Option<&Path> {
         self.remote.is_none().then_some(&self.path)
     }

@@ -179,7 +179,6 @@ impl Repository {
         self.common.join("swarm")
     }
 
-    /// Returns the directory of the records.
     pub(crate) fn records(&self) -> PathBuf {
         records_of(&self.common)
     }

@@ -42,7 +42,6 @@ fn share(bytes: u64, results: usize) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX)
 }
 
-/// Returns the paths of the files that these messages read.
 pub(super) fn files_read(messages: &[Arc<StoredMessage>]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.blocks);
     let calls = blocks.filter(|block| block.call_id().is_some());

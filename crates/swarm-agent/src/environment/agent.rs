@@ -114,7 +114,6 @@ impl EnvironmentNews {
     }
 }
 
-/// Returns the values of these facts in a text.
 fn values(text: &str, facts: &[EnvironmentFact]) -> Vec<(String, String)> {
     let labelled = text.lines().filter_map(|line| line.split_once(": "));
     let known = labelled.filter(|(label, _)| facts.iter().any(|fact| fact.label == *label));

@@ -321,7 +321,6 @@ impl SubAgents {
     }
 }
 
-/// Returns the agent of a record as a parent of its sub-agents.
 fn as_parent(record: &Record, parts: &AgentParts) -> Parent {
     let definition = Some(&record.request.definition);
     let ceiling = record.parent.tool_ceiling.below(definition);

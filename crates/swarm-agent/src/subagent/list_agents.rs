@@ -115,7 +115,6 @@ fn session_line(session: &PeerSession, now: UnixMs) -> Line {
     }
 }
 
-/// Returns a state with its age and detail.
 fn doing(state: &str, age_ms: Option<u64>, detail: Option<&str>) -> String {
     let mut doing = state.to_owned();
     if let Some(age) = age_ms {

@@ -19,7 +19,6 @@ use crate::identity::Acting;
 use crate::output::captured;
 use crate::short_forms::{is_command, is_short_form, written_out};
 
-/// The commands of `swarm`.
 pub(crate) struct TypedCommands;
 
 impl CommandLine for TypedCommands {

@@ -274,7 +274,6 @@ fn project_files<'a>(
     })
 }
 
-/// The values of one key, by source.
 #[derive(Debug, Default)]
 pub(super) struct ValueBySource {
     managed: Option<Value>,

@@ -75,7 +75,6 @@ pub fn plugin_parts(root: &Path, enabled: &EnabledPlugins, trusted: bool) -> Vec
         .collect()
 }
 
-/// Returns the names of the parts that a plugin has.
 fn present(plugin: &Plugin, parts: &[(&str, &str, &'static str)]) -> Vec<&'static str> {
     let is_added = |key: &str| match key {
         "commands" | "skills" => plugin.added(key).iter().any(Result::is_ok),

@@ -101,7 +101,6 @@ impl SettingsFiles {
     }
 }
 
-/// Returns the text of a file with a setting.
 fn edited(text: &str, path: &Path, new: &NewSetting) -> Result<String, ConfigError> {
     let not_toml = |what: &str| ConfigError::not_toml(path.display(), what);
     let mut document: DocumentMut = text

@@ -12,7 +12,6 @@ use super::given::{Layer, SettingValue, ValueLocation};
 use super::keys::{KEYS, Key, SettableBy, key, nearest_key, nearest_table};
 use crate::error::ConfigError;
 
-/// Reads a file if it exists.
 pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<SettingValue>, ConfigError> {
     let Some(text) = text_of(path)? else {
         return Ok(Vec::new());

@@ -23,7 +23,6 @@ pub struct Trusted {
     repositories: BTreeMap<PathBuf, TrustedRepository>,
 }
 
-/// The entry of one repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedRepository {

@@ -103,7 +103,6 @@ impl DefinitionLimits {
     }
 }
 
-/// Returns whether a definition's `tools` allows a tool.
 pub(super) fn allows(definition: &AgentDefinition, tool: &str) -> bool {
     DefinitionLimits::of(definition).allows(tool)
 }

@@ -2,7 +2,6 @@
 
 use super::wildcard::Wildcard;
 
-/// A pattern for one simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommandPattern {
     /// This text: `npm test`.

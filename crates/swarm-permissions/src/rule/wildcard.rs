@@ -43,7 +43,6 @@ impl Wildcard {
         }
     }
 
-    /// Returns whether the whole text matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Some((head, rest)) = self.pieces.split_first() else {
             return text.is_empty();

@@ -5,7 +5,6 @@
 pub(crate) struct Script {
     /// The simple commands between `;`, `&&`, `||`, `|`, `&`, parentheses and line breaks, in order.
     pub(crate) parts: Vec<Part>,
-    /// The texts of here-documents.
     pub(crate) here_documents: Vec<String>,
     /// Whether there are parentheses around or between commands.
     pub(crate) grouped: bool,
@@ -92,7 +91,6 @@ impl Part {
             && self.redirects.iter().all(Redirect::is_harmless)
     }
 
-    /// Returns the redirections to and from files.
     pub(super) fn files(&self) -> impl Iterator<Item = &Redirect> {
         let redirects = self.redirects.iter();
         redirects.filter(|redirect| !redirect.descriptor)

@@ -117,7 +117,6 @@ fn other(call: &Value) -> ForeignCall {
     foreign(call, &format!("acp__{word}"), input, ToolKind::Other)
 }
 
-/// Returns a call of a command line.
 pub(super) fn command_call(id: &str, command: &str) -> ForeignCall {
     ForeignCall {
         id: id.to_owned(),

@@ -30,7 +30,6 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
-    /// A notification.
     Notification { method: String, params: Value },
     /// A call of a tool of the member's MCP servers, which is not a message of the protocol.
     Call(RelayedCall),
@@ -59,7 +58,6 @@ impl Message {
     }
 }
 
-/// A session of the agent.
 #[derive(Debug)]
 pub(super) struct AcpSession {
     pub(super) id: String,
@@ -123,7 +121,6 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Returns whether the program has exited.
     pub(super) fn has_exited(&mut self) -> bool {
         self.program.has_exited()
     }
@@ -133,7 +130,6 @@ impl Connection {
         self.program.relay_address()
     }
 
-    /// Starts a session.
     pub(super) async fn new_session(&mut self, place: &Value) -> Result<AcpSession, AgentError> {
         let session = self.call("session/new", place).await?;
         match session["sessionId"].as_str() {
@@ -245,7 +241,6 @@ impl Connection {
         }
     }
 
-    /// Returns the error for an error response.
     pub(super) fn refusal(&self, method: &str, error: &Value) -> AgentError {
         let message = error["message"].as_str().unwrap_or("no message");
         // The reason is often only in the data.

@@ -11,7 +11,6 @@ use crate::handed_server::handed_names;
 
 /// A decision about a call.
 pub(super) struct Decided {
-    /// The result of the request.
     pub(super) result: Value,
     /// Why the call must not run, for the next prompt: the protocol's response has no text.
     pub(super) note: Option<String>,

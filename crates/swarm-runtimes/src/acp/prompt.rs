@@ -13,7 +13,6 @@ use super::updates;
 use crate::cut_turn::{CutTurn, text_blocks};
 use crate::reply::Reply;
 
-/// How a prompt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PromptEnd {
     /// The agent ended its turn.
@@ -36,7 +35,6 @@ pub(super) struct Answered {
     pub(super) notes: Vec<String>,
 }
 
-/// A prompt in progress.
 struct Prompt<'a> {
     turn: &'a Turn<'a>,
     session: &'a str,

@@ -17,7 +17,6 @@ use crate::open_requests::OpenRequests;
 /// The id of a request, and its result or why it failed.
 type Served = (Value, Result<Value, String>);
 
-/// The requests in progress.
 pub(super) struct Requests<'a> {
     turn: &'a Turn<'a>,
     approvals: Arc<Approvals>,

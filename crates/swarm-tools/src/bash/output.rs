@@ -151,7 +151,6 @@ impl Spill {
         self.file.is_some()
     }
 
-    /// Creates the file.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if let Some(directory) = self.path.parent() {
             swarm_os::ensure_private_dir(directory).map_err(io::Error::other)?;

@@ -69,7 +69,6 @@ impl TypedTool for Bash {
     }
 }
 
-/// Starts a background command.
 async fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let commands = ctx.commands.as_ref().ok_or(
         "Background commands are not available here. Run the command without `run_in_background`, with a sufficient `timeout`.",

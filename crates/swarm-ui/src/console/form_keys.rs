@@ -59,7 +59,6 @@ impl Inner {
         Ok(None)
     }
 
-    /// Sends the answers.
     pub(super) fn send_form(&mut self, answers: Vec<FormAnswer>) -> Option<PaneInput> {
         let dialog = self.close_dialog()?;
         self.closed_forms.remove(&dialog);

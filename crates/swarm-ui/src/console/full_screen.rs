@@ -35,11 +35,8 @@ impl Area {
 /// What a view does after a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It remains.
     Stay,
-    /// It closes.
     Close,
-    /// It closes with an input.
     Done(PaneInput),
 }
 

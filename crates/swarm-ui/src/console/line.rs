@@ -31,7 +31,6 @@ pub(crate) struct InputLine {
     pub(super) vim: Option<Vim>,
 }
 
-/// A search in the history.
 #[derive(Debug, Default)]
 struct Search {
     wanted: String,
@@ -201,7 +200,6 @@ impl InputLine {
         self.completing = (completing.words.len() > 1).then_some(completing);
     }
 
-    /// Returns the completions and the selected one.
     pub(crate) fn completions(&self) -> Option<(&[String], usize)> {
         let completing = self.completing.as_ref()?;
         Some((&completing.words, completing.at))
@@ -223,7 +221,6 @@ impl InputLine {
         )
     }
 
-    /// Returns the text of the line.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

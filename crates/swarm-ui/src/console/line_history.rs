@@ -1,6 +1,5 @@
 //! Earlier lines of the input line.
 
-/// History of entered lines.
 #[derive(Debug, Default)]
 pub(super) struct LineHistory {
     pub(super) lines: Vec<String>,

@@ -22,7 +22,6 @@ const MOST_QUESTION: usize = 3;
 /// Columns of the sign before the question, with its space.
 const SIGN: usize = 2;
 
-/// A dialog on the screen.
 #[derive(Debug)]
 pub(super) struct OpenDialog {
     pub(super) dialog: Dialog,

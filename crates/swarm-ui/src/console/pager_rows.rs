@@ -168,12 +168,10 @@ impl PagerRows {
         (rows, last)
     }
 
-    /// Returns the next block with rows.
     fn next(&mut self, block: usize, area: Area) -> Option<usize> {
         (block + 1..self.count()).find(|next| !self.block(*next, area).is_empty())
     }
 
-    /// Returns the previous block with rows.
     fn previous(&mut self, block: usize, area: Area) -> Option<usize> {
         (0..block)
             .rev()

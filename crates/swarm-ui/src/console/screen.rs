@@ -77,7 +77,6 @@ pub(super) struct Inner {
     pub(super) deferred: Option<String>,
     /// The view that covers the terminal.
     pub(super) cover: Option<Cover>,
-    /// The team panel, if it is open.
     pub(super) panel: Option<TeamPanel>,
     /// What the team panel shows; `None` if this terminal has no panel.
     pub(super) team: Option<PanelContent>,
@@ -462,7 +461,6 @@ impl Inner {
         !self.waiting.is_empty()
     }
 
-    /// Draws the output that waits.
     pub(super) fn draw_output(&mut self) {
         if self.waiting.is_empty() {
             return;

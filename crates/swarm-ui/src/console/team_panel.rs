@@ -81,13 +81,11 @@ pub(super) enum PanelKey {
     NotMine,
     /// The panel changed.
     Handled,
-    /// The panel closes.
     Close,
     /// An action on a member or a task.
     Act(PanelAction, String),
 }
 
-/// The open panel.
 #[derive(Debug, Default)]
 pub(super) struct TeamPanel {
     shows_tasks: bool,

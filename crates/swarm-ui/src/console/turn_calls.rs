@@ -9,7 +9,6 @@ use crate::signs::{DONE, FAILED};
 /// Maximum number of rows about finished calls.
 const ROWS: usize = 4;
 
-/// A call.
 #[derive(Debug, Clone)]
 struct TurnCall {
     id: String,

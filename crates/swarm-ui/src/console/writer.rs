@@ -27,7 +27,6 @@ struct Queue {
     waiting: Vec<u8>,
     /// Number of bytes dropped since the last accepted piece.
     left_out: usize,
-    /// Whether the thread is writing.
     is_writing: bool,
     /// Whether the terminal is gone.
     is_over: bool,

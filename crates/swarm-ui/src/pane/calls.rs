@@ -43,7 +43,6 @@ impl Call {
     }
 }
 
-/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallResult {
     pub(super) ok: bool,
@@ -106,7 +105,6 @@ impl Calls {
         }
     }
 
-    /// Adds the result of a call.
     pub(super) fn finish(&mut self, id: &str, result: CallResult) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
             call.result = Some(result);

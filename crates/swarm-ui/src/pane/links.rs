@@ -14,7 +14,6 @@ const CUT: [&str; 2] = ["…", "..."];
 /// Ends a link.
 pub(super) const END: &str = "\u{1b}]8;;\u{7}";
 
-/// The links of a text.
 pub(super) struct Links(Linker);
 
 impl Links {

@@ -14,7 +14,6 @@ const MIN_WIDTH: usize = 12;
 /// Prefix of the line of an idle notification.
 const IDLE: &str = "idle";
 
-/// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     In,

@@ -35,7 +35,6 @@ struct Fence {
     syntax: Option<Syntax>,
 }
 
-/// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// Code, unchanged.

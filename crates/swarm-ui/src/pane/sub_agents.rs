@@ -19,7 +19,6 @@ const END: &str = "└─";
 /// Number of hex digits that distinguish the sub-agents of a pane.
 const SHORT_ID: usize = 4;
 
-/// The running sub-agents.
 #[derive(Debug, Default)]
 pub(super) struct SubAgentLines {
     open: Vec<Open>,

@@ -8,7 +8,6 @@ use crate::sanitize::shown;
 
 const ESCAPE: char = '\u{1b}';
 
-/// A character cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Cell {
     /// The character and its combining characters; empty in the second half of a wide one.

@@ -62,7 +62,6 @@ impl Role {
         }
     }
 
-    /// Returns the word in JSON.
     fn word(self) -> &'static str {
         match self {
             Self::Teammate => "teammate-process",

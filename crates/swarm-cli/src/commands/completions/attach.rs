@@ -32,7 +32,6 @@ pub(crate) fn answer(swarm: fn() -> Command) -> Option<ExitCode> {
     }
 }
 
-/// Returns the candidates of an argument.
 type Candidates = fn(&Offer) -> Vec<CompletionCandidate>;
 
 fn attach(command: Command, offer: &Arc<Offer>) -> Command {

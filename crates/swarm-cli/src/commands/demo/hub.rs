@@ -48,7 +48,6 @@ pub(super) fn address(app: &App) -> Result<SocketAddr, Failure> {
 }
 
 impl<'a> Hub<'a> {
-    /// Starts the server.
     pub(super) fn start(
         app: &'a App,
         stage: &'a Stage,

@@ -31,7 +31,6 @@ pub(super) struct DemoServer {
     program: PathBuf,
     socket: PathBuf,
     pub(super) lead_pane: String,
-    /// The session of the lead.
     session: String,
     pid: String,
 }

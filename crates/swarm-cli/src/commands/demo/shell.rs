@@ -18,7 +18,6 @@ pub(super) struct Shell<'a> {
     pub(super) server: Option<&'a DemoServer>,
     /// When the demo began.
     pub(super) began: UnixMs,
-    /// Whether the commands are printed.
     pub(super) prints: bool,
 }
 

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Action for a leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GcAction {
     /// Move the team's tasks, journal, roster and mail to the archive.
@@ -26,7 +25,6 @@ impl GcAction {
     }
 }
 
-/// A leftover.
 #[derive(Debug)]
 pub(super) struct Find {
     pub(super) action: GcAction,

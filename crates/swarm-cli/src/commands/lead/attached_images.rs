@@ -40,7 +40,6 @@ impl AttachedImages {
             .filter(|marks| !marks.is_empty())
     }
 
-    /// Returns the path of an existing image.
     fn image(&self, word: &str) -> Option<PathBuf> {
         let word = word.strip_prefix("file://").unwrap_or(word);
         let path = match word.strip_prefix("~/") {

@@ -112,7 +112,6 @@ fn installed(env: &Environment) -> Result<(&'static ClipboardProgram, PathBuf), 
     })
 }
 
-/// Returns the image that a command prints.
 async fn printed_image(mut command: Command, name: &str) -> Result<Vec<u8>, String> {
     command.process_group(0).stderr(Stdio::piped());
     let output = match output_within(command, b"", LONGEST).await {

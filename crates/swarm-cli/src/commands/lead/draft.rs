@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The draft of a directory.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     file: PathBuf,

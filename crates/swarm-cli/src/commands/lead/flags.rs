@@ -22,7 +22,6 @@ pub(crate) struct PromptArgs {
 }
 
 impl PromptArgs {
-    /// Returns the prompt, if any is given.
     pub(in crate::commands) fn given(&self) -> Option<&str> {
         self.prompt.as_deref().or(self.prompt_option.as_deref())
     }

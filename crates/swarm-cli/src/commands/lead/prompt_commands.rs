@@ -174,7 +174,6 @@ impl PromptCommands {
         out.trim().to_owned()
     }
 
-    /// Returns the files that a text names with `@`.
     fn note_files(&self, text: &str, files: &mut Vec<(String, String)>) {
         for word in text.split_whitespace() {
             let Some(name) = word.strip_prefix('@') else {
@@ -249,7 +248,6 @@ fn collect(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<(String
     }
 }
 
-/// Returns the name of the command in a file.
 fn command_name(file: &Path) -> Option<&str> {
     file.file_name()?.to_str()?.strip_suffix(".md")
 }

@@ -137,7 +137,6 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// Returns the output format from `--json` and `--output`.
 pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
     if app.out.json {
         OutputFormat::Json

@@ -45,7 +45,6 @@ pub(super) trait QuestionHost: Send + Sync {
         true
     }
 
-    /// Returns the colour of a member.
     fn color(&self, _member: &MemberName) -> Option<Color> {
         None
     }
@@ -59,7 +58,6 @@ pub(super) trait QuestionHost: Send + Sync {
     fn waiting(&self, open: usize, postponed: usize);
 }
 
-/// A request with the dialog that answers it.
 #[derive(Debug)]
 pub(super) struct DialogRequest {
     pub(super) request: RequestRecord,
@@ -69,7 +67,6 @@ pub(super) struct DialogRequest {
 }
 
 impl DialogRequest {
-    /// Creates the dialog of a request for `host`.
     pub(super) fn new(request: RequestRecord, host: &dyn QuestionHost) -> Self {
         let (dialog, answers) = dialog(&request, host);
         Self {
@@ -79,7 +76,6 @@ impl DialogRequest {
         }
     }
 
-    /// Returns the answer that a form gives.
     pub(super) fn form_answer(&self, answers: &[FormAnswer]) -> KeyAnswer {
         let questions = self.dialog.form.iter().zip(answers);
         KeyAnswer::Answers(
@@ -150,7 +146,6 @@ fn option(name: &str, value: &str) -> String {
     format!(" {}", shlex::try_quote(&option).unwrap_or_default())
 }
 
-/// Returns the dialog for a request at `host` and the answer of each key.
 fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyAnswer>) {
     let (id, prefix) = (request.short(), host.command_prefix());
     let asked = questions(request);

@@ -69,7 +69,6 @@ pub(super) enum Typed {
 pub(super) struct TerminalCommands {
     pub(super) app: App,
     view: Arc<dyn EventSink>,
-    /// Input for the lead.
     pub(super) lead: UnboundedSender<PaneInput>,
     /// The screen with the pager, if any.
     pub(super) console: Option<Console>,

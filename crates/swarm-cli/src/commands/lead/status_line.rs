@@ -81,7 +81,6 @@ impl StatusLine {
         self.inner.lock().status.clone()
     }
 
-    /// Returns the current permission mode.
     pub(super) fn mode(&self) -> PermissionMode {
         self.inner.lock().status.mode
     }

@@ -8,7 +8,6 @@ use super::tools::{ClientRole, Kind, MAX_WAIT, Parameter, TOOLS, TeamTool};
 /// The wait of a call without a time, in seconds.
 const USUAL_WAIT: u64 = 60;
 
-/// A validated call.
 pub(super) struct Call<'a> {
     tool: &'static TeamTool,
     input: &'a Map<String, Value>,

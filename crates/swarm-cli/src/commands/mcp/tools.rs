@@ -17,7 +17,6 @@ pub(super) enum Kind {
     Numbers,
 }
 
-/// A parameter of a tool.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
@@ -136,7 +135,6 @@ impl TeamTool {
         }
     }
 
-    /// Returns the tool as MCP lists it.
     pub(super) fn spec(&self) -> McpToolSpec {
         let parameters = self.parameters.iter();
         let properties: Map<String, Value> = parameters

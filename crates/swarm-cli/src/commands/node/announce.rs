@@ -5,7 +5,6 @@ use swarm_protocol::{AgentId, TeamName};
 
 use crate::output::{Output, plain};
 
-/// The output of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Announcer(pub(super) Output);
 
@@ -15,7 +14,6 @@ impl Announcer {
         self.print(&json!({ "event": event, "text": text }), text);
     }
 
-    /// Prints an event of a team.
     pub(super) fn tell_of_team(self, event: &str, team: &TeamName, text: &str) {
         let line = format!("{team}: {text}");
         self.print(
@@ -24,7 +22,6 @@ impl Announcer {
         );
     }
 
-    /// Prints an event of a member.
     pub(super) fn tell_of_member(self, event: &str, member: &AgentId, text: &str) {
         let record = json!({
             "event": event, "team": member.team, "member": member.name, "text": text,

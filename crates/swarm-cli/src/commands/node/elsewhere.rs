@@ -20,7 +20,6 @@ pub(in crate::commands) struct Elsewhere {
     pub(in crate::commands) host: String,
     /// The node on that machine, if there is one. A node that cannot be looked up is not known.
     pub(in crate::commands) node: Option<NodeView>,
-    /// Whether the process has ended.
     pub(in crate::commands) has_ended: bool,
 }
 

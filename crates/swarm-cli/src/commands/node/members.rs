@@ -49,7 +49,6 @@ impl Node<'_> {
     }
 }
 
-/// Returns whether a team of this machine is on a hub.
 pub(super) fn is_on_hub(app: &App, team: &TeamName, url: &str) -> bool {
     let hub = app.hubs.hub_of(team).ok().flatten();
     hub.is_some_and(|hub| hub.url == url)

@@ -46,7 +46,6 @@ pub(super) fn record(seen: &SeenProcess) -> Value {
     })
 }
 
-/// Returns the status of a process in one word.
 pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     match standing {
         ProcessStatus::Placed { state, .. } => state.name(),

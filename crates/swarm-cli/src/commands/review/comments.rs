@@ -14,7 +14,6 @@ pub(super) const INSTRUCTIONS: &str = "\
 # Comments before the first file concern the whole diff. Without comments, nothing is sent.
 ";
 
-/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comment {
     /// `PATH:LINE` or `PATH`; empty if it concerns everything.
@@ -52,7 +51,6 @@ pub(super) fn comment_on(diff: &str, place: &str, text: &str) -> Result<Comment,
     })
 }
 
-/// Returns the comments in an edited diff.
 pub(super) fn comments_in(edited: &str) -> Vec<Comment> {
     let mut comments: Vec<Comment> = Vec::new();
     let mut above: Option<DiffLine> = None;
@@ -101,7 +99,6 @@ fn at(line: Option<&DiffLine<'_>>) -> Comment {
     }
 }
 
-/// Returns the message with all comments.
 pub(super) fn message(branch: &str, comments: &[Comment]) -> String {
     let count = counted(comments.len() as u64, "comment");
     let mut lines = vec![format!("Review of {branch}, {count}:")];

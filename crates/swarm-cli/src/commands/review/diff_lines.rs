@@ -3,7 +3,6 @@
 /// The beginning of the first line of each file.
 pub(super) const FILE_HEADER: &str = "diff --git ";
 
-/// A line of a diff with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffLine<'a> {
     /// The file, as it is after the change; before it if the file was deleted.

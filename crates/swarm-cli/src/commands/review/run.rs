@@ -71,7 +71,6 @@ pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the member that works in the worktree.
 fn receiver(work: &WorktreeDiff) -> Result<(TeamName, MemberName), Failure> {
     let owner = &work.record.owner;
     if let (Some(team), Some(member)) = (&owner.team, &owner.member) {

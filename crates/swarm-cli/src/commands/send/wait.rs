@@ -170,7 +170,6 @@ impl Waiting {
         Ok(())
     }
 
-    /// Returns the names of all members that have stopped.
     fn ended(&self) -> Result<HashSet<MemberName>, Failure> {
         let views = self.team.member_view().block_on()?;
         let over = views.into_iter().filter(|view| is_over(view.state));

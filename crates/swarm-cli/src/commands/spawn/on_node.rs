@@ -36,7 +36,6 @@ pub(super) fn spawn_on(
     done.show(app, &format!(" on {}", done.node))
 }
 
-/// Returns the command for the node.
 fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
     let SpawnArgs {
         name,

@@ -50,7 +50,6 @@ pub(super) struct Status {
     pub(super) spending: TeamSpending,
     pub(super) budgets: Vec<BudgetUse>,
     pub(super) tasks: TaskList,
-    /// Pending requests.
     pub(super) requests: Vec<RequestRecord>,
     /// Forecast conflicts between the worktrees of the team's repository.
     pub(super) collisions: Vec<Collision>,

@@ -129,7 +129,6 @@ fn pane_here(status: &Status, member: &Member) -> String {
     }
 }
 
-/// Returns the tasks in progress by owner.
 type InProgress<'a> = HashMap<&'a str, Vec<&'a Task>>;
 
 fn in_progress(tasks: &[Task]) -> InProgress<'_> {

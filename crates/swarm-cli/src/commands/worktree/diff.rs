@@ -28,7 +28,6 @@ pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the work in a worktree.
 pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(), Failure> {
     let slug = &work.record.slug;
     if app.out.json {

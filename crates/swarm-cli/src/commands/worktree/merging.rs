@@ -18,14 +18,12 @@ use crate::failure::Failure;
 /// Why a worktree was not merged.
 pub(super) struct NotMerged {
     pub(super) failure: Failure,
-    /// The files of a conflict.
     pub(super) conflicts: Option<Vec<String>>,
     /// Why the merge itself is refused.
     pub(super) refusal: Option<Box<MergeError>>,
 }
 
 impl NotMerged {
-    /// Returns the record in the output.
     pub(super) fn record(&self, slug: &Slug) -> Value {
         let mut record = self.failure.to_json();
         record["slug"] = json!(slug);

@@ -88,7 +88,6 @@ impl OwnWorktree {
         worktree_notice(&self.created, Resident::Lead)
     }
 
-    /// Returns the root of the worktree.
     pub(in crate::commands) fn root(&self) -> PathBuf {
         self.created.record.path.clone()
     }

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 
-/// An error response.
 #[derive(Debug)]
 pub(in crate::commands) struct RpcError {
     code: i64,
