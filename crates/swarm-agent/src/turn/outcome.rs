@@ -75,7 +75,7 @@ impl TurnSignals {
     }
 
     /// Resolves when nothing new may start.
-    pub(super) async fn over(&self) {
+    pub async fn over(&self) {
         tokio::select! {
             () = self.cancel.cancelled() => {}
             () = self.suspend.cancelled() => {}

@@ -30,6 +30,7 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
+    /// A notification.
     Notification { method: String, params: Value },
     /// A call of a tool of the member's MCP servers, which is not a message of the protocol.
     Call(RelayedCall),

@@ -1,11 +1,9 @@
 //! One prompt: from the messages of a turn to the agent's stop reason.
 
-use std::future::pending;
-
 use serde_json::{Value, json};
 use swarm_agent::{Turn, TurnStop};
 use swarm_protocol::Usage;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::connection::{Connection, Message};
 use super::requests::Requests;
@@ -117,22 +115,14 @@ impl Prompt<'_> {
                 (id, outcome) = self.requests.next() => {
                     connection.respond(&id, outcome).await?;
                 }
-                () = async {
-                    tokio::select! {
-                        () = signals.cancel.cancelled() => {}
-                        () = signals.suspend.cancelled() => {}
-                    }
-                }, if give_up.is_none() => {
+                () = signals.over(), if give_up.is_none() => {
                     give_up = Some(Instant::now() + self.turn.parts().limits.cancel_grace);
                     let params = json!({"sessionId": self.session});
                     connection.notify("session/cancel", &params).await?;
                 }
-                () = async {
-                    match give_up {
-                        Some(at) => tokio::time::sleep_until(at).await,
-                        None => pending().await,
-                    }
-                } => return Err(TurnStop::Interrupted),
+                () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
+                    return Err(TurnStop::Interrupted);
+                }
             }
         }
     }

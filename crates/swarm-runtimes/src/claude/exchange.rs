@@ -1,14 +1,13 @@
 //! One turn of Claude Code: a user message, and what it prints until its result.
 
 use std::collections::HashMap;
-use std::future::pending;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_agent::{AgentError, ForeignCall, Turn, TurnStop};
 use swarm_protocol::{AgentEvent, ToolKind, Usage};
 use swarm_tools::one_line;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use crate::approvals::Approvals;
@@ -111,21 +110,13 @@ impl<'a> Exchange<'a> {
                     }
                 },
                 (id, answer) = self.requests.next() => respond(claude, &id, &answer).await?,
-                () = async {
-                    tokio::select! {
-                        () = signals.cancel.cancelled() => {}
-                        () = signals.suspend.cancelled() => {}
-                    }
-                }, if give_up.is_none() => {
+                () = signals.over(), if give_up.is_none() => {
                     give_up = Some(Instant::now() + self.turn.parts().limits.cancel_grace);
                     request(claude, json!({"subtype": "interrupt"})).await?;
                 }
-                () = async {
-                    match give_up {
-                        Some(at) => tokio::time::sleep_until(at).await,
-                        None => pending().await,
-                    }
-                } => return Err(TurnStop::Interrupted),
+                () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
+                    return Err(TurnStop::Interrupted);
+                }
             }
         }
     }
