@@ -5,11 +5,11 @@ use swarm_protocol::word_list;
 use crate::git::Call;
 use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
-use crate::{Base, GitError, WorktreeError};
+use crate::{Base, GitError, Result};
 
 impl Base {
     /// Returns the commit of the caller's checkout, without network access.
-    pub(crate) fn of_checkout(repository: &Repository) -> Result<Self, WorktreeError> {
+    pub(crate) fn of_checkout(repository: &Repository) -> Result<Self> {
         let checkout = Checkout::at(repository, &repository.top)?;
         let at = checkout.git();
         let (Some(0), out, _) = at.status(&["rev-parse", "--verify", "-q", "HEAD^{commit}"])?

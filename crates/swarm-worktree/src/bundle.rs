@@ -12,7 +12,7 @@ use crate::heads::is_object_id;
 use crate::repository::Repository;
 use crate::temporary::TemporaryDirectory;
 use crate::uncommitted::TemporaryObjects;
-use crate::{GitError, WorktreeError};
+use crate::{GitError, Result, WorktreeError};
 
 /// Longest header of a bundle in bytes. It has a line for each commit that the receiver must have.
 const HEADER: usize = 1 << 20;
@@ -22,12 +22,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`WorktreeError::BundleTooLarge`] above `limit` bytes.
-    pub(crate) fn bundle(
-        &self,
-        tip: &str,
-        known: &[String],
-        limit: u64,
-    ) -> Result<Vec<u8>, WorktreeError> {
+    pub(crate) fn bundle(&self, tip: &str, known: &[String], limit: u64) -> Result<Vec<u8>> {
         self.create_own_directories()?;
         let directory = TemporaryDirectory::create(self)?;
         let path = directory.path().join("bundle");
@@ -115,7 +110,7 @@ pub(crate) fn is_commit(at: &Call<'_>, id: &str) -> Result<bool, GitError> {
     Ok(code == Some(0) && out.trim_ascii() == b"commit")
 }
 
-fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, WorktreeError> {
+fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = WorktreeError::at(path);
     let bytes = fs::metadata(path).map_err(&failed)?.len();
     if bytes > limit {

@@ -13,7 +13,7 @@ use crate::repository::LOCK_WAIT;
 use crate::usage::KnownOccupants;
 use crate::{
     Base, Condition, Created, FormerOwner, Hazard, ListedWorktree, Owner, ProcessMark, Record,
-    RemovedWorktree, Request, Slug, WorktreeError, WorktreeOutcome, json_file, usage,
+    RemovedWorktree, Request, Result, Slug, WorktreeError, WorktreeOutcome, json_file, usage,
 };
 
 /// The creator of directories, and the records of its directories, which need not be in a
@@ -40,7 +40,7 @@ impl ByHook {
     }
 
     /// Creates a directory, or reuses an existing one that is not in use.
-    pub(crate) fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
+    pub(crate) fn create(&self, request: &Request) -> Result<Created> {
         let from = self.origin(&request.from)?;
         ensure_private_dir(&self.records)?;
         let lock = InheritableLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
@@ -53,7 +53,7 @@ impl ByHook {
         created
     }
 
-    fn take_up(&self, mut record: Record, request: &Request) -> Result<Created, WorktreeError> {
+    fn take_up(&self, mut record: Record, request: &Request) -> Result<Created> {
         let slug = request.slug.to_string();
         let used = usage::user_of(&record, &self.occupants)
             .map_err(|why| WorktreeError::in_the_way(&record.slug, &why))?;
@@ -71,7 +71,7 @@ impl ByHook {
         Ok(created(record, false, &request.from, vec![notice]))
     }
 
-    fn make(&self, from: PathBuf, request: &Request) -> Result<Created, WorktreeError> {
+    fn make(&self, from: PathBuf, request: &Request) -> Result<Created> {
         let failed = |why: String| {
             let slug = &request.slug;
             let what = format!(
@@ -125,12 +125,7 @@ impl ByHook {
     }
 
     /// Returns another worktree whose directory is equal to this one, contains it or is inside it.
-    fn overlapping(
-        &self,
-        path: &Path,
-        from: &Path,
-        slug: &Slug,
-    ) -> Result<Option<Record>, WorktreeError> {
+    fn overlapping(&self, path: &Path, from: &Path, slug: &Slug) -> Result<Option<Record>> {
         let overlaps = |record: &Record| {
             let is_other = record.from != from || record.slug != *slug;
             is_other && (record.path.starts_with(path) || path.starts_with(&record.path))
@@ -139,11 +134,7 @@ impl ByHook {
     }
 
     /// Reuses a directory whose holder has exited, even if other processes work in it.
-    pub(crate) fn take_over(
-        &self,
-        given: &Record,
-        process: ProcessMark,
-    ) -> Result<Created, WorktreeError> {
+    pub(crate) fn take_over(&self, given: &Record, process: ProcessMark) -> Result<Created> {
         let _lock = InheritableLock::take(&self.lock_path(&given.from, &given.slug), LOCK_WAIT)?;
         let found = self.load(&given.from, &given.slug)?;
         let missing = || WorktreeError::not_found(&given.slug, given.from.clone());
@@ -154,7 +145,7 @@ impl ByHook {
     }
 
     /// Releases a directory in which no work was started, and removes it if it was newly created.
-    pub(crate) fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub(crate) fn undo(&self, created: &Created) -> Result<()> {
         let record = &created.record;
         let _lock = InheritableLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
@@ -176,7 +167,7 @@ impl ByHook {
         &self,
         at: &Record,
         change: impl FnOnce(&mut Record) -> bool,
-    ) -> Result<Option<Record>, WorktreeError> {
+    ) -> Result<Option<Record>> {
         let _lock = InheritableLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&at.from, &at.slug)? else {
             return Ok(None);
@@ -193,7 +184,7 @@ impl ByHook {
         &self,
         at: &Record,
         former_owner: &FormerOwner,
-    ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
+    ) -> Result<Option<WorktreeOutcome>> {
         let record = self.change(at, |record| record.release_from(former_owner))?;
         let record = record.filter(|record| record.owner.is_same_agent(&former_owner.owner));
         Ok(record.map(|record| WorktreeOutcome::Kept {
@@ -211,7 +202,7 @@ impl ByHook {
         directory: &Path,
         slug: &Slug,
         force: bool,
-    ) -> Result<Option<RemovedWorktree>, WorktreeError> {
+    ) -> Result<Option<RemovedWorktree>> {
         let from = self.origin(directory)?;
         if self.load(&from, slug)?.is_none() {
             return Ok(None);
@@ -239,7 +230,7 @@ impl ByHook {
         }))
     }
 
-    fn delete(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn delete(&self, record: &Record) -> Result<()> {
         let there = || record.path.symlink_metadata().is_ok();
         if there() {
             let taken = self.maker.remove(record);
@@ -259,7 +250,7 @@ impl ByHook {
     }
 
     /// Returns the record of the directory that contains `path`.
-    pub(crate) fn find(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
+    pub(crate) fn find(&self, path: &Path) -> Result<Option<Record>> {
         let Ok(path) = path.canonicalize() else {
             return Ok(None);
         };
@@ -275,7 +266,7 @@ impl ByHook {
         &self,
         origin: &Path,
         directory: &Path,
-    ) -> Result<Option<Record>, WorktreeError> {
+    ) -> Result<Option<Record>> {
         let project = self.origin(origin)?;
         let found = self.find(directory)?;
         Ok(found.filter(|record| record.from == project))
@@ -286,7 +277,7 @@ impl ByHook {
     pub(crate) fn list(
         &self,
         directory: &Path,
-    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
+    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>)> {
         let from = self.origin(directory)?;
         let (records, damaged) = self.all()?;
         let own = records.into_iter().filter(|record| record.from == from);
@@ -298,22 +289,22 @@ impl ByHook {
     }
 
     /// Returns the project of a directory; for a worktree, the project that it was created for.
-    fn origin(&self, directory: &Path) -> Result<PathBuf, WorktreeError> {
+    fn origin(&self, directory: &Path) -> Result<PathBuf> {
         Ok(match self.find(directory)? {
             Some(record) => record.from,
             None => top_of(directory),
         })
     }
 
-    fn all(&self) -> Result<(Vec<Record>, Vec<WorktreeError>), WorktreeError> {
+    fn all(&self) -> Result<(Vec<Record>, Vec<WorktreeError>)> {
         Record::all_in(&self.records)
     }
 
-    fn load(&self, from: &Path, slug: &Slug) -> Result<Option<Record>, WorktreeError> {
+    fn load(&self, from: &Path, slug: &Slug) -> Result<Option<Record>> {
         json_file::read(&self.file(from, slug))
     }
 
-    fn save(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn save(&self, record: &Record) -> Result<()> {
         json_file::write(&self.file(&record.from, &record.slug), record)
     }
 

@@ -9,7 +9,7 @@ use crate::git::words;
 use crate::merge::Prepared;
 use crate::merge_tree::Merging;
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{Merged, Record, Slug, WorktreeError, WorktreeSettings, carry, place};
+use crate::{Merged, Record, Result, Slug, WorktreeError, WorktreeSettings, carry, place};
 
 /// Timeout of the wait for other merges, whose checks may take minutes each.
 const QUEUE_WAIT: Duration = Duration::from_hours(1);
@@ -43,7 +43,7 @@ impl MergeCandidate {
         slug: &Slug,
         interrupt: &LockInterrupt,
         on_wait: &dyn Fn(),
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self> {
         let find = || {
             Record::find(&repository, slug)?
                 .ok_or_else(|| WorktreeError::not_found(slug, repository.shown()))
@@ -94,7 +94,7 @@ impl MergeCandidate {
     ///
     /// # Errors
     /// [`WorktreeError`] if it could not be created.
-    pub fn check_out(&mut self) -> Result<PathBuf, WorktreeError> {
+    pub fn check_out(&mut self) -> Result<PathBuf> {
         if self.adds_nothing()
             && let Some(own) = self.record.path_here().filter(|own| own.is_dir())
         {
@@ -112,7 +112,7 @@ impl MergeCandidate {
         filled.map(|()| path)
     }
 
-    fn fill(&self, path: &Path) -> Result<(), WorktreeError> {
+    fn fill(&self, path: &Path) -> Result<()> {
         self.add(path)?;
         let reset = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
         let at = self.repository.at(path).changing();
@@ -126,7 +126,7 @@ impl MergeCandidate {
     }
 
     /// Registers the empty checkout with git.
-    fn add(&self, path: &Path) -> Result<(), WorktreeError> {
+    fn add(&self, path: &Path) -> Result<()> {
         let lock = InheritableLock::take(&self.repository.lock_path(), LOCK_WAIT)?;
         let mut words = words!["worktree", "add", "--force", "--detach", "--no-checkout"].to_vec();
         words.extend(words!["--", path, &self.prepared.new]);
@@ -136,7 +136,7 @@ impl MergeCandidate {
     }
 
     /// Removes a scratch checkout in any state.
-    fn remove(&self, path: &Path) -> Result<(), WorktreeError> {
+    fn remove(&self, path: &Path) -> Result<()> {
         if path.symlink_metadata().is_err() {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl MergeCandidate {
     /// [`WorktreeError::TargetMoved`] if the target moved since the preparation, and
     /// [`WorktreeError::TargetChanged`] if its checkout has uncommitted changes by now. The target
     /// is unchanged after any error.
-    pub fn apply(mut self) -> Result<Merged, WorktreeError> {
+    pub fn apply(mut self) -> Result<Merged> {
         let (old, new) = (&self.prepared.old, &self.prepared.new);
         if old != new {
             let lock = InheritableLock::take(&self.repository.lock_path(), LOCK_WAIT)?;

@@ -9,7 +9,7 @@ use swarm_protocol::word_list;
 use crate::git::{fields, path, text, words};
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{Carried, Dependencies, Record, WorktreeError, WorktreeSettings};
+use crate::{Carried, Dependencies, Record, Result, WorktreeError, WorktreeSettings};
 
 /// The file that lists additional files to copy, with patterns as in `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
@@ -22,7 +22,7 @@ pub(crate) fn copy_untracked(
     repository: &Repository,
     settings: &WorktreeSettings,
     record: &mut Record,
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     let mut copier = FileCopier {
         repository,
         from: repository.top.clone(),
@@ -48,10 +48,7 @@ pub(crate) fn copy_untracked(
 
 /// Returns the files of a checkout that `.worktreeinclude` lists and git ignores. Files that git
 /// does not ignore are left out, because they could be committed in the worktree.
-pub(crate) fn listed(
-    repository: &Repository,
-    checkout: &Path,
-) -> Result<Vec<PathBuf>, WorktreeError> {
+pub(crate) fn listed(repository: &Repository, checkout: &Path) -> Result<Vec<PathBuf>> {
     listed_by(repository, &checkout.join(INCLUDE), checkout)
 }
 
@@ -60,7 +57,7 @@ pub(crate) fn listed_by(
     repository: &Repository,
     include: &Path,
     checkout: &Path,
-) -> Result<Vec<PathBuf>, WorktreeError> {
+) -> Result<Vec<PathBuf>> {
     // Checked first, because git would follow a symbolic link.
     if read_optional(include)?.is_none() {
         return Ok(Vec::new());
@@ -104,7 +101,7 @@ struct FileCopier<'a> {
 
 impl FileCopier<'_> {
     /// Copies a file if it exists and the worktree does not have it. Symbolic links are not copied.
-    fn copy_file(&mut self, file: &Path) -> Result<(), WorktreeError> {
+    fn copy_file(&mut self, file: &Path) -> Result<()> {
         let (from, to) = (self.from.join(file), self.to.join(file));
         let Ok(found) = from.symlink_metadata() else {
             return Ok(());
@@ -127,7 +124,7 @@ impl FileCopier<'_> {
     }
 
     /// Creates the parent directories of a path. Returns `false` if one of them is not a directory.
-    fn create_parents(&self, file: &Path) -> Result<bool, WorktreeError> {
+    fn create_parents(&self, file: &Path) -> Result<bool> {
         for directory in self.parents(file) {
             match is_directory(&directory) {
                 Some(true) => {}
@@ -166,7 +163,7 @@ impl FileCopier<'_> {
             .push(format!("{} was not copied: {why}", path.display()));
     }
 
-    fn dependencies(&mut self, settings: &WorktreeSettings) -> Result<(), WorktreeError> {
+    fn dependencies(&mut self, settings: &WorktreeSettings) -> Result<()> {
         if settings.dependencies == Dependencies::None {
             return Ok(());
         }
@@ -190,7 +187,7 @@ impl FileCopier<'_> {
         Ok(())
     }
 
-    fn link(&mut self, directory: &Path) -> Result<(), WorktreeError> {
+    fn link(&mut self, directory: &Path) -> Result<()> {
         let from = self.from.join(directory);
         link_packages(&from, &self.to.join(directory))?;
         self.note(directory, "symlink");
@@ -203,12 +200,7 @@ impl FileCopier<'_> {
         Ok(())
     }
 
-    fn duplicate(
-        &mut self,
-        directory: &Path,
-        how: Duplication,
-        word: &str,
-    ) -> Result<(), WorktreeError> {
+    fn duplicate(&mut self, directory: &Path, how: Duplication, word: &str) -> Result<()> {
         let left = duplicate_tree(&self.from.join(directory), &self.to.join(directory), how)?;
         for path in left {
             let below = path.strip_prefix(&self.from).unwrap_or(&path).to_owned();
@@ -223,7 +215,7 @@ impl FileCopier<'_> {
 
     /// Returns the directories of these names that git ignores. Tracked directories are already in
     /// the worktree.
-    fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
+    fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>> {
         let from = Checkout::at(self.repository, &self.from)?;
         let out = from.git().run(&word_list::<6>(
             "ls-files -z --others --ignored --exclude-standard --directory",
@@ -246,7 +238,7 @@ impl FileCopier<'_> {
 
     /// Returns the hooks directory of the repository if it is a relative path that the worktree
     /// lacks.
-    fn hooks(&mut self) -> Result<Option<PathBuf>, WorktreeError> {
+    fn hooks(&mut self) -> Result<Option<PathBuf>> {
         let words = ["config", "--type=path", "--get-all", "core.hooksPath"];
         let (_, out, _) = self.repository.checkout_git().status(&words)?;
         let out = text(&out);
@@ -288,7 +280,7 @@ fn sample(directory: &Path) -> Option<PathBuf> {
 
 /// Creates a directory with one link per package. With a single link to the whole directory, an
 /// installation in the worktree could delete the original packages.
-fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
+fn link_packages(from: &Path, to: &Path) -> Result<()> {
     let failed = WorktreeError::at;
     fs::create_dir(to).map_err(failed(to))?;
     for entry in fs::read_dir(from).map_err(failed(from))? {

@@ -3,7 +3,7 @@
 
 use crate::git::text;
 use crate::merge_tree::Merging;
-use crate::{WorktreeError, snapshot};
+use crate::{Result, WorktreeError, snapshot};
 
 /// Headers of a commit that are copied, see git-commit-tree(1). A signature would not match the
 /// copy.
@@ -11,7 +11,7 @@ const COPIED_HEADERS: [&str; 3] = ["author ", "committer ", "encoding "];
 
 /// Returns a commit on top of `old` with the changes up to `tip`, or `old` itself if it already has
 /// them.
-pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String, WorktreeError> {
+pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String> {
     let record = merging.record;
     let at = merging.repository.common_git();
     // Commits that were removed from the target are copied again.
@@ -42,12 +42,7 @@ pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String
 }
 
 /// Copies a sequence of commits.
-fn copy_each(
-    merging: &Merging<'_>,
-    old: &str,
-    begin: &str,
-    listed: &str,
-) -> Result<String, WorktreeError> {
+fn copy_each(merging: &Merging<'_>, old: &str, begin: &str, listed: &str) -> Result<String> {
     let (mut head, mut before) = (old.to_owned(), begin);
     for commit in listed.lines() {
         let tree = applied(merging, &head, before, commit)?;
@@ -60,12 +55,7 @@ fn copy_each(
 }
 
 /// Creates a single commit with all changes.
-fn copy_squashed(
-    merging: &Merging<'_>,
-    old: &str,
-    begin: &str,
-    tip: &str,
-) -> Result<String, WorktreeError> {
+fn copy_squashed(merging: &Merging<'_>, old: &str, begin: &str, tip: &str) -> Result<String> {
     let tree = applied(merging, old, begin, tip)?;
     if tree == tree_of(merging, old)? {
         return Ok(old.to_owned());
@@ -83,31 +73,21 @@ fn copy_squashed(
 }
 
 /// Returns the tree of `head` with the changes from `before` to `commit`.
-fn applied(
-    merging: &Merging<'_>,
-    head: &str,
-    before: &str,
-    commit: &str,
-) -> Result<String, WorktreeError> {
+fn applied(merging: &Merging<'_>, head: &str, before: &str, commit: &str) -> Result<String> {
     // A commit with the same files and the parent `before`, which becomes the merge base.
     let tree = tree_of(merging, head)?;
     let sibling = snapshot::commit(merging.repository, &tree, &[before], "swarm")?;
     merging.merged_tree(&sibling, commit)
 }
 
-fn tree_of(merging: &Merging<'_>, commit: &str) -> Result<String, WorktreeError> {
+fn tree_of(merging: &Merging<'_>, commit: &str) -> Result<String> {
     let name = format!("{commit}^{{tree}}");
     let at = merging.repository.common_git();
     Ok(at.line(&["rev-parse", "--verify", &name])?)
 }
 
 /// Creates a commit with the author, dates and message of another commit.
-fn commit_like(
-    merging: &Merging<'_>,
-    other: &str,
-    tree: &str,
-    parent: &str,
-) -> Result<String, WorktreeError> {
+fn commit_like(merging: &Merging<'_>, other: &str, tree: &str, parent: &str) -> Result<String> {
     let raw = merging
         .repository
         .common_git()

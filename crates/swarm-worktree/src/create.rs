@@ -14,7 +14,7 @@ use crate::registry::WorktreeRegistry;
 use crate::repository::{LOCK_WAIT, Repository, unsuitable};
 use crate::view::Checkout;
 use crate::{
-    Base, Git, Owner, ProcessMark, Record, Slug, Stage, Uncommitted, WorktreeError,
+    Base, Git, Owner, ProcessMark, Record, Result, Slug, Stage, Uncommitted, WorktreeError,
     WorktreeSettings, carry, place, recover, snapshot, temporary, usage,
 };
 
@@ -60,7 +60,7 @@ pub(crate) fn create(
     registry: &WorktreeRegistry,
     settings: &WorktreeSettings,
     request: &Request,
-) -> Result<Created, WorktreeError> {
+) -> Result<Created> {
     let repository = Repository::find(git, registry, &request.from)?;
     if repository.common.join("reftable").is_dir() {
         let why = "its refs are stored as reftable, which swarm cannot read; convert them with `git refs migrate --ref-format=files`";
@@ -94,7 +94,7 @@ struct Creation<'a> {
 }
 
 impl Creation<'_> {
-    fn reuse_or_create(&self) -> Result<Created, WorktreeError> {
+    fn reuse_or_create(&self) -> Result<Created> {
         let there = Record::load(self.repository, &self.request.slug)?;
         match there {
             Some(record) if record.stage == Stage::Making => {
@@ -109,7 +109,7 @@ impl Creation<'_> {
     }
 
     /// Reuses an existing worktree. Reads its files without running git.
-    fn reuse(&self, mut record: Record) -> Result<Created, WorktreeError> {
+    fn reuse(&self, mut record: Record) -> Result<Created> {
         let slug = self.request.slug.to_string();
         if let Some(by) = self.user_of(&record)? {
             return Err(WorktreeError::Taken { slug, by });
@@ -151,7 +151,7 @@ impl Creation<'_> {
 
     /// Removes the record of a worktree whose directory was deleted, unless its branch has unmerged
     /// commits.
-    fn forget_missing(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn forget_missing(&self, record: &Record) -> Result<()> {
         let lost = recover::unmerged_commits(self.repository, record)?;
         if lost > 0 {
             let why = format!(
@@ -163,7 +163,7 @@ impl Creation<'_> {
         recover::forget(self.repository, record)
     }
 
-    fn make(&self) -> Result<Created, WorktreeError> {
+    fn make(&self) -> Result<Created> {
         let mut base = Base::of_checkout(self.repository)?;
         let target = base.branch.clone();
         let mut notices = self.uncommitted(&mut base)?;
@@ -209,7 +209,7 @@ impl Creation<'_> {
     }
 
     /// Handles uncommitted changes of the caller's checkout.
-    fn uncommitted(&self, base: &mut Base) -> Result<Vec<String>, WorktreeError> {
+    fn uncommitted(&self, base: &mut Base) -> Result<Vec<String>> {
         let top = &self.repository.top;
         let files =
             Checkout::at(self.repository, top)?.changed_files("--untracked-files=normal")?;
@@ -248,7 +248,7 @@ impl Creation<'_> {
 
     /// Registers the empty worktree with git under the lock of the repository, because git writes
     /// shared files.
-    fn add(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn add(&self, record: &Record) -> Result<()> {
         let (repository, path) = (self.repository, &record.path);
         let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
         if path.symlink_metadata().is_ok() {
@@ -286,7 +286,7 @@ impl Creation<'_> {
         Ok(())
     }
 
-    fn register(&self, record: &Record, lock: &InheritableLock) -> Result<(), WorktreeError> {
+    fn register(&self, record: &Record, lock: &InheritableLock) -> Result<()> {
         let reason = record.lock_reason();
         let at = self.repository.checkout_git();
         let (path, branch, sha) = (&record.path, &record.branch, &record.base.sha);
@@ -308,7 +308,7 @@ impl Creation<'_> {
 
     /// Checks out the files and copies untracked ones. Writes to this worktree only, so several can
     /// be filled concurrently.
-    fn fill(&self, record: &mut Record) -> Result<(), WorktreeError> {
+    fn fill(&self, record: &mut Record) -> Result<()> {
         let at = self.repository.at(&record.path);
         at.changing().under(self.lock).run(&word_list::<4>(
             "reset --hard --quiet --no-recurse-submodules",
@@ -340,7 +340,7 @@ impl Creation<'_> {
         }
     }
 
-    fn user_of(&self, record: &Record) -> Result<Option<String>, WorktreeError> {
+    fn user_of(&self, record: &Record) -> Result<Option<String>> {
         let user = usage::user_of(record, &self.repository.registry.occupants);
         user.map_err(|why| self.blocked(&why))
     }

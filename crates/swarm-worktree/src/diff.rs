@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::git::text;
 use crate::repository::Repository;
-use crate::{Record, Slug, WorktreeError, Worktrees, snapshot};
+use crate::{Record, Result, Slug, WorktreeError, Worktrees, snapshot};
 
 /// The work in a worktree that its target does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if it does not exist, does not match its record, or git fails.
-    pub fn diff(&self, directory: &Path, slug: &Slug) -> Result<WorktreeDiff, WorktreeError> {
+    pub fn diff(&self, directory: &Path, slug: &Slug) -> Result<WorktreeDiff> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let found = Record::find(&repository, slug)?;
         let record = found.ok_or_else(|| WorktreeError::not_found(slug, repository.shown()))?;
@@ -57,7 +57,7 @@ impl Worktrees {
     }
 }
 
-fn base(repository: &Repository, record: &Record, tip: &str) -> Result<String, WorktreeError> {
+fn base(repository: &Repository, record: &Record, tip: &str) -> Result<String> {
     let own = || record.base.sha.clone();
     // Uncommitted changes that it was created from are not its work.
     if record.base.snapshot_of.is_some() {

@@ -12,7 +12,7 @@ use swarm_os::WORKTREES_DIRECTORY;
 use crate::heads::look_at;
 use crate::record::{Record, records_of};
 use crate::registry::WorktreeRegistry;
-use crate::{Slug, WorktreeError};
+use crate::{Result, Slug};
 
 /// A worktree and the repository that it belongs to.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub(crate) struct EnclosingWorktree {
 pub(crate) fn find_enclosing(
     registry: &WorktreeRegistry,
     path: &Path,
-) -> Result<Option<EnclosingWorktree>, WorktreeError> {
+) -> Result<Option<EnclosingWorktree>> {
     let there = path.ancestors().find_map(|path| path.canonicalize().ok());
     let Some(path) = there else {
         return Ok(None);
@@ -53,10 +53,7 @@ pub(crate) fn find_enclosing(
 }
 
 /// Returns the repository to which a worktree at this path would belong.
-fn repository_of(
-    registry: &WorktreeRegistry,
-    tree: &Path,
-) -> Result<Option<PathBuf>, WorktreeError> {
+fn repository_of(registry: &WorktreeRegistry, tree: &Path) -> Result<Option<PathBuf>> {
     let Some(outer) = tree.parent() else {
         return Ok(None);
     };
@@ -67,7 +64,7 @@ fn repository_of(
     registry.repository_of(outer)
 }
 
-fn recorded(common: &Path, tree: &Path) -> Result<Option<Record>, WorktreeError> {
+fn recorded(common: &Path, tree: &Path) -> Result<Option<Record>> {
     let Some(slug) = tree.file_name().and_then(OsStr::to_str) else {
         return Ok(None);
     };

@@ -18,6 +18,8 @@ pub struct ConflictSides {
     pub theirs: Vec<String>,
 }
 
+pub(crate) type Result<T, E = WorktreeError> = std::result::Result<T, E>;
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -6,11 +6,11 @@ use swarm_os::InheritableLock;
 use swarm_protocol::{MemberName, TeamName};
 
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{Record, WorktreeError, json_file};
+use crate::{Record, Result, json_file};
 
 /// Returns the records of fetched worktrees, sorted by their names. Unreadable ones are skipped, because
 /// fetching writes them again.
-pub(crate) fn all(repository: &Repository) -> Result<Vec<Record>, WorktreeError> {
+pub(crate) fn all(repository: &Repository) -> Result<Vec<Record>> {
     let (mut records, damaged) = Record::all_in(&directory(repository))?;
     for error in damaged {
         tracing::warn!(%error, "the record of a fetched worktree is skipped");
@@ -24,7 +24,7 @@ pub(crate) fn change(
     repository: &Repository,
     record: &Record,
     change: impl FnOnce(&mut Record),
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
         return Ok(());
     };
@@ -38,7 +38,7 @@ pub(crate) fn change(
 }
 
 /// Removes the ref and the record of a fetched worktree.
-pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<()> {
     let (Some(team), Some(member)) = (&record.owner.team, &record.owner.member) else {
         return Ok(());
     };

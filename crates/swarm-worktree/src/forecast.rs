@@ -11,7 +11,7 @@ use crate::hazard::named;
 use crate::merge_tree::{MergedTree, merge_trees};
 use crate::repository::Repository;
 use crate::uncommitted::TemporaryObjects;
-use crate::{Owner, Record, Slug, Stage, WorktreeError, Worktrees, fetched, json_file, temporary};
+use crate::{Owner, Record, Result, Slug, Stage, Worktrees, fetched, json_file, temporary};
 
 /// A worktree of a pair that conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -81,8 +81,8 @@ impl Worktrees {
     /// out. Only pairs that have changed since the last call, by any process, are merged again.
     ///
     /// # Errors
-    /// [`WorktreeError`] if there is no repository, or git fails.
-    pub fn forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
+    /// If there is no repository, or git fails.
+    pub fn forecast(&self, directory: &Path) -> Result<Vec<Collision>> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         if !repository.own_directory().is_dir() {
             // It has no worktrees of swarm.
@@ -99,7 +99,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// The same errors.
-    pub fn known_forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
+    pub fn known_forecast(&self, directory: &Path) -> Result<Vec<Collision>> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         Forecast::begin(&repository, Changes::Last)?.finish()
     }
@@ -108,7 +108,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// The same errors.
-    pub fn committed_forecast(&self, directory: &Path) -> Result<Vec<Collision>, WorktreeError> {
+    pub fn committed_forecast(&self, directory: &Path) -> Result<Vec<Collision>> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         Forecast::begin(&repository, Changes::LeftOut)?.finish()
     }
@@ -152,7 +152,7 @@ impl Side {
 }
 
 impl<'a> Forecast<'a> {
-    fn begin(repository: &'a Repository, changes: Changes<'a>) -> Result<Self, WorktreeError> {
+    fn begin(repository: &'a Repository, changes: Changes<'a>) -> Result<Self> {
         let path = repository.own_directory().join("forecast.json");
         let stored = read_optional(&path)?.unwrap_or_default();
         let mut forecast = Self {
@@ -167,7 +167,7 @@ impl<'a> Forecast<'a> {
         Ok(forecast)
     }
 
-    fn finish(self) -> Result<Vec<Collision>, WorktreeError> {
+    fn finish(self) -> Result<Vec<Collision>> {
         let (mut pairs, mut collisions) = (Vec::new(), Vec::new());
         for (at, one) in self.sides.iter().enumerate() {
             for other in &self.sides[at + 1..] {
@@ -204,7 +204,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns the worktrees with a target and work, by name.
-    fn sides(&self) -> Result<Vec<Side>, WorktreeError> {
+    fn sides(&self) -> Result<Vec<Side>> {
         let mut records = Record::all(self.repository)?.0;
         records.extend(fetched::all(self.repository)?);
         records.retain(|record| record.stage == Stage::Ready && record.target.is_some());
@@ -260,7 +260,7 @@ impl<'a> Forecast<'a> {
 
     /// Returns in which files two states conflict. Uncommitted changes whose objects no longer
     /// exist are left out, unless the result is known.
-    fn known(&self, work: [&Work; 2]) -> Result<Known, WorktreeError> {
+    fn known(&self, work: [&Work; 2]) -> Result<Known> {
         let find = |work: &[Work; 2]| {
             let mut pairs = self.before.pairs.iter();
             pairs.find(|known| known.work == *work).cloned()
@@ -285,11 +285,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns a commit for each state.
-    fn commits(
-        &self,
-        objects: &TemporaryObjects,
-        work: &[Work; 2],
-    ) -> Result<[String; 2], WorktreeError> {
+    fn commits(&self, objects: &TemporaryObjects, work: &[Work; 2]) -> Result<[String; 2]> {
         let commit = |work: &Work| match &work.tree {
             Some(tree) => objects.commit(self.repository, tree, &work.tip),
             None => Ok(work.tip.clone()),
@@ -299,7 +295,7 @@ impl<'a> Forecast<'a> {
 }
 
 /// Returns the files in which two commits conflict.
-fn conflicts(at: &Call<'_>, commits: &[String; 2]) -> Result<Vec<String>, WorktreeError> {
+fn conflicts(at: &Call<'_>, commits: &[String; 2]) -> Result<Vec<String>> {
     Ok(match merge_trees(at, &commits[0], &commits[1])? {
         MergedTree::Clean(_) => Vec::new(),
         MergedTree::Conflict(files) => files,

@@ -14,7 +14,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::Repository;
 use crate::view::{Checkout, View};
-use crate::{GitError, Record, WorktreeError, recover, usage};
+use crate::{GitError, Record, Result, WorktreeError, recover, usage};
 
 /// Returns all present reasons against removing a worktree.
 pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
@@ -59,11 +59,7 @@ fn reason(error: &WorktreeError) -> String {
     }
 }
 
-fn inspect(
-    repository: &Repository,
-    record: &Record,
-    found: &mut Vec<Hazard>,
-) -> Result<(), WorktreeError> {
+fn inspect(repository: &Repository, record: &Record, found: &mut Vec<Hazard>) -> Result<()> {
     let view = View::open(repository, record)?;
     found.extend(under_way(&view.seen.git_dir));
     let checkout = Checkout::Viewed(view);
@@ -97,7 +93,7 @@ fn commits(
     record: &Record,
     head: Option<&str>,
     found: &mut Vec<Hazard>,
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     let tip = repository.tip(record)?;
     let tips: Vec<_> = tip.as_deref().into_iter().chain(head).collect();
     if !tips.is_empty() {
@@ -156,7 +152,7 @@ fn files(
     record: &Record,
     checkout: &Checkout<'_>,
     found: &mut Vec<Hazard>,
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     let out = checkout.git().run(&[
         "status",
         "--porcelain=v1",
@@ -215,7 +211,7 @@ fn ignored_on_node(
     record: &Record,
     checkout: &Checkout<'_>,
     others: &[PathBuf],
-) -> Result<Vec<String>, WorktreeError> {
+) -> Result<Vec<String>> {
     if !repository.is_received()? {
         return Ok(Vec::new());
     }
@@ -247,10 +243,7 @@ fn ignored_on_node(
 }
 
 /// Returns the listed ignored files that differ from those of the original checkout.
-pub(crate) fn changed_listed(
-    repository: &Repository,
-    record: &Record,
-) -> Result<Vec<PathBuf>, WorktreeError> {
+pub(crate) fn changed_listed(repository: &Repository, record: &Record) -> Result<Vec<PathBuf>> {
     let include = record.path.join(".worktreeinclude");
     let include = if include.exists() {
         include

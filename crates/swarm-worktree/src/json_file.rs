@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use swarm_os::{read_optional, replace_alone};
 
-use crate::WorktreeError;
+use crate::{Result, WorktreeError};
 
 /// Reads a file; `None` if it does not exist.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, WorktreeError> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = read_optional(path)? else {
         return Ok(None);
     };
@@ -20,14 +20,14 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Worktr
 }
 
 /// Replaces a file.
-pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), WorktreeError> {
+pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     // Only fails for paths that are not valid UTF-8.
     let bytes = serde_json::to_vec_pretty(value).map_err(damaged(path))?;
     Ok(replace_alone(path, &bytes)?)
 }
 
 /// Returns the paths of the `.json` files in a directory; none if it does not exist.
-pub(crate) fn paths_in(directory: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+pub(crate) fn paths_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(WorktreeError::at(directory))?,

@@ -51,6 +51,7 @@ pub use by_hook::DirectoryMaker;
 pub use candidate::MergeCandidate;
 pub use create::{Created, Request};
 pub use diff::WorktreeDiff;
+pub(crate) use error::Result;
 pub use error::{ConflictSides, WorktreeError};
 pub use forecast::{Colliding, Collision};
 pub use git::{Git, GitError};

@@ -7,17 +7,13 @@ use crate::git::text;
 use crate::registration::admin;
 use crate::registry::WorktreeRegistry;
 use crate::repository::{Repository, unsuitable};
-use crate::{Git, WorktreeError};
+use crate::{Git, Result, WorktreeError};
 
 impl Repository {
     /// Returns the innermost repository that contains a directory. Nested repositories and
     /// submodules count as separate ones. Git is not run in a worktree of swarm, whose `.git` file
     /// may have been manipulated.
-    pub(crate) fn find(
-        git: &Git,
-        registry: &WorktreeRegistry,
-        directory: &Path,
-    ) -> Result<Self, WorktreeError> {
+    pub(crate) fn find(git: &Git, registry: &WorktreeRegistry, directory: &Path) -> Result<Self> {
         match find_enclosing(registry, directory)? {
             Some(enclosing) => Self::of_worktree(git, registry, enclosing),
             None => Self::around(git, registry, directory),
@@ -29,7 +25,7 @@ impl Repository {
         git: &Git,
         registry: &WorktreeRegistry,
         enclosing: EnclosingWorktree,
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self> {
         let record = enclosing.record;
         let mut found = Self {
             git: git.clone(),
@@ -46,11 +42,7 @@ impl Repository {
         Ok(found)
     }
 
-    fn around(
-        git: &Git,
-        registry: &WorktreeRegistry,
-        directory: &Path,
-    ) -> Result<Self, WorktreeError> {
+    fn around(git: &Git, registry: &WorktreeRegistry, directory: &Path) -> Result<Self> {
         let words = [
             // A clone may contain a bare repository with settings that name programs.
             "-c",

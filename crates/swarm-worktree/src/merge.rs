@@ -8,7 +8,7 @@ use crate::registration::check;
 use crate::repository::Repository;
 use crate::target::clean_checkout;
 use crate::view::Checkout;
-use crate::{GitError, Record, WorktreeError, fetched, snapshot};
+use crate::{GitError, Record, Result, WorktreeError, fetched, snapshot};
 
 named_enum! {
     /// Result of a merge.
@@ -87,7 +87,7 @@ pub(crate) struct Prepared {
 impl Merging<'_> {
     /// Creates the commits of the merge in the object database. Conflicts are found here, and the
     /// target is not changed.
-    pub(crate) fn prepare(&self) -> Result<Prepared, WorktreeError> {
+    pub(crate) fn prepare(&self) -> Result<Prepared> {
         self.refuse_uncommitted()?;
         let tip = self.repository.tip(self.record)?;
         let tip = tip.ok_or_else(|| self.no_branch(&self.record.branch))?;
@@ -129,7 +129,7 @@ impl Merging<'_> {
         })
     }
 
-    fn target_tip(&self) -> Result<String, WorktreeError> {
+    fn target_tip(&self) -> Result<String> {
         let tip = self
             .repository
             .commit_of(&format!("refs/heads/{}", self.target))?;
@@ -147,7 +147,7 @@ impl Merging<'_> {
 
     /// Refuses uncommitted changes of the worktree, which would be missing in the merge. Those on
     /// another machine are not lost: its member is still to commit them, or they stay there.
-    fn refuse_uncommitted(&self) -> Result<(), WorktreeError> {
+    fn refuse_uncommitted(&self) -> Result<()> {
         let path = self.record.path_here();
         let Some(path) = path.filter(|path| path.symlink_metadata().is_ok()) else {
             return Ok(());
@@ -174,7 +174,7 @@ impl Merging<'_> {
         Err(WorktreeError::not_merged(&self.record.branch, why))
     }
 
-    fn merge_commit(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
+    fn merge_commit(&self, old: &str, tip: &str) -> Result<String> {
         let tree = self.merged_tree(old, tip)?;
         let message = format!("Merge {} into {}", self.record.branch, self.target);
         Ok(snapshot::commit(
@@ -187,7 +187,7 @@ impl Merging<'_> {
 
     /// Moves the target branch from its previous commit, and updates the files of its checkout.
     /// Returns whether the branch was still at that commit.
-    pub(crate) fn move_target(&self, old: &str, new: &str) -> Result<bool, WorktreeError> {
+    pub(crate) fn move_target(&self, old: &str, new: &str) -> Result<bool> {
         let checkout = clean_checkout(self.repository, self.record, self.target)?;
         if self.target_tip()? != old {
             return Ok(false);

@@ -4,7 +4,7 @@ use swarm_os::InheritableLock;
 
 use crate::git::{Call, fields, text};
 use crate::repository::Repository;
-use crate::{ConflictSides, GitError, Record, WorktreeError};
+use crate::{ConflictSides, GitError, Record, Result, WorktreeError};
 
 pub(crate) struct Merging<'a> {
     pub(crate) repository: &'a Repository,
@@ -15,7 +15,7 @@ pub(crate) struct Merging<'a> {
 
 impl Merging<'_> {
     /// Merges two commits in the object database and returns the tree. A conflict changes nothing.
-    pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
+    pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String> {
         let at = self.repository.common_git().changing().under(self.lock);
         match merge_trees(&at, old, tip)? {
             MergedTree::Clean(tree) => Ok(tree),

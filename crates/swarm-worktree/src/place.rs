@@ -8,13 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use swarm_os::{WORKTREES_DIRECTORY, append_durable, fingerprint, read_optional};
 
 use crate::repository::{Repository, unsuitable};
-use crate::{Record, Slug, WorktreeError, WorktreeSettings};
+use crate::{Record, Result, Slug, WorktreeError, WorktreeSettings};
 
 /// Returns the directory that contains the worktrees of a repository.
-pub(crate) fn directory(
-    repository: &Repository,
-    settings: &WorktreeSettings,
-) -> Result<PathBuf, WorktreeError> {
+pub(crate) fn directory(repository: &Repository, settings: &WorktreeSettings) -> Result<PathBuf> {
     match (&settings.location, &repository.main) {
         (Some(location), main) => {
             let from = main.as_deref().unwrap_or(&repository.common);
@@ -55,11 +52,7 @@ fn real(path: &Path) -> Option<PathBuf> {
 
 /// Returns the record if its path is where swarm creates a worktree of this name. Swarm removes
 /// directories at such paths only.
-pub(crate) fn confirmed(
-    repository: &Repository,
-    slug: &Slug,
-    record: Record,
-) -> Result<Record, WorktreeError> {
+pub(crate) fn confirmed(repository: &Repository, slug: &Slug, record: Record) -> Result<Record> {
     let mut directories = repository.registry.of_repository(&repository.common)?;
     directories.extend(
         repository
@@ -100,7 +93,7 @@ fn has_link(directory: &Path) -> bool {
 
 /// Refuses symbolic links in the path of the directory, which would put the worktrees in an
 /// unexpected place.
-fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
+fn refuse_links(repository: &Repository, main: &Path) -> Result<()> {
     for part in [".claude", WORKTREES_DIRECTORY] {
         let path = main.join(part);
         if path.is_symlink() {
@@ -129,7 +122,7 @@ fn distinct_name(repository: &Repository) -> String {
 
 /// Adds worktrees inside the main checkout to `info/exclude`, which git ignores and which is not
 /// committed. Requires the lock of the repository.
-pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<(), WorktreeError> {
+pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<()> {
     let Some(inside) = repository
         .main
         .as_ref()

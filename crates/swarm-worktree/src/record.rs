@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
-use crate::{Slug, WorktreeError, json_file};
+use crate::{Result, Slug, WorktreeError, json_file};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -277,14 +277,12 @@ impl Record {
     }
 
     /// Reads the record of a name in a directory of records, without checking its path.
-    pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
+    pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>> {
         json_file::read(&records.join(format!("{}.json", slug.directory())))
     }
 
     /// Reads all records in a directory, without checking their paths.
-    pub(crate) fn all_in(
-        directory: &Path,
-    ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
+    pub(crate) fn all_in(directory: &Path) -> Result<(Vec<Self>, Vec<WorktreeError>)> {
         let (mut records, mut damaged) = (Vec::new(), Vec::new());
         for path in json_file::paths_in(directory)? {
             match json_file::read::<Self>(&path) {

@@ -8,17 +8,14 @@ use swarm_protocol::ErrorKind;
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::usage::KnownOccupants;
-use crate::{ProcessMark, Record, Slug, WorktreeError, fetched, json_file, usage};
+use crate::{ProcessMark, Record, Result, Slug, WorktreeError, fetched, json_file, usage};
 
 impl Record {
-    pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
+    pub(crate) fn save(&self, repository: &Repository) -> Result<()> {
         json_file::write(&file(repository, &self.slug), self)
     }
 
-    pub(crate) fn load(
-        repository: &Repository,
-        slug: &Slug,
-    ) -> Result<Option<Self>, WorktreeError> {
+    pub(crate) fn load(repository: &Repository, slug: &Slug) -> Result<Option<Self>> {
         let record = Self::read(&repository.records(), slug)?;
         let confirmed = record.map(|record| confirmed(repository, slug, record));
         confirmed.transpose()
@@ -28,10 +25,7 @@ impl Record {
     ///
     /// # Errors
     /// If worktrees of several agents have this name.
-    pub(crate) fn find(
-        repository: &Repository,
-        slug: &Slug,
-    ) -> Result<Option<Self>, WorktreeError> {
+    pub(crate) fn find(repository: &Repository, slug: &Slug) -> Result<Option<Self>> {
         let here = Self::load(repository, slug)?;
         let mut all = fetched::all(repository)?;
         all.retain(|record| {
@@ -65,7 +59,7 @@ impl Record {
         repository: &Repository,
         slug: &Slug,
         change: impl FnOnce(&mut Self) -> bool,
-    ) -> Result<Option<(Self, InheritableLock)>, WorktreeError> {
+    ) -> Result<Option<(Self, InheritableLock)>> {
         if Self::load(repository, slug)?.is_none() {
             return Ok(None);
         }
@@ -81,19 +75,17 @@ impl Record {
         Ok(Some((record, lock)))
     }
 
-    pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
+    pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<()> {
         Self::forget_file(&file(repository, slug))
     }
 
     /// Removes the file of a record.
-    pub(crate) fn forget_file(path: &Path) -> Result<(), WorktreeError> {
+    pub(crate) fn forget_file(path: &Path) -> Result<()> {
         swarm_os::remove_if_present(path).map_err(WorktreeError::at(path))
     }
 
     /// Returns all records of a repository by name, and the errors of unreadable ones.
-    pub(crate) fn all(
-        repository: &Repository,
-    ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
+    pub(crate) fn all(repository: &Repository) -> Result<(Vec<Self>, Vec<WorktreeError>)> {
         let (found, mut damaged) = Self::all_in(&repository.records())?;
         let mut records = Vec::new();
         for record in found {
@@ -114,7 +106,7 @@ impl Record {
         &mut self,
         process: ProcessMark,
         occupants: &KnownOccupants,
-    ) -> Result<(), WorktreeError> {
+    ) -> Result<()> {
         let slug = self.slug.to_string();
         match usage::holder(self, occupants) {
             Ok(None) => {}

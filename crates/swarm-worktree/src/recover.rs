@@ -8,7 +8,7 @@ use swarm_os::{InheritableLock, read_optional, remove_tree};
 use crate::git::words;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
-use crate::{GitError, Record, Slug, Stage, WorktreeError};
+use crate::{GitError, Record, Result, Slug, Stage};
 
 /// Returns the ref of the snapshot that a worktree is based on.
 pub(crate) fn snapshot_ref(slug: &Slug) -> String {
@@ -16,7 +16,7 @@ pub(crate) fn snapshot_ref(slug: &Slug) -> String {
 }
 
 /// Removes all worktrees whose creator died during the creation. No agent has worked in them.
-pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<(), WorktreeError> {
+pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<()> {
     let (records, _) = Record::all(repository)?;
     for record in records {
         if record.stage != Stage::Making || Some(&record.slug) == but {
@@ -40,13 +40,13 @@ pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<(
 }
 
 /// Removes a worktree in which no agent has worked. The caller holds its lock.
-pub(crate) fn undo(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+pub(crate) fn undo(repository: &Repository, record: &Record) -> Result<()> {
     clear(repository, record, &record.base.sha)
 }
 
 /// Removes the remains of a worktree whose work is elsewhere too, wherever its branch points. The
 /// caller holds its lock.
-pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<()> {
     let tip = repository.tip(record)?;
     clear(
         repository,
@@ -55,7 +55,7 @@ pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), Wor
     )
 }
 
-fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<(), WorktreeError> {
+fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<()> {
     let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
     unregister(repository, record, &lock)?;
     delete_branch(repository, record, tip, &lock)?;
@@ -63,11 +63,7 @@ fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<(), Work
 }
 
 /// Removes directory and registration in any state.
-fn unregister(
-    repository: &Repository,
-    record: &Record,
-    lock: &InheritableLock,
-) -> Result<(), WorktreeError> {
+fn unregister(repository: &Repository, record: &Record, lock: &InheritableLock) -> Result<()> {
     let at = repository.common_git().changing().under(lock);
     let words = words!["worktree", "remove", "--force", "--force", &record.path];
     if let Err(error) = at.run(words) {
@@ -114,7 +110,7 @@ pub(crate) fn delete_branch(
     record: &Record,
     expected: &str,
     lock: &InheritableLock,
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     let at = repository.common_git().changing().under(lock);
     if repository.has_branch(&record.branch)? {
         let name = format!("refs/heads/{}", record.branch);

@@ -15,7 +15,7 @@ use swarm_protocol::word_list;
 use crate::git::{fields, text};
 use crate::heads::{Seen, look_at};
 use crate::repository::Repository;
-use crate::{Record, WorktreeError};
+use crate::{Record, Result, WorktreeError};
 
 /// Settings that an agent may change in its worktree: sparse checkout and author. None of them
 /// names a program.
@@ -30,7 +30,7 @@ pub(crate) const SETTINGS: &str = "config.worktree";
 
 /// Verifies without running git in it that a directory is the worktree of a record: worktree and
 /// git directory refer to each other, and no setting was added.
-pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, WorktreeError> {
+pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen> {
     let mismatch = |why: String| WorktreeError::Mismatch {
         path: record.path.clone(),
         why,
@@ -97,7 +97,7 @@ pub(crate) fn leads_back(admin: &Path, toplevel: &Path) -> bool {
 }
 
 /// Adds the name and the settings under which git registered a new worktree to its record.
-pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<(), WorktreeError> {
+pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<()> {
     let Some(admin) = admin(repository, record) else {
         return Ok(());
     };
@@ -110,7 +110,7 @@ pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<(), W
 
 /// Refuses settings that were added after the creation of the worktree, unless they are in
 /// [`HARMLESS`].
-fn settings(repository: &Repository, record: &Record, admin: &Path) -> Result<(), WorktreeError> {
+fn settings(repository: &Repository, record: &Record, admin: &Path) -> Result<()> {
     let file = admin.join(SETTINGS);
     let Some(now) = read_optional(&file)? else {
         return Ok(());
@@ -140,7 +140,7 @@ fn settings(repository: &Repository, record: &Record, admin: &Path) -> Result<()
 }
 
 /// Returns the entries of a settings file, each as key, line break and value.
-fn entries(repository: &Repository, file: &[u8]) -> Result<BTreeSet<String>, WorktreeError> {
+fn entries(repository: &Repository, file: &[u8]) -> Result<BTreeSet<String>> {
     // From stdin, because the file may be replaced at any moment.
     let words = ["config", "--file", "-", "--no-includes", "--list", "-z"];
     let out = repository.common_git().reading(file).run(&words)?;
@@ -153,7 +153,7 @@ pub(crate) fn trusted_settings(
     repository: &Repository,
     record: &Record,
     admin: &Path,
-) -> Result<Option<String>, WorktreeError> {
+) -> Result<Option<String>> {
     let Some(now) = read_optional(&admin.join(SETTINGS))? else {
         return Ok(record.git_settings.clone());
     };

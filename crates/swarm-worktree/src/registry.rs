@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use swarm_os::{ensure_private_dir, fingerprint};
 
 use crate::usage::KnownOccupants;
-use crate::{WorktreeError, json_file};
+use crate::{Result, json_file};
 
 /// The registry: one file per directory.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl WorktreeRegistry {
     }
 
     /// Records that a directory contains the worktrees of a repository.
-    pub(crate) fn add(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
+    pub(crate) fn add(&self, directory: &Path, common: &Path) -> Result<()> {
         if self.repository_of(directory)?.as_deref() == Some(common) {
             return Ok(());
         }
@@ -49,14 +49,14 @@ impl WorktreeRegistry {
     }
 
     /// Returns the shared git directory of the repository whose worktrees a directory contains.
-    pub(crate) fn repository_of(&self, directory: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+    pub(crate) fn repository_of(&self, directory: &Path) -> Result<Option<PathBuf>> {
         let place = json_file::read::<Place>(&self.file(directory))?;
         let place = place.filter(|place| place.directory == directory);
         Ok(place.map(|place| place.common))
     }
 
     /// Returns the directories that contain worktrees of a repository.
-    pub(crate) fn of_repository(&self, common: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+    pub(crate) fn of_repository(&self, common: &Path) -> Result<Vec<PathBuf>> {
         let mut directories = Vec::new();
         for path in json_file::paths_in(&self.files)? {
             // An unreadable entry is skipped: its directory does not count.

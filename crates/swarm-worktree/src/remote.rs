@@ -12,7 +12,8 @@ use crate::heads::is_object_id;
 use crate::record::short;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
-    Base, Owner, Record, RemoteState, Slug, WorktreeError, Worktrees, fetched, json_file, recover,
+    Base, Owner, Record, RemoteState, Result, Slug, WorktreeError, Worktrees, fetched, json_file,
+    recover,
 };
 
 /// The work in a worktree that will be published.
@@ -59,7 +60,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if git fails.
-    pub fn outgoing(&self, directory: &Path) -> Result<Option<OutgoingWork>, WorktreeError> {
+    pub fn outgoing(&self, directory: &Path) -> Result<Option<OutgoingWork>> {
         let Some(record) = self.find(directory)?.filter(|record| !record.by_hook) else {
             return Ok(None);
         };
@@ -82,7 +83,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError::BundleTooLarge`] above `limit` bytes.
-    pub fn bundle(&self, work: &OutgoingWork, limit: u64) -> Result<Vec<u8>, WorktreeError> {
+    pub fn bundle(&self, work: &OutgoingWork, limit: u64) -> Result<Vec<u8>> {
         let repository = Repository::find(self.git(), self.registry(), &work.record.path)?;
         repository.bundle(&work.commit, &[work.base().to_owned()], limit)
     }
@@ -96,7 +97,7 @@ impl Worktrees {
         directory: &Path,
         team: &TeamName,
         branch: &PublishedBranch,
-    ) -> Result<Wanted, WorktreeError> {
+    ) -> Result<Wanted> {
         let work = RemoteWork { team, branch };
         let repository = Repository::find(self.git(), self.registry(), directory);
         let repository = repository.map_err(|error| match error {
@@ -136,7 +137,7 @@ impl Worktrees {
         team: &TeamName,
         branch: &PublishedBranch,
         bundle: Option<&[u8]>,
-    ) -> Result<Record, WorktreeError> {
+    ) -> Result<Record> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let work = RemoteWork { team, branch };
         let slug = work.refuse_unusable(&repository)?;
@@ -173,7 +174,7 @@ struct RemoteWork<'a> {
 
 impl RemoteWork<'_> {
     /// Refuses values that git could take for something else, and branches of other repositories.
-    fn refuse_unusable(&self, repository: &Repository) -> Result<Slug, WorktreeError> {
+    fn refuse_unusable(&self, repository: &Repository) -> Result<Slug> {
         let branch = self.branch;
         let ids = [
             Some(&branch.commit),

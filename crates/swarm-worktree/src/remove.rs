@@ -11,7 +11,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
-use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, fetched, recover};
+use crate::{FormerOwner, Hazard, Record, Result, Slug, Stage, WorktreeError, fetched, recover};
 
 /// A removed worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn remove(
     slug: &Slug,
     force: bool,
     now: UnixMs,
-) -> Result<RemovedWorktree, WorktreeError> {
+) -> Result<RemovedWorktree> {
     let missing = || WorktreeError::not_found(slug, repository.shown());
     let found = Record::find(repository, slug)?.ok_or_else(missing)?;
     if found.remote.is_some() {
@@ -69,7 +69,7 @@ fn remove_fetched(
     record: &Record,
     force: bool,
     now: UnixMs,
-) -> Result<RemovedWorktree, WorktreeError> {
+) -> Result<RemovedWorktree> {
     let unmerged = recover::unmerged_commits(repository, record)?;
     if unmerged > 0 && !force {
         return Err(WorktreeError::Unsafe {
@@ -91,7 +91,7 @@ pub(crate) fn finish(
     slug: &Slug,
     former_owner: &FormerOwner,
     now: UnixMs,
-) -> Result<Option<WorktreeOutcome>, WorktreeError> {
+) -> Result<Option<WorktreeOutcome>> {
     let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let Some(mut record) = Record::load(repository, slug)? else {
         lock.retire();
@@ -122,7 +122,7 @@ fn remove_locked(
     lock: InheritableLock,
     force: bool,
     now: UnixMs,
-) -> Result<RemovedWorktree, WorktreeError> {
+) -> Result<RemovedWorktree> {
     let slug = &record.slug;
     if record.stage == Stage::Making {
         recover::undo(repository, record)?;
@@ -157,7 +157,7 @@ fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
 }
 
 /// Removes directory, registration, branch and record, and verifies the result.
-fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
+fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<()> {
     let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
     let tip = repository.tip(record)?;
     let at = repository.common_git().changing().under(&lock);
@@ -186,7 +186,7 @@ fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), W
 }
 
 /// Verifies that directory, registration and branch no longer exist.
-fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
+fn verify(repository: &Repository, record: &Record) -> Result<()> {
     let left = |why: &str| Err(WorktreeError::not_removed(&record.slug, why));
     if record.path.symlink_metadata().is_ok() {
         return left(&format!("{} still exists", record.path.display()));

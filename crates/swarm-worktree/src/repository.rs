@@ -9,7 +9,7 @@ use swarm_protocol::ErrorKind;
 use crate::git::{Call, fields, path, text, words};
 use crate::record::records_of;
 use crate::registry::WorktreeRegistry;
-use crate::{Git, GitError, Record, Slug, WorktreeError};
+use crate::{Git, GitError, Record, Result, Slug, WorktreeError};
 
 /// Pauses in milliseconds between attempts to list checkouts while git is adding one. There is no
 /// notification.
@@ -42,7 +42,7 @@ pub(crate) struct Registered {
 
 impl Repository {
     /// Returns the main checkout, given the git directory of the caller's checkout.
-    pub(crate) fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+    pub(crate) fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
         let listed = self.checkouts()?;
         let first = fields(&listed).take_while(|field| !field.starts_with(b"HEAD"));
         if first.into_iter().any(|field| field == b"bare") {
@@ -97,7 +97,7 @@ impl Repository {
     }
 
     /// Returns the record of the worktree at a path, if there is one.
-    pub(crate) fn recorded_at(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
+    pub(crate) fn recorded_at(&self, path: &Path) -> Result<Option<Record>> {
         let there = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_it = |record: &Record| {
             let named = record.path.canonicalize();
@@ -184,7 +184,7 @@ impl Repository {
     }
 
     /// Creates swarm's directories.
-    pub(crate) fn create_own_directories(&self) -> Result<(), WorktreeError> {
+    pub(crate) fn create_own_directories(&self) -> Result<()> {
         Ok(ensure_private_dir(&self.records())?)
     }
 

@@ -8,7 +8,7 @@ use swarm_protocol::UnixMs;
 use crate::inspect::changed_listed;
 use crate::repository::Repository;
 use crate::view::View;
-use crate::{Record, WorktreeError, snapshot};
+use crate::{Record, Result, snapshot};
 
 /// Where the work of a removed worktree was saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +20,7 @@ pub struct Rescue {
 }
 
 /// Writes ref and patch. The worktree is only removed if this succeeds.
-pub(crate) fn rescue(
-    repository: &Repository,
-    record: &Record,
-    now: UnixMs,
-) -> Result<Rescue, WorktreeError> {
+pub(crate) fn rescue(repository: &Repository, record: &Record, now: UnixMs) -> Result<Rescue> {
     let (commit, head) = if record.path_here().is_some_and(Path::is_dir) {
         let view = View::open(repository, record)?;
         let head = view

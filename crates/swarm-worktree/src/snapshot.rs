@@ -10,7 +10,7 @@ use crate::git::{fields, words};
 use crate::hazard::named;
 use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
-use crate::{GitError, WorktreeError};
+use crate::{GitError, Result};
 
 /// A temporary index file, removed on drop.
 struct TemporaryIndex(PathBuf);
@@ -34,7 +34,7 @@ pub(crate) fn tree(
     repository: &Repository,
     checkout: &Path,
     further: &[PathBuf],
-) -> Result<String, WorktreeError> {
+) -> Result<String> {
     let name = format!("index-{}", Uuid::new_v4());
     let index = TemporaryIndex(repository.own_directory().join(name));
     let viewed = Checkout::at(repository, checkout)?;
@@ -81,10 +81,7 @@ pub(crate) fn commit(
 }
 
 /// Returns whether the index of the checkout has unresolved conflicts.
-pub(crate) fn has_conflicts(
-    repository: &Repository,
-    checkout: &Path,
-) -> Result<bool, WorktreeError> {
+pub(crate) fn has_conflicts(repository: &Repository, checkout: &Path) -> Result<bool> {
     let checkout = Checkout::at(repository, checkout)?;
     let out = checkout.git().run(&["ls-files", "-z", "--unmerged"])?;
     Ok(fields(&out).next().is_some())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::heads::{main_branch, seen};
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{WorktreeError, Worktrees};
+use crate::{Result, Worktrees};
 
 /// Maximum number of commits, as an option of `git log`.
 const COMMITS: &str = "-5";
@@ -47,7 +47,7 @@ impl Worktrees {
         Some(summary)
     }
 
-    fn ask(&self, directory: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
+    fn ask(&self, directory: &Path, summary: &mut GitSummary) -> Result<()> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let checkout = Checkout::at(&repository, &repository.top)?;
         let git = checkout.git();

@@ -6,7 +6,7 @@ use crate::heads::look_at;
 use crate::registration;
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{Record, WorktreeError};
+use crate::{Record, Result, WorktreeError};
 
 /// Returns the checkout of the target of a worktree, if there is one. Its files can be updated:
 /// uncommitted changes are an error.
@@ -14,7 +14,7 @@ pub(crate) fn clean_checkout<'a>(
     repository: &'a Repository,
     record: &Record,
     target: &str,
-) -> Result<Option<(PathBuf, Checkout<'a>)>, WorktreeError> {
+) -> Result<Option<(PathBuf, Checkout<'a>)>> {
     let registered = repository.registered()?;
     let checkout = registered
         .into_iter()
@@ -48,7 +48,7 @@ fn refuse_forged(
     record: &Record,
     target: &str,
     path: &Path,
-) -> Result<(), WorktreeError> {
+) -> Result<()> {
     if repository.main.as_deref() == Some(path) || repository.recorded_at(path)?.is_some() {
         return Ok(());
     }

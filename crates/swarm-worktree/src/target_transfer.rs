@@ -8,7 +8,7 @@ use crate::bundle::BundleError;
 use crate::heads::is_object_id;
 use crate::record::short;
 use crate::repository::Repository;
-use crate::{WorktreeError, Worktrees};
+use crate::{Result, WorktreeError, Worktrees};
 
 /// A branch of this repository as another machine gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Worktrees {
         directory: &Path,
         published: &PublishedBranch,
         limit: u64,
-    ) -> Result<Option<ExportedTarget>, WorktreeError> {
+    ) -> Result<Option<ExportedTarget>> {
         let repository = Repository::find(self.git(), self.registry(), directory)?;
         let Some(branch) = published.target.clone() else {
             return Ok(None);
@@ -57,11 +57,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// If it cannot be used.
-    pub fn receive_target(
-        &self,
-        worktree: &Path,
-        target: &ExportedTarget,
-    ) -> Result<String, WorktreeError> {
+    pub fn receive_target(&self, worktree: &Path, target: &ExportedTarget) -> Result<String> {
         let not_received = |why: &str| WorktreeError::not_received(short(&target.commit), why);
         let name = format!("refs/swarm/target/{}", target.branch);
         let repository = Repository::find(self.git(), self.registry(), worktree)?;

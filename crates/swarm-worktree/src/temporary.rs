@@ -7,7 +7,7 @@ use swarm_os::ensure_private_dir;
 use swarm_os::process::ProcessStat;
 use uuid::Uuid;
 
-use crate::WorktreeError;
+use crate::Result;
 use crate::repository::Repository;
 
 /// Prefix of their names, followed by the pid of their creator.
@@ -18,7 +18,7 @@ const PREFIX: &str = "view-";
 pub(crate) struct TemporaryDirectory(PathBuf);
 
 impl TemporaryDirectory {
-    pub(crate) fn create(repository: &Repository) -> Result<Self, WorktreeError> {
+    pub(crate) fn create(repository: &Repository) -> Result<Self> {
         let name = format!("{PREFIX}{}-{}", std::process::id(), Uuid::new_v4());
         let created = Self(repository.own_directory().join(name));
         ensure_private_dir(created.path())?;

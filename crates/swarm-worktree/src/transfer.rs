@@ -12,7 +12,7 @@ use crate::heads::is_object_id;
 use crate::record::{records_of, short};
 use crate::repository::{LOCK_WAIT, Repository, unsuitable};
 use crate::view::Checkout;
-use crate::{Base, GitError, Record, Uncommitted, WorktreeError, Worktrees};
+use crate::{Base, GitError, Record, Result, Uncommitted, WorktreeError, Worktrees};
 
 /// Protocols by which a repository is fetched from its remote. Others can run programs.
 const PROTOCOLS: [&str; 8] = word_list(
@@ -50,7 +50,7 @@ impl Worktrees {
         directory: &Path,
         known: &[String],
         limit: u64,
-    ) -> Result<Option<Exported>, WorktreeError> {
+    ) -> Result<Option<Exported>> {
         let repository = match Repository::find(self.git(), self.registry(), directory) {
             Err(WorktreeError::NoRepository(_)) => return Ok(None),
             found => found?,
@@ -95,7 +95,7 @@ impl Worktrees {
         wanted: &SentRepository,
         bundle: Option<&[u8]>,
         here: &Path,
-    ) -> Result<ReceivedRepository, WorktreeError> {
+    ) -> Result<ReceivedRepository> {
         let not_received = |why: &str| WorktreeError::not_received(short(&wanted.base), why);
         if !is_object_id(&wanted.root) || !is_object_id(&wanted.base) {
             return Err(not_received("it is not a commit ID"));
@@ -163,11 +163,7 @@ impl Worktrees {
         known
     }
 
-    fn open_received(
-        &self,
-        checkout: &Path,
-        wanted: &SentRepository,
-    ) -> Result<Repository, WorktreeError> {
+    fn open_received(&self, checkout: &Path, wanted: &SentRepository) -> Result<Repository> {
         if !checkout.join(".git").is_dir() {
             ensure_private_dir(checkout)?;
             let format = if wanted.root.len() == 64 {
@@ -266,12 +262,7 @@ impl Repository {
 
     /// Creates a bundle of a commit for a machine that has the `known` commits; `None` if it has
     /// it.
-    fn bundle_beyond(
-        &self,
-        commit: &str,
-        known: &[String],
-        limit: u64,
-    ) -> Result<Option<Vec<u8>>, WorktreeError> {
+    fn bundle_beyond(&self, commit: &str, known: &[String], limit: u64) -> Result<Option<Vec<u8>>> {
         let mut shared = Vec::new();
         for known in known.iter().filter(|known| is_object_id(known)) {
             if !self.has_commit(known)? {

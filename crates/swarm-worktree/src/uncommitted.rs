@@ -14,7 +14,7 @@ use crate::inspect::under_way;
 use crate::repository::Repository;
 use crate::temporary::TemporaryDirectory;
 use crate::view::View;
-use crate::{GitError, Record, WorktreeError};
+use crate::{GitError, Record, Result, WorktreeError};
 
 /// Size in bytes above which a file is left out.
 const MAX_BYTES: u64 = 1 << 20;
@@ -30,7 +30,7 @@ pub(crate) struct TemporaryObjects {
 }
 
 impl TemporaryObjects {
-    pub(crate) fn create(repository: &Repository) -> Result<Self, WorktreeError> {
+    pub(crate) fn create(repository: &Repository) -> Result<Self> {
         let directory = TemporaryDirectory::create(repository)?;
         let objects = directory.path().join("objects");
         ensure_private_dir(&objects.join("info"))?;
@@ -55,7 +55,7 @@ impl TemporaryObjects {
     }
 
     /// Moves the packs with these objects into the repository.
-    pub(crate) fn keep(&self, repository: &Repository) -> Result<(), WorktreeError> {
+    pub(crate) fn keep(&self, repository: &Repository) -> Result<()> {
         let (from, to) = (
             self.objects.join("pack"),
             repository.common.join("objects/pack"),
@@ -80,11 +80,7 @@ impl TemporaryObjects {
     /// Writes the tree of a worktree with its uncommitted changes, without ignored, large and
     /// special files. Returns `None` if there are none, or if they are not comparable: on another
     /// branch, or during a merge or rebase.
-    pub(crate) fn tree(
-        &self,
-        repository: &Repository,
-        record: &Record,
-    ) -> Result<Option<String>, WorktreeError> {
+    pub(crate) fn tree(&self, repository: &Repository, record: &Record) -> Result<Option<String>> {
         let view = View::open(repository, record)?;
         let is_elsewhere = view.seen.branch.as_ref() != Some(&record.branch);
         if is_elsewhere || under_way(&view.seen.git_dir).is_some() {
@@ -141,7 +137,7 @@ fn copy_index(own: &Path, copy: &Path) -> io::Result<()> {
 }
 
 /// Returns the paths of the changed files, each followed by a zero byte.
-fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>, WorktreeError> {
+fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>> {
     let out = view.git().run(&word_list::<6>(
         "status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=all",
     ))?;

@@ -14,7 +14,7 @@ use crate::heads::Seen;
 use crate::registration::{SETTINGS, check, trusted_settings};
 use crate::repository::Repository;
 use crate::temporary::TemporaryDirectory;
-use crate::{Record, WorktreeError};
+use crate::{Record, Result, WorktreeError};
 
 /// A checkout that git runs in.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) enum Checkout<'a> {
 
 impl<'a> Checkout<'a> {
     /// Returns the checkout at a path: a view if it is a worktree of swarm.
-    pub(crate) fn at(repository: &'a Repository, path: &Path) -> Result<Self, WorktreeError> {
+    pub(crate) fn at(repository: &'a Repository, path: &Path) -> Result<Self> {
         match repository.recorded_at(path)? {
             Some(record) => View::open(repository, &record).map(Self::Viewed),
             None => Ok(Self::Plain(repository, path.to_owned())),
@@ -53,7 +53,7 @@ impl<'a> Checkout<'a> {
 
     /// Returns the paths that differ from the commit. `untracked` is git's option for untracked
     /// files.
-    pub(crate) fn changed_files(&self, untracked: &str) -> Result<Vec<String>, WorktreeError> {
+    pub(crate) fn changed_files(&self, untracked: &str) -> Result<Vec<String>> {
         let listed = self.git().run(&[
             "status",
             "--porcelain=v1",
@@ -67,7 +67,7 @@ impl<'a> Checkout<'a> {
     }
 
     /// Returns nested repositories that git would enter to find files to add.
-    pub(crate) fn inner(&self) -> Result<Vec<String>, WorktreeError> {
+    pub(crate) fn inner(&self) -> Result<Vec<String>> {
         match self {
             Self::Plain(..) => Ok(Vec::new()),
             Self::Viewed(view) => view.inner(),
@@ -88,7 +88,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// Opens a view of a worktree that matches its record.
-    pub(crate) fn open(repository: &'a Repository, record: &Record) -> Result<Self, WorktreeError> {
+    pub(crate) fn open(repository: &'a Repository, record: &Record) -> Result<Self> {
         let seen = check(repository, record)?;
         let view = Self {
             repository,
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
         Ok(view)
     }
 
-    fn fill(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn fill(&self, record: &Record) -> Result<()> {
         let directory = self.directory.path();
         let unknown = || WorktreeError::Mismatch {
             path: record.path.clone(),
@@ -143,7 +143,7 @@ impl<'a> View<'a> {
 
     /// Returns the directories of submodule entries that are not empty. Git does not inspect their
     /// contents.
-    fn inner(&self) -> Result<Vec<String>, WorktreeError> {
+    fn inner(&self) -> Result<Vec<String>> {
         let listed = self.git().run(&["ls-files", "-z", "--stage"])?;
         let head = self.git().run(&["ls-tree", "-z", "-r", "HEAD"])?;
         // The mode of a submodule entry, see git-fast-import(1).

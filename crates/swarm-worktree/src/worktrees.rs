@@ -18,8 +18,8 @@ use crate::target::clean_checkout;
 use crate::usage::KnownOccupants;
 use crate::{
     Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, MergeCandidate, Merged,
-    Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
-    WorktreeOutcome, WorktreeSettings, fetched, recover, temporary,
+    Occupants, ProcessMark, Pruned, Record, RemovedWorktree, Request, Result, Slug, Stage,
+    WorktreeError, WorktreeOutcome, WorktreeSettings, fetched, recover, temporary,
 };
 
 /// Creates, lists, merges and removes worktrees.
@@ -88,7 +88,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] with the reason.
-    pub fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
+    pub fn create(&self, request: &Request) -> Result<Created> {
         match &self.by_hook {
             Some(by_hook) if by_hook.makes() => by_hook.create(request),
             _ => create(&self.git, &self.registry, &self.settings, request),
@@ -100,7 +100,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if it could not be undone; [`Worktrees::list`] then still lists it.
-    pub fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn undo(&self, created: &Created) -> Result<()> {
         if let Some(by_hook) = self.hook_of(&created.record) {
             return by_hook.undo(created);
         }
@@ -127,7 +127,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn release(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn release(&self, created: &Created) -> Result<()> {
         let former_owner = created.record.former_owner();
         self.change(&created.record, |record| record.release_from(&former_owner))
     }
@@ -137,7 +137,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn reacquire(&self, created: &Created) -> Result<()> {
         self.change(&created.record, |record| {
             let is_free = !record.in_use;
             if is_free {
@@ -155,11 +155,7 @@ impl Worktrees {
     /// # Errors
     /// [`WorktreeError::Taken`] while the holder is running, [`WorktreeError::Mismatch`] if the
     /// worktree does not match its record.
-    pub fn take_over(
-        &self,
-        given: &Record,
-        process: ProcessMark,
-    ) -> Result<Created, WorktreeError> {
+    pub fn take_over(&self, given: &Record, process: ProcessMark) -> Result<Created> {
         if let Some(by_hook) = self.hook_of(given) {
             return by_hook.take_over(given, process);
         }
@@ -186,7 +182,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn rely_on_life_lock(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn rely_on_life_lock(&self, created: &Created) -> Result<()> {
         self.change(&created.record, |record| {
             let is_theirs = record.is_still_of(&created.record.former_owner());
             if is_theirs {
@@ -197,11 +193,7 @@ impl Worktrees {
     }
 
     /// Changes the present record of a worktree under its lock, unless `change` returns `false`.
-    fn change(
-        &self,
-        given: &Record,
-        change: impl FnOnce(&mut Record) -> bool,
-    ) -> Result<(), WorktreeError> {
+    fn change(&self, given: &Record, change: impl FnOnce(&mut Record) -> bool) -> Result<()> {
         if let Some(by_hook) = self.hook_of(given) {
             return by_hook.change(given, change).map(drop);
         }
@@ -218,7 +210,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be read.
-    pub fn find(&self, directory: &Path) -> Result<Option<Record>, WorktreeError> {
+    pub fn find(&self, directory: &Path) -> Result<Option<Record>> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(directory)?
         {
@@ -231,11 +223,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if `origin` is not in a repository, or the record cannot be read.
-    pub fn find_in_repository(
-        &self,
-        origin: &Path,
-        directory: &Path,
-    ) -> Result<Option<Record>, WorktreeError> {
+    pub fn find_in_repository(&self, origin: &Path, directory: &Path) -> Result<Option<Record>> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find_in_repository(origin, directory)?
         {
@@ -258,7 +246,7 @@ impl Worktrees {
         path: &Path,
         former_owner: &FormerOwner,
         now: UnixMs,
-    ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
+    ) -> Result<Option<WorktreeOutcome>> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(path)?
         {
@@ -281,10 +269,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository.
-    pub fn list(
-        &self,
-        directory: &Path,
-    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
+    pub fn list(&self, directory: &Path) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>)> {
         let (mut made, mut wrong) = self.made_by_hook(directory)?;
         let repository = match Repository::find(&self.git, &self.registry, directory) {
             // Hooks also support directories that are not in a repository.
@@ -308,11 +293,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the repository cannot be read.
-    pub fn held_by(
-        &self,
-        directory: &Path,
-        process: &ProcessMark,
-    ) -> Result<Vec<Record>, WorktreeError> {
+    pub fn held_by(&self, directory: &Path, process: &ProcessMark) -> Result<Vec<Record>> {
         let (made, _) = self.made_by_hook(directory)?;
         let mut records: Vec<_> = made.into_iter().map(|listed| listed.record).collect();
         match Repository::find(&self.git, &self.registry, directory) {
@@ -338,7 +319,7 @@ impl Worktrees {
         slug: &Slug,
         force: bool,
         now: UnixMs,
-    ) -> Result<RemovedWorktree, WorktreeError> {
+    ) -> Result<RemovedWorktree> {
         if let Some(by_hook) = &self.by_hook
             && let Some(removed) = by_hook.remove(directory, slug, force)?
         {
@@ -349,10 +330,7 @@ impl Worktrees {
     }
 
     /// Returns the worktrees that hooks created for the project of a directory.
-    fn made_by_hook(
-        &self,
-        directory: &Path,
-    ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
+    fn made_by_hook(&self, directory: &Path) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>)> {
         let by_hook = self.by_hook.as_ref();
         by_hook.map_or(Ok(<_>::default()), |by_hook| by_hook.list(directory))
     }
@@ -366,7 +344,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository, or its records cannot be read.
-    pub fn prune(&self, directory: &Path, dry: bool, now: UnixMs) -> Result<Pruned, WorktreeError> {
+    pub fn prune(&self, directory: &Path, dry: bool, now: UnixMs) -> Result<Pruned> {
         let mut pruned = Pruned::default();
         for listed in self.made_by_hook(directory)?.0 {
             let is_free = listed.condition == Condition::Gone;
@@ -415,7 +393,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files. The target is unchanged after any error.
-    pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
+    pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged> {
         self.merge_candidate(directory, slug, &LockInterrupt::default(), &|| ())?
             .apply()
     }
@@ -432,7 +410,7 @@ impl Worktrees {
         slug: &Slug,
         interrupt: &LockInterrupt,
         on_wait: &dyn Fn(),
-    ) -> Result<MergeCandidate, WorktreeError> {
+    ) -> Result<MergeCandidate> {
         let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
             return Err(WorktreeError::not_merged(
@@ -449,7 +427,7 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError::TargetChanged`] if it has some.
-    pub fn require_clean_target(&self, directory: &Path, slug: &Slug) -> Result<(), WorktreeError> {
+    pub fn require_clean_target(&self, directory: &Path, slug: &Slug) -> Result<()> {
         let repository = Repository::find(&self.git, &self.registry, directory)?;
         let Some(record) = Record::find(&repository, slug)? else {
             return Ok(());
@@ -466,9 +444,9 @@ impl Worktrees {
 fn prune_one(
     pruned: &mut Pruned,
     listed: ListedWorktree,
-    is_free: Result<bool, WorktreeError>,
+    is_free: Result<bool>,
     dry: bool,
-    remove: impl FnOnce(&Slug) -> Result<RemovedWorktree, WorktreeError>,
+    remove: impl FnOnce(&Slug) -> Result<RemovedWorktree>,
 ) {
     let removed = match is_free {
         Ok(true) if dry => Ok(true),
