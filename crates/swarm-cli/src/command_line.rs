@@ -40,10 +40,8 @@ pub(crate) trait CommandLine: Send + Sync {
 
     fn has(&self, name: &str) -> bool;
 
-    /// Parses a command for a node, without `swarm`.
-    ///
-    /// # Errors
-    /// If it is not valid, or others may not let a node run it.
+    /// Parses a command for a node, without `swarm`. Fails if it is invalid, or others may not let
+    /// a node run it.
     fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure>;
 
     /// Runs a line without `swarm` in a directory on behalf of `acting`, in a team unless it names

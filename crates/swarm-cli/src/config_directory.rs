@@ -10,9 +10,6 @@ use swarm_protocol::with_causes;
 use crate::failure::Failure;
 
 /// Returns an error if the config directory cannot be read. A missing directory is valid.
-///
-/// # Errors
-/// [`ErrorKind::Environment`].
 pub(crate) fn check(root: &Path) -> Result<(), Failure> {
     match root.metadata() {
         Ok(found) if !found.is_dir() => Err(unusable(root, "it is not a directory")),
@@ -24,9 +21,6 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
 }
 
 /// Creates the config directory if it is missing, and returns an error if it is not writable.
-///
-/// # Errors
-/// [`ErrorKind::Environment`].
 pub(crate) fn make(root: &Path) -> Result<(), Failure> {
     let made = if root.exists() {
         Ok(())

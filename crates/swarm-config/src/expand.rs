@@ -4,11 +4,8 @@ use serde_json::Value;
 
 use crate::environment::Environment;
 
-/// Expands the variables in every string of an entry.
-///
-/// # Errors
-/// The first unset variable without a default, or a provider key, which third-party programs must
-/// not receive.
+/// Expands the variables in every string of an entry. The error names the first unset variable
+/// without a default, or a provider key, which third-party programs must not receive.
 pub(crate) fn expand(entry: &Value, env: &Environment) -> Result<Value, String> {
     Ok(match entry {
         Value::String(text) => Value::String(expand_text(text, env)?),

@@ -16,10 +16,7 @@ pub struct ProgramAccounts {
 }
 
 impl ProgramAccounts {
-    /// Waits while a budget is used up, and shows that.
-    ///
-    /// # Errors
-    /// [`TurnStop::Interrupted`] if the turn is to end meanwhile.
+    /// Waits while a budget is used up, and shows that, unless the turn is to end meanwhile.
     pub(crate) async fn admitted(&self, turn: &Turn<'_>) -> Result<(), TurnStop> {
         let mut told = None;
         loop {

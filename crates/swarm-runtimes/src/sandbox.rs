@@ -29,10 +29,8 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// Prepares a start with the agent's restrictions, but with the network, because a program asks
-    /// its model itself, often through a server of this machine. In the sandbox it can also read `shown`.
-    ///
-    /// # Errors
-    /// [`AgentError::Runtime`] if the settings require a sandbox and none works.
+    /// its model itself, often through a server of this machine. In the sandbox it can also read
+    /// `shown`. Fails if the settings require a sandbox and none works.
     pub(crate) async fn prepare(
         spec: &ProgramSpec,
         context: &ToolContext,

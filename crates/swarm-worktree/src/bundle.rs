@@ -18,10 +18,8 @@ use crate::{GitError, Result, WorktreeError};
 const HEADER: usize = 1 << 20;
 
 impl Repository {
-    /// Creates a bundle of the commits up to `tip` that `known` do not contain.
-    ///
-    /// # Errors
-    /// [`WorktreeError::BundleTooLarge`] above `limit` bytes.
+    /// Creates a bundle of the commits up to `tip` that `known` do not contain, of at most `limit`
+    /// bytes.
     pub(crate) fn bundle(&self, tip: &str, known: &[String], limit: u64) -> Result<Vec<u8>> {
         self.create_own_directories()?;
         let directory = TemporaryDirectory::create(self)?;

@@ -21,10 +21,8 @@ impl Record {
         confirmed.transpose()
     }
 
-    /// Returns the record of a worktree, here or on another machine.
-    ///
-    /// # Errors
-    /// If worktrees of several agents have this name.
+    /// Returns the record of a worktree, here or on another machine. Fails if worktrees of several
+    /// agents have this name.
     pub(crate) fn find(repository: &Repository, slug: &Slug) -> Result<Option<Self>> {
         let here = Self::load(repository, slug)?;
         let mut all = fetched::all(repository)?;
@@ -98,10 +96,7 @@ impl Record {
         Ok((records, damaged))
     }
 
-    /// Assigns the worktree to another process after its holder has exited.
-    ///
-    /// # Errors
-    /// [`WorktreeError::Taken`] while the holder is running.
+    /// Assigns the worktree to another process. Fails while its holder is running.
     pub(crate) fn hand_over(
         &mut self,
         process: ProcessMark,

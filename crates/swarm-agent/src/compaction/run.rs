@@ -114,10 +114,7 @@ impl Session {
     }
 
     /// Replaces the conversation with a summary of itself. `wish` is an additional instruction for
-    /// the summary.
-    ///
-    /// # Errors
-    /// [`AgentError::NotCompacted`] after three attempts, and permanent errors of the model. The
+    /// the summary. Fails after three attempts or with a permanent error of the model; the
     /// conversation is unchanged then.
     pub(crate) async fn compact(
         &mut self,

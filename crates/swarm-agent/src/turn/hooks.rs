@@ -268,10 +268,7 @@ impl Session {
         halted.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Takes the reason of a hook that stopped the turn.
-    ///
-    /// # Errors
-    /// [`TurnStop::Halted`] if there is one.
+    /// Ends the turn if a hook stopped it, with its reason.
     pub(super) fn heed_halt(&self) -> Result<(), TurnStop> {
         let mut halted = self.halted.lock();
         halted

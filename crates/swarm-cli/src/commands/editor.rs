@@ -42,11 +42,8 @@ impl EditorDraft<'_> {
     }
 }
 
-/// Opens a file in the person's editor and waits until it is closed: `VISUAL`, `EDITOR`, or `vi` in a
-/// terminal.
-///
-/// # Errors
-/// Returns an error if the editor fails, or if none is set outside a terminal.
+/// Opens a file in the person's editor and waits until it is closed: `VISUAL`, `EDITOR`, or `vi` in
+/// a terminal. Fails if the editor fails, or if none is set outside a terminal.
 pub(super) fn edit_file(env: &Environment, file: &Path) -> Result<(), Failure> {
     let mut named = ["VISUAL", "EDITOR"]
         .into_iter()

@@ -199,10 +199,7 @@ fn manifest(path: &Path) -> Option<Value> {
     document(path).ok().flatten()
 }
 
-/// Reads a JSON file; `None` if it does not exist.
-///
-/// # Errors
-/// Says why it cannot be read.
+/// Reads a JSON file; `None` if it does not exist. The error says why it cannot be read.
 pub(super) fn document(path: &Path) -> Result<Option<Value>, String> {
     use std::io::Read as _;
     let mut text = Vec::new();

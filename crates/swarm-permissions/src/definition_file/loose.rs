@@ -44,10 +44,7 @@ fn is_plain(key: &str) -> bool {
     IGNORED_KEYS.contains(&key) || FIELDS.contains(&key) && !STRUCTURED.contains(&key)
 }
 
-/// Parses lenient YAML.
-///
-/// # Errors
-/// [`YamlError`] of the first key with a nested structure that is invalid.
+/// Parses lenient YAML. The error is that of the first key with an invalid nested structure.
 pub(super) fn read(yaml: &str) -> Result<LenientYaml, YamlError> {
     let (blocks, unassigned_lines) = blocks(yaml);
     let mut loose = LenientYaml {

@@ -7,10 +7,8 @@ use swarm_protocol::MemberName;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// Returns the definition that is used for a type.
-///
-/// # Errors
-/// `NotFound`, with the problem of the type's file or the list of available types.
+/// Returns the definition that is used for a type. The error has the problem of the type's file or
+/// the available types.
 pub(in crate::commands) fn known<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -38,11 +36,8 @@ pub(in crate::commands) fn known<'a>(
     })
 }
 
-/// Returns the definition for the type of a member that is restarted.
-///
-/// # Errors
-/// As [`known`]. If no file is invalid, the type may have been defined by a flag, which is not
-/// stored.
+/// Like [`known`], for a member that is restarted. If no file is invalid, the type may have been
+/// defined by a flag, which is not stored.
 pub(in crate::commands) fn known_again<'a>(
     found: &'a FoundAgents,
     name: &str,

@@ -36,10 +36,7 @@ pub(super) struct Hub<'a> {
     server: Child,
 }
 
-/// Returns an address for a hub on this machine.
-///
-/// # Errors
-/// If no server is installed.
+/// Returns an address for a hub on this machine. Fails if no server is installed.
 pub(super) fn address(app: &App) -> Result<SocketAddr, Failure> {
     find_hub_server(app).map_err(|missing| {
         missing.with_hint("install it, for example with `apt-get install nats-server`")

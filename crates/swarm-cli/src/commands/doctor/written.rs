@@ -26,10 +26,8 @@ pub(super) struct Written {
     has_key_helper: bool,
 }
 
-/// Reads `swarm.toml` and `settings.json` files.
-///
-/// # Errors
-/// Returns an error if the built-in settings are invalid, which is a bug.
+/// Reads `swarm.toml` and `settings.json` files. Fails if the built-in settings are invalid, which
+/// is a bug.
 pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
     let mut findings = Vec::new();
     let mut refused = Vec::new();

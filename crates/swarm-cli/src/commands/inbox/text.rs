@@ -37,9 +37,6 @@ pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> 
 }
 
 /// Formats what `swarm inbox --json` printed. Returns the id and the text of each message.
-///
-/// # Errors
-/// If it is not a list of messages.
 pub(in crate::commands) fn printed(
     json: &str,
     now: UnixMs,

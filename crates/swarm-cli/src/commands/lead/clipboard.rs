@@ -52,11 +52,9 @@ static PROGRAMS: [ClipboardProgram; 3] = [
 ];
 
 impl TerminalCommands {
-    /// Saves the image in the clipboard next to the transcript. Returns its path, quoted for a shell.
-    ///
-    /// # Errors
-    /// A sentence that says why there is no image. Refused like `!` lines, because an agent that can
-    /// type here could read what the person has copied.
+    /// Saves the image in the clipboard next to the transcript. Returns its path, quoted for a
+    /// shell, or a sentence that says why there is no image. Refused like `!` lines, because an
+    /// agent that can type here could read what the person has copied.
     pub(super) async fn save_clipboard_image(&self) -> Result<String, String> {
         if let Some(why) = self.why_no_shell() {
             return Err(format!("the clipboard was not read: {why}"));

@@ -82,9 +82,6 @@ impl LeadTerminal {
     }
 
     /// Like [`Self::begin`], without a screen and an input line: whole lines are read and printed.
-    ///
-    /// # Errors
-    /// As [`Self::begin`].
     pub(super) fn begin_plain() -> io::Result<Self> {
         Self::with(None, is_terminal().then(PlainTerminal::default))
     }
@@ -116,9 +113,6 @@ impl LeadTerminal {
     }
 
     /// Passes typed input to `tell` from a separate thread. Returns whether there is an input line.
-    ///
-    /// # Errors
-    /// Returns an error if no thread can be started.
     pub(super) fn read(&self, tell: impl FnMut(PaneInput) + Send + 'static) -> io::Result<bool> {
         let terminal = self.clone();
         match (&self.0.screen, &self.0.plain) {

@@ -57,10 +57,8 @@ impl Elsewhere {
         }))
     }
 
-    /// Returns the command that runs a command of swarm in the terminal of that machine.
-    ///
-    /// # Errors
-    /// If the machine is not known to be reachable: says what to run there.
+    /// Returns the command that runs a command of swarm in the terminal of that machine. If it is
+    /// not known to be reachable, the error says what to run there.
     pub(in crate::commands) fn over_ssh(
         &self,
         team: &TeamName,

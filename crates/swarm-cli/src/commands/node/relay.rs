@@ -59,10 +59,8 @@ pub(in crate::commands) struct RelayedCommand {
     order: Order,
 }
 
-/// Prints what a command prints on the machine of a member.
-///
-/// # Errors
-/// That of the command. Without a node there, the error says what to run on that machine.
+/// Prints what a command prints on the machine of a member. Without a node there, the error says
+/// what to run on that machine.
 pub(in crate::commands) fn show_from_node(
     app: &App,
     (team, name): (&dyn Team, &MemberName),
@@ -95,10 +93,7 @@ impl RelayedCommand {
         })
     }
 
-    /// Waits until the node has carried it out.
-    ///
-    /// # Errors
-    /// If it has not. A command that failed there is not an error.
+    /// Waits until the node has carried it out. A command that failed there is not an error.
     pub(in crate::commands) async fn carry_out(
         self,
         app: &App,
@@ -137,10 +132,7 @@ fn tell_waiting(app: &App, node: &NodeView) {
 }
 
 impl Relayed {
-    /// Returns the JSON that the command printed, with the node.
-    ///
-    /// # Errors
-    /// That of the command.
+    /// Returns the JSON that the command printed, with the node, or the error of the command.
     pub(in crate::commands) fn json(&self) -> Result<Value, Failure> {
         self.require_success()?;
         let mut value: Value = serde_json::from_str(&self.outcome.stdout).map_err(|_| {
@@ -154,9 +146,6 @@ impl Relayed {
     }
 
     /// Prints what the command printed. `mark` is added to the first line.
-    ///
-    /// # Errors
-    /// That of the command.
     pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<(), Failure> {
         if app.out.json {
             return app.out.json(&self.json()?);

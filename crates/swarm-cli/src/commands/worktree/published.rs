@@ -14,11 +14,9 @@ use crate::output::plain;
 /// How long the hub of a team that may have nothing here is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Fetches what members of all teams on hubs have published for this repository. Warns if that is not
-/// possible; what was fetched before can be used then.
-///
-/// # Errors
-/// Why the worktree `wanted` was not fetched.
+/// Fetches what members of all teams on hubs have published for this repository. Warns if that is
+/// not possible; what was fetched before can be used then. Fails if the worktree `wanted` was not
+/// fetched.
 pub(in crate::commands) fn fetch(
     app: &App,
     worktrees: &Worktrees,
