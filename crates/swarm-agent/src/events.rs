@@ -1,8 +1,6 @@
 //! Events of a session, and permission requests of an agent.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
@@ -21,36 +19,6 @@ pub struct NoEvents;
 
 impl EventSink for NoEvents {
     fn emit(&self, _event: AgentEvent) {}
-}
-
-/// Forwards events and counts them as steps, so that a supervisor can tell a slow agent from a hung
-/// one.
-#[derive(Debug)]
-pub struct StepCounter {
-    inner: Arc<dyn EventSink>,
-    steps: AtomicU64,
-}
-
-impl StepCounter {
-    /// Creates a counter that forwards to `inner`.
-    pub fn new(inner: Arc<dyn EventSink>) -> Self {
-        Self {
-            inner,
-            steps: AtomicU64::new(0),
-        }
-    }
-
-    /// Returns the number of events so far.
-    pub fn steps(&self) -> u64 {
-        self.steps.load(Ordering::Relaxed)
-    }
-}
-
-impl EventSink for StepCounter {
-    fn emit(&self, event: AgentEvent) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-        self.inner.emit(event);
-    }
 }
 
 /// Decides permission requests: a person, or the lead by mail.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_agent::{NoTeammates, SpawnRequest, Spawned, StepCounter, TeammateStatus, Teammates};
+use swarm_agent::{NoTeammates, SpawnRequest, Spawned, TeammateStatus, Teammates};
 use swarm_permissions::{Isolation, ToolAllowance};
-use swarm_protocol::{AgentEvent, Color, MemberName, PaneId, PermissionMode};
+use swarm_protocol::{Color, MemberName, PaneId, PermissionMode};
 use swarm_tools::ToolOutput;
 use tokio::sync::Barrier;
 
 use crate::family::{Family, calls, definition, says};
-use crate::world::{Watcher, World};
+use crate::world::World;
 
 #[derive(Debug, Default)]
 struct RecordingSpawner(Mutex<Vec<SpawnRequest>>);
@@ -281,15 +281,4 @@ fn the_schema_and_the_parser_agree() {
     );
     let line = tool.one_line(&json!({"name": "a\n", "description": "x\u{1b}[31m"}));
     assert_eq!(line, "Agent a: x[31m");
-}
-
-#[test]
-fn events_are_counted_as_steps() {
-    use swarm_agent::EventSink;
-    let watcher = Arc::new(Watcher::default());
-    let counter = StepCounter::new(watcher.clone());
-    counter.emit(AgentEvent::TurnStarted);
-    counter.emit(AgentEvent::TextDiscarded);
-    assert_eq!(counter.steps(), 2);
-    assert_eq!(watcher.events().len(), 2);
 }
