@@ -43,14 +43,11 @@ impl ByHook {
     pub(crate) fn create(&self, request: &Request) -> Result<Created> {
         let from = self.origin(&request.from)?;
         ensure_private_dir(&self.records)?;
-        let lock = InheritableLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
-        let there = self.load(&from, &request.slug)?;
-        let created = match there {
+        let _lock = InheritableLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
+        match self.load(&from, &request.slug)? {
             Some(record) if record.path.is_dir() => self.take_up(record, request),
             _ => self.make(from, request),
-        };
-        drop(lock);
-        created
+        }
     }
 
     fn take_up(&self, mut record: Record, request: &Request) -> Result<Created> {

@@ -52,6 +52,7 @@ impl StatusLine {
         command: Vec<String>,
         spending: Arc<SpendingMeter>,
         mut status: SessionStatus,
+        own: Option<StatusCommand>,
     ) -> Self {
         status.branch = branch(&cwd);
         Self {
@@ -65,15 +66,7 @@ impl StatusLine {
                 requests: None,
             }),
             work: Notify::new(),
-            own: None,
-        }
-    }
-
-    /// Adds the user's own line.
-    pub(super) fn with_own(self, own: Option<StatusCommand>) -> Self {
-        Self {
             own: own.map(Arc::new),
-            ..self
         }
     }
 

@@ -217,14 +217,14 @@ pub(super) fn status_line(
         None,
     );
     session.is_coordinator = parts.is_coordinator;
-    let status = StatusLine::new(
+    Ok(StatusLine::new(
         terminal.clone(),
         spawn_context.workspace.cwd.clone(),
         settings.notify_command,
         Arc::clone(&parts.services.spending),
         session,
-    );
-    Ok(status.with_own(own))
+        own,
+    ))
 }
 
 /// Returns how this terminal shows a desktop notification.
