@@ -51,12 +51,8 @@ impl ByHook {
     }
 
     fn take_up(&self, mut record: Record, request: &Request) -> Result<Created> {
-        let slug = request.slug.to_string();
-        let used = usage::user_of(&record, &self.occupants)
-            .map_err(|why| WorktreeError::in_the_way(&record.slug, &why))?;
-        if let Some(by) = used {
-            return Err(WorktreeError::Taken { slug, by });
-        }
+        let user = usage::user_of(&record, &self.occupants);
+        WorktreeError::require_free(&record.slug, user)?;
         record.owner = request.owner.clone();
         record.process = Some(request.process.clone());
         record.in_use = true;

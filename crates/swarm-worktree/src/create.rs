@@ -110,10 +110,8 @@ impl Creation<'_> {
 
     /// Reuses an existing worktree. Reads its files without running git.
     fn reuse(&self, mut record: Record) -> Result<Created> {
-        let slug = self.request.slug.to_string();
-        if let Some(by) = self.user_of(&record)? {
-            return Err(WorktreeError::Taken { slug, by });
-        }
+        let user = usage::user_of(&record, &self.repository.registry.occupants);
+        WorktreeError::require_free(&self.request.slug, user)?;
         let seen = check(self.repository, &record)?;
         let head = seen.head.clone().ok_or_else(|| WorktreeError::Mismatch {
             path: record.path.clone(),
@@ -338,11 +336,6 @@ impl Creation<'_> {
             head,
             notices,
         }
-    }
-
-    fn user_of(&self, record: &Record) -> Result<Option<String>> {
-        let user = usage::user_of(record, &self.repository.registry.occupants);
-        user.map_err(|why| self.blocked(&why))
     }
 
     fn blocked(&self, why: &str) -> WorktreeError {

@@ -162,6 +162,18 @@ impl WorktreeError {
         Self::Failed(ErrorKind::Conflict, what)
     }
 
+    /// Requires that a worktree has no user, as far as that is known.
+    pub(crate) fn require_free(slug: &Slug, user: Result<Option<String>, String>) -> Result<()> {
+        match user {
+            Ok(None) => Ok(()),
+            Ok(Some(by)) => {
+                let slug = slug.to_string();
+                Err(Self::Taken { slug, by })
+            }
+            Err(why) => Err(Self::in_the_way(slug, &why)),
+        }
+    }
+
     pub(crate) fn not_removed(slug: &Slug, why: &str) -> Self {
         let what = format!("the worktree `{slug}` was not removed: {why}");
         Self::Failed(ErrorKind::Internal, what)

@@ -102,12 +102,7 @@ impl Record {
         process: ProcessMark,
         occupants: &KnownOccupants,
     ) -> Result<()> {
-        let slug = self.slug.to_string();
-        match usage::holder(self, occupants) {
-            Ok(None) => {}
-            Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
-            Err(why) => return Err(WorktreeError::in_the_way(&self.slug, &why)),
-        }
+        WorktreeError::require_free(&self.slug, usage::holder(self, occupants))?;
         self.in_use = true;
         self.process = Some(process);
         Ok(())
