@@ -15,7 +15,7 @@ use swarm_permissions::{
 use swarm_protocol::WebSettings;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 use crate::shell_guards::shell_guards;
 use crate::team_hooks::in_force;
@@ -29,7 +29,7 @@ pub(crate) fn load(
     claude: &ClaudeSettings,
     program: &Path,
     in_run: bool,
-) -> Result<(AgentConfig, FoundAgents), Failure> {
+) -> Result<(AgentConfig, FoundAgents)> {
     let found = agents_with(app, claude)?;
     let is_refused = |problem: &&DefinitionProblem| problem.refused;
     if in_run {
@@ -67,7 +67,7 @@ pub(crate) fn with_agents(
     app: &App,
     claude: &ClaudeSettings,
     agents: AgentCatalog,
-) -> Result<AgentConfig, Failure> {
+) -> Result<AgentConfig> {
     let trusted = app.is_trusted()?;
     let plugins = claude.active_plugins(trusted);
     let servers = app.mcp_servers(&plugins)?;
@@ -108,7 +108,7 @@ pub(crate) fn instructions(
     env: &Environment,
     settings: &Settings,
     cwd: &Path,
-) -> Result<LoadedInstructions, Failure> {
+) -> Result<LoadedInstructions> {
     let (root, home) = (env.root()?, env.home());
     let trusted = is_trusted(&root, cwd)?;
     let claude = ClaudeSettings::load(&root, cwd, home.as_deref())?;
@@ -123,14 +123,14 @@ pub(crate) fn instructions(
 }
 
 /// Loads the definitions of every source.
-pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
+pub(crate) fn agents(app: &App) -> Result<FoundAgents> {
     // The commands that start agents report rejected files themselves.
     let claude = ClaudeSettings::load_lenient(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
     agents_with(app, &claude)
 }
 
 /// Loads the definitions of every source with settings that were already read.
-pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
+pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents> {
     Ok(find_agents(AgentSearch {
         root: &app.root,
         cwd: &project_directory(&app.root, &app.env.cwd),
@@ -143,7 +143,7 @@ pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAge
 }
 
 /// Returns the hooks that run for agents that this command starts.
-fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
+fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings> {
     if claude.hooks.waits_for_trust() && !app.is_trusted()? {
         // A hook may be a safeguard, so the user must learn that it does not run.
         app.warn_of_trust(

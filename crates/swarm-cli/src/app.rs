@@ -15,7 +15,7 @@ use swarm_store::{FileStore, HubSettings, RootStore, StoreLimits, TeamStore};
 
 use crate::command_line::CommandLine;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::{GlobalArgs, Output, plain, say};
 
@@ -75,7 +75,7 @@ impl App {
         global: &GlobalArgs,
         flags: &CommandFlags<'_>,
         command_line: Arc<dyn CommandLine>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let root = env.root()?;
         config_directory::check(&root)?;
         let places = SettingsFiles::new(&root, &env.cwd);
@@ -163,11 +163,7 @@ impl App {
     /// Returns the state of a session of another program in a directory, with the MCP servers of that
     /// program as the value of `--mcp-config`. `--trust` covers only the repository in which this
     /// process was started.
-    pub(crate) fn for_session(
-        &self,
-        cwd: PathBuf,
-        servers: Option<String>,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn for_session(&self, cwd: PathBuf, servers: Option<String>) -> Result<Self> {
         let top = |directory: &Path| project_top(&self.root, directory);
         let trusts = self.trusts && top(&cwd) == top(&self.env.cwd);
         let mut env = self.env.clone();
@@ -184,7 +180,7 @@ impl App {
     }
 
     /// Returns the MCP servers of all sources, with those of these plugins.
-    pub(crate) fn mcp_servers(&self, plugins: &[&ActivePlugin]) -> Result<FoundServers, Failure> {
+    pub(crate) fn mcp_servers(&self, plugins: &[&ActivePlugin]) -> Result<FoundServers> {
         let sources = ServerSources {
             env: &self.env,
             root: &self.root,
@@ -202,7 +198,7 @@ impl App {
     }
 
     /// Returns whether hooks, servers and definitions of the current repository may run.
-    pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
+    pub(crate) fn is_trusted(&self) -> Result<bool> {
         Ok(self.trusts || is_trusted(&self.root, &self.env.cwd)?)
     }
 }

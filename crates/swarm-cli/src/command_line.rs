@@ -4,11 +4,11 @@ use std::path::Path;
 
 use swarm_protocol::{MemberName, TeamName};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::identity::Acting;
 
 pub(crate) struct RanCommand {
-    pub(crate) done: Result<(), Failure>,
+    pub(crate) done: Result<()>,
     pub(crate) text: String,
     pub(crate) names_team: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) trait CommandLine: Send + Sync {
 
     /// Parses a command for a node, without `swarm`. Fails if it is invalid, or others may not let
     /// a node run it.
-    fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure>;
+    fn ordered(&self, words: &[String]) -> Result<OrderedCommand>;
 
     /// Runs a line without `swarm` in a directory on behalf of `acting`, in a team unless it names
     /// another one. With `has_terminal` it may open the person's editor.

@@ -7,10 +7,10 @@ use rustix::fs::{Access, access};
 use swarm_os::{OsError, ensure_private_dir, lock_support, shared_file_system};
 use swarm_protocol::with_causes;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Returns an error if the config directory cannot be read. A missing directory is valid.
-pub(crate) fn check(root: &Path) -> Result<(), Failure> {
+pub(crate) fn check(root: &Path) -> Result<()> {
     match root.metadata() {
         Ok(found) if !found.is_dir() => Err(unusable(root, "it is not a directory")),
         Ok(_) => access(root, Access::READ_OK | Access::EXEC_OK)
@@ -21,7 +21,7 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
 }
 
 /// Creates the config directory if it is missing, and returns an error if it is not writable.
-pub(crate) fn make(root: &Path) -> Result<(), Failure> {
+pub(crate) fn make(root: &Path) -> Result<()> {
     let made = if root.exists() {
         Ok(())
     } else {

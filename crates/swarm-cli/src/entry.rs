@@ -11,7 +11,7 @@ use crate::alternative_role::run_alternative_role;
 use crate::app::App;
 use crate::commands::{Args, TypedCommands, answer_shell, with_tip};
 use crate::environment;
-use crate::failure::{Failure, exit_code};
+use crate::failure::{Failure, Result, exit_code};
 use crate::ordered::end_with_node;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
 use crate::own_process::VERSION;
@@ -70,7 +70,7 @@ fn print_parse_error(error: &clap::Error) -> ExitCode {
 }
 
 /// Help and version go to stdout; clap distinguishes them.
-fn show(error: &clap::Error) -> Result<(), Failure> {
+fn show(error: &clap::Error) -> Result<()> {
     let shown = output::plain(&rendered(error));
     if shown != error.render().to_string() {
         say_raw(shown.trim_end());
@@ -106,7 +106,7 @@ fn rendered(error: &clap::Error) -> String {
     text
 }
 
-fn run(args: Args) -> Result<ExitCode, Failure> {
+fn run(args: Args) -> Result<ExitCode> {
     let env = environment::read().map_err(|error| Failure::of_directory(&error))?;
     let out = Output::new(&env, &args.global);
     if let Some(done) = args.command.run_alone(&env, out) {

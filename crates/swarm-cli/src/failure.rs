@@ -15,6 +15,8 @@ use swarm_worktree::{SlugError, WorktreeError};
 use crate::environment::raw_variable;
 use crate::nearest::offer;
 
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -15,7 +15,7 @@ use swarm_protocol::{
 };
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::lineage::{Lineage, Mark, PidSpace};
 
 /// Set in the processes that a sub-agent's shell starts.
@@ -86,7 +86,7 @@ impl Acting {
     }
 
     /// Refuses team members. People and other agent programs are allowed.
-    pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
+    pub(crate) fn require_person(&self, what: &str) -> Result<()> {
         let (who, hint) = match self {
             Self::Person | Self::PersonOrAgent(_) | Self::Agent(_) | Self::Elsewhere(_) => {
                 return Ok(());
@@ -106,7 +106,7 @@ impl Acting {
 
     /// Refuses all agent programs, for answering requests, granting trust and extending
     /// permissions.
-    pub(crate) fn require_no_agent(&self, what: &str) -> Result<(), Failure> {
+    pub(crate) fn require_no_agent(&self, what: &str) -> Result<()> {
         self.require_person(what)?;
         match self {
             Self::PersonOrAgent(why) => {
@@ -132,13 +132,13 @@ impl Acting {
         store: &dyn TeamStore,
         team: &TeamName,
         what: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let found = elsewhere(store, &lives(store, [team])?, true);
         found.map_or(Ok(()), |member| Err(from_elsewhere(what, &member)))
     }
 
     /// Refuses `--trust` from another agent program.
-    pub(crate) fn require_trust(&self, what: &str, trust: bool) -> Result<(), Failure> {
+    pub(crate) fn require_trust(&self, what: &str, trust: bool) -> Result<()> {
         if trust {
             self.require_no_agent(&format!("{what} --trust"))?;
         }
@@ -146,7 +146,7 @@ impl Acting {
     }
 
     /// Refuses permission modes above `default` from another agent program.
-    pub(crate) fn require_mode(&self, what: &str, mode: PermissionMode) -> Result<(), Failure> {
+    pub(crate) fn require_mode(&self, what: &str, mode: PermissionMode) -> Result<()> {
         if PermissionMode::Default.covers(mode) {
             return Ok(());
         }

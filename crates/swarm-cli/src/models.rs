@@ -18,7 +18,7 @@ use swarm_team::MemberRuntime;
 
 use crate::api_key_helper::{HelperModel, KeyHelper};
 use crate::backoff::FileThrottle;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::fallback::{Choice, FallbackModel};
 
 /// Configuration of model clients.
@@ -54,7 +54,7 @@ impl ClientSource {
 
     /// Creates the client for a model by its full name, from the provider's variables and with the
     /// fallback model if one is set.
-    pub(crate) fn client(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
+    pub(crate) fn client(&self, name: &str) -> Result<Arc<dyn Model>> {
         let first = self.choice(name)?;
         let fallback = self.requests.fallback.as_deref();
         match fallback.filter(|fallback| *fallback != name) {
@@ -66,7 +66,7 @@ impl ClientSource {
         }
     }
 
-    fn choice(&self, full: &str) -> Result<Choice, Failure> {
+    fn choice(&self, full: &str) -> Result<Choice> {
         let name = ModelName::parse(full).map_err(|error| Failure::usage(error.to_string()))?;
         let settings = self.settings(full);
         let client: Arc<dyn Model> = match &self.helper {
@@ -106,11 +106,7 @@ impl ClientSource {
 }
 
 /// Refuses a budget in money for a model without a price: nothing would be counted.
-pub(crate) fn require_price(
-    names: &ModelNames,
-    model: &str,
-    budget: Budget,
-) -> Result<(), Failure> {
+pub(crate) fn require_price(names: &ModelNames, model: &str, budget: Budget) -> Result<()> {
     match budget {
         Budget::Money(_) if names.price(model).is_none() => {
             let message =

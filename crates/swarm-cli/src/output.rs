@@ -12,7 +12,7 @@ use swarm_store::{BrokenFile, StoreError};
 use swarm_ui::Theme;
 use swarm_ui::print::{Table, wrapped};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::sgr::colored;
 
 /// Help heading of the global options.
@@ -76,7 +76,7 @@ impl Output {
     }
 
     /// Prints the result of a command to stdout: a document with `--json`, otherwise a text.
-    pub(crate) fn result(self, document: &impl Serialize, text: &str) -> Result<(), Failure> {
+    pub(crate) fn result(self, document: &impl Serialize, text: &str) -> Result<()> {
         if self.json {
             self.json(document)
         } else {
@@ -86,12 +86,7 @@ impl Output {
 
     /// Prints a list to stdout: a document with `--json`, otherwise a table. Instead of an empty
     /// table it prints `none` to stderr.
-    pub(crate) fn list(
-        self,
-        document: &impl Serialize,
-        table: &Table,
-        none: &str,
-    ) -> Result<(), Failure> {
+    pub(crate) fn list(self, document: &impl Serialize, table: &Table, none: &str) -> Result<()> {
         if self.json {
             self.json(document)
         } else if table.is_empty() {
@@ -103,24 +98,24 @@ impl Output {
     }
 
     /// Prints a JSON document to stdout.
-    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
     /// Prints a JSON line to stdout.
-    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string(value)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
     /// Prints text and a newline to stdout. Control sequences are removed.
-    pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn data(self, text: &str) -> Result<()> {
         self.piece(&format!("{}\n", plain(text)))
     }
 
     /// Prints prose to stdout like [`Output::data`], wrapped on a terminal.
-    pub(crate) fn wrapped(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn wrapped(self, text: &str) -> Result<()> {
         let width = self.theme.width.unwrap_or(usize::MAX);
         let rows = text.split('\n').flat_map(|line| wrapped(line, width));
         self.data(&rows.collect::<Vec<_>>().join("\n"))
@@ -128,7 +123,7 @@ impl Output {
 
     /// Prints colored text to stdout. Colors in foreign text were already removed; other control
     /// sequences are removed here.
-    pub(crate) fn drawn(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn drawn(self, text: &str) -> Result<()> {
         let shown = if self.theme.color {
             colored(text)
         } else {
@@ -139,7 +134,7 @@ impl Output {
 
     /// Prints text to stdout unchanged: scripts, pages and sanitized text.
     #[expect(clippy::unused_self, reason = "the single function that prints")]
-    pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn piece(self, text: &str) -> Result<()> {
         if capture(text) {
             return Ok(());
         }
@@ -148,7 +143,7 @@ impl Output {
     }
 
     /// Prints a table to stdout.
-    pub(crate) fn table(self, table: &Table) -> Result<(), Failure> {
+    pub(crate) fn table(self, table: &Table) -> Result<()> {
         self.drawn(table.render(self.theme).trim_end())
     }
 
@@ -195,7 +190,7 @@ impl Output {
 }
 
 /// Converts the result of writing to stdout.
-pub(crate) fn written(done: io::Result<()>) -> Result<(), Failure> {
+pub(crate) fn written(done: io::Result<()>) -> Result<()> {
     match done {
         // The reader closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

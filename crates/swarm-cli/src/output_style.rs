@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use swarm_config::{ClaudeSettings, repository_directories};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Directory of the files, in the config directory and in `.claude` of a repository.
 const DIRECTORY: &str = "output-styles";
 
 /// Returns the instructions of the output style that the settings choose, if any. A style that does
 /// not exist is reported.
-pub(crate) fn output_style(app: &App) -> Result<Option<String>, Failure> {
+pub(crate) fn output_style(app: &App) -> Result<Option<String>> {
     let trusted = app.is_trusted()?;
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let Some(name) = claude.output_style(trusted) else {

@@ -4,7 +4,7 @@ use swarm_config::Settings;
 use swarm_permissions::RequestSettings;
 use swarm_protocol::{Effort, Thinking};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct RequestFlags {
@@ -18,7 +18,7 @@ pub(crate) struct RequestFlags {
 
 impl RequestFlags {
     /// Applies the flags to the settings, within the machine's policy.
-    pub(crate) fn over(&self, settings: &Settings) -> Result<RequestSettings, Failure> {
+    pub(crate) fn over(&self, settings: &Settings) -> Result<RequestSettings> {
         if let Some(effort) = self.effort {
             settings.permit("model.effort", effort.name())?;
         }

@@ -12,7 +12,7 @@ use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use crate::app::App;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::hub_credentials::credentials_files;
 
 /// Entries of the config directory that sandboxed commands can read.
@@ -20,7 +20,7 @@ const SHOWN: [&str; 8] =
     word_list("CLAUDE.md agents commands output-styles plugins rules skills swarm/bin");
 
 /// Returns the shell restrictions that apply.
-pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
+pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards> {
     let backend = match app.settings.sandbox {
         SandboxUse::Off => None,
         _ => sandbox_backend(app)?,
@@ -108,7 +108,7 @@ fn sandbox_helper(program: &Path) -> Vec<String> {
 
 /// Finds out how commands can be confined. Warns, or fails if the settings require it, if they
 /// cannot.
-fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>, Failure> {
+fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>> {
     let probe = find_sandbox();
     if probe.backend.is_none() {
         let reasons = missing_backends(&probe);

@@ -25,7 +25,7 @@ use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 use crate::agent_config;
 use crate::api_key_helper::add_helper;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::in_process_teammate::in_process_host;
 use crate::occupants::occupants;
@@ -69,7 +69,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Allows the next member a mode named by a person, within the machine's policy. A member's
     /// ceiling is its own mode, or the default mode for a member in plan mode.
-    pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
+    pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<()> {
         self.settings.permit("permissions.mode", mode.name())?;
         if mode != PermissionMode::Plan {
             self.spawn_context.permissions.ceiling = mode;
@@ -78,7 +78,7 @@ impl Prepared {
     }
 
     /// Returns the full name of a model for a member.
-    pub(crate) fn model(&self, name: &str) -> Result<String, Failure> {
+    pub(crate) fn model(&self, name: &str) -> Result<String> {
         Ok(permitted_model(
             name,
             &self.settings,
@@ -88,7 +88,7 @@ impl Prepared {
 
     /// Returns the spawn context for a member that is restarted from the roster. Other programs can
     /// write the roster, so the machine's policy applies as if a person had named the values.
-    pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
+    pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext> {
         let mode = MemberRequest::former(member)
             .mode
             .unwrap_or(self.spawn_context.permissions.mode);
@@ -106,7 +106,7 @@ impl Prepared {
 }
 
 /// Creates the spawn context of this process, with its settings.
-pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
+pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
@@ -195,7 +195,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
 
 /// Returns whether members' requests can be answered in their panes: not if an agent starts them, which
 /// could type there.
-fn answer_in_place(app: &App) -> Result<AnswerInPlace, Failure> {
+fn answer_in_place(app: &App) -> Result<AnswerInPlace> {
     let acting = match &app.acting {
         Some(acting) => acting.clone(),
         None => Acting::find(&*app.store, &app.env)?,
@@ -327,7 +327,7 @@ pub(crate) fn backend_help(what: &str, of_lead: bool) -> String {
 }
 
 /// Parses a backend from a flag or the settings.
-pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
+pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest> {
     let word = asked.unwrap_or(&app.settings.backend);
     if !BACKEND_WORDS.contains(&word) {
         let message = format!("`{}` is not a backend", word.escape_debug());
@@ -341,7 +341,7 @@ pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, 
 
 /// Returns the backend of a member that is restarted without a lead, if it must be kept: `auto`
 /// would not select it, or it is headless.
-pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
+pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>> {
     // Only a lead has members in its own process.
     let kind = dead.backend_type.as_ref();
     let kind = kind.filter(|kind| **kind != BackendType::InProcess);
@@ -398,7 +398,7 @@ pub(crate) fn socket_directory(env: &Environment, root: &Path) -> PathBuf {
 }
 
 /// Returns the teammate program: next to this program, or on the PATH.
-pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
+pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let beside = own.with_file_name("swarm-teammate");
     if beside.is_file() {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::commands::CommandActor;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 
 /// Runs the hooks of events in order.
@@ -23,7 +23,7 @@ pub(crate) struct TeamHooks {
 }
 
 impl TeamHooks {
-    pub(crate) fn new(app: &App) -> Result<Self, Failure> {
+    pub(crate) fn new(app: &App) -> Result<Self> {
         Ok(Self {
             app: app.clone(),
             hooks: hooks(app)?,
@@ -86,7 +86,7 @@ pub(crate) fn settle(app: &App) {
     if app.team_events.is_empty() {
         return;
     }
-    let run = || -> Result<(), Failure> {
+    let run = || -> Result<()> {
         let hooks = TeamHooks::new(app)?;
         crate::commands::runtime()?.block_on(hooks.run_waiting());
         Ok(())
@@ -98,7 +98,7 @@ pub(crate) fn settle(app: &App) {
 }
 
 /// Returns the hooks that this process runs itself.
-pub(crate) fn hooks(app: &App) -> Result<Hooks, Failure> {
+pub(crate) fn hooks(app: &App) -> Result<Hooks> {
     let cwd = &app.env.cwd;
     let claude = ClaudeSettings::load(&app.root, cwd, app.env.home().as_deref())?;
     let mut env = app.env.shell_with(&app.settings.pass, &claude.env);
@@ -121,12 +121,12 @@ pub(crate) fn hooks(app: &App) -> Result<Hooks, Failure> {
 }
 
 /// Returns the hooks for this command and the members it starts.
-pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
+pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings> {
     let limit = app.settings.hook_timeout.as_secs();
     Ok(claude.hooks.effective(app.is_trusted()?, limit))
 }
 
-pub(crate) fn task_hooks(app: &App, command_actor: &CommandActor) -> Result<AgentHooks, Failure> {
+pub(crate) fn task_hooks(app: &App, command_actor: &CommandActor) -> Result<AgentHooks> {
     let hooks = hooks(app)?;
     let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];
     if !events.iter().any(|event| hooks.any(*event, None)) {

@@ -14,7 +14,7 @@ use swarm_protocol::{TeamConfig, TeamName, with_causes};
 use swarm_store::{BlockOn as _, StoreError, Team, TeamDamage};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 
 /// A selected team.
@@ -45,24 +45,24 @@ struct Found {
 
 impl App {
     /// Returns the team from the flag or variable, if any.
-    pub(crate) fn asked_team(&self) -> Result<Option<TeamName>, Failure> {
+    pub(crate) fn asked_team(&self) -> Result<Option<TeamName>> {
         let asked = self.flag_team.as_deref().or(self.env_team.as_deref());
         Ok(asked.map(TeamName::parse).transpose()?)
     }
 
     /// Selects the team to read by flag, directory and age. Reconciles its records.
-    pub(crate) fn team(&self) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn team(&self) -> Result<Arc<dyn Team>> {
         self.in_line(&self.team_as_it_is()?)
     }
 
     /// Like [`App::team`], for callers that reconcile while reading.
-    pub(crate) fn team_as_it_is(&self) -> Result<TeamName, Failure> {
+    pub(crate) fn team_as_it_is(&self) -> Result<TeamName> {
         Ok(self.team_and_others()?.0)
     }
 
     /// Like [`App::team_as_it_is`]; also returns the other teams if the choice was not a flag's or
     /// variable's.
-    pub(crate) fn team_and_others(&self) -> Result<(TeamName, Vec<TeamName>), Failure> {
+    pub(crate) fn team_and_others(&self) -> Result<(TeamName, Vec<TeamName>)> {
         let Choice { team, among, .. } = self.choice()?;
         self.tell_damaged(&among);
         let others = among.into_iter().map(|one| one.team);
@@ -72,7 +72,7 @@ impl App {
 
     /// Like [`App::team`], for a command that changes something: reports the choice if there are
     /// several teams.
-    pub(crate) fn team_to_change(&self) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn team_to_change(&self) -> Result<Arc<dyn Team>> {
         let choice = self.choice()?;
         self.tell_damaged(&choice.among);
         let (team, count) = (&choice.team, choice.among.len());
@@ -87,14 +87,14 @@ impl App {
     }
 
     /// Prepares the team for changes; one that another program created gets swarm's files.
-    fn writable(&self, team: &TeamName) -> Result<Arc<dyn Team>, Failure> {
+    fn writable(&self, team: &TeamName) -> Result<Arc<dyn Team>> {
         self.store.team(team).adopt().block_on()?;
         self.in_line(team)
     }
 
     /// Like [`App::team`], for a command that stops all members or deletes the team: requires a
     /// name if there are several teams.
-    pub(crate) fn team_to_end(&self) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn team_to_end(&self) -> Result<Arc<dyn Team>> {
         let Choice { team, among, .. } = self.choice()?;
         if !among.is_empty() {
             return Err(several(&among));
@@ -104,7 +104,7 @@ impl App {
 
     /// Returns the team of an agent id, which must match `--team`; without an id, as
     /// [`App::team_to_change`].
-    pub(crate) fn team_of_id(&self, named: Option<TeamName>) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn team_of_id(&self, named: Option<TeamName>) -> Result<Arc<dyn Team>> {
         let Some(team) = named else {
             return self.team_to_change();
         };
@@ -117,7 +117,7 @@ impl App {
     }
 
     /// Returns the named team, or the default one. Reconciles its records.
-    pub(crate) fn named_team(&self, name: Option<&str>) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn named_team(&self, name: Option<&str>) -> Result<Arc<dyn Team>> {
         match name {
             None => self.team(),
             Some(name) => self.in_line(&TeamName::parse(name)?),
@@ -125,7 +125,7 @@ impl App {
     }
 
     /// Reconciles the records of a team. On a full disk existing data can still be read.
-    pub(crate) fn in_line(&self, team: &TeamName) -> Result<Arc<dyn Team>, Failure> {
+    pub(crate) fn in_line(&self, team: &TeamName) -> Result<Arc<dyn Team>> {
         let team = self.store.team(team);
         match swarm_team::reconcile(&team) {
             Err(error) if error.is_disk_full() => {
@@ -137,7 +137,7 @@ impl App {
     }
 
     /// Returns the teams for `--all`, those that work in this directory first.
-    pub(crate) fn all_teams(&self) -> Result<Vec<TeamName>, Failure> {
+    pub(crate) fn all_teams(&self) -> Result<Vec<TeamName>> {
         if self.flag_team.is_some() {
             return Err(Failure::usage("`--all` and `--team` exclude each other"));
         }
@@ -173,7 +173,7 @@ impl App {
         teams.sort_by_cached_key(|team| (!is_here(team), team.clone()));
     }
 
-    fn choice(&self) -> Result<Choice, Failure> {
+    fn choice(&self) -> Result<Choice> {
         match self.asked_team()? {
             Some(team) => Ok(Choice::certain(team)),
             None => self.newest(),
@@ -181,7 +181,7 @@ impl App {
     }
 
     /// Selects a team that is not named.
-    fn newest(&self) -> Result<Choice, Failure> {
+    fn newest(&self) -> Result<Choice> {
         let (teams, remains) = self.store.teams_and_remains().block_on()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {

@@ -19,7 +19,7 @@ use super::lead::{
 };
 use super::{EndSignals, runtime};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::own_process::VERSION;
 
@@ -39,7 +39,7 @@ pub(crate) struct AcpArgs {
     pub(crate) lead: LeadFlags,
 }
 
-pub(super) fn run(app: &App, args: AcpArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: AcpArgs) -> Result<()> {
     let acting = require_person(app, "acp")?;
     acting.require_trust("acp", args.lead.trust)?;
     if io::stdin().is_terminal() {
@@ -96,7 +96,7 @@ impl Server<'_> {
         &self,
         mut lines: UnboundedReceiver<String>,
         mut signals: EndSignals,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let mut leads = Vec::new();
         let is_client_gone = loop {
             tokio::select! {

@@ -6,7 +6,7 @@ use swarm_protocol::{MemberName, SpawnId, TeamName};
 use swarm_store::{Actor, Team};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::{Acting, from_elsewhere};
 
 /// A team and the actor on whose behalf a command changes it.
@@ -21,7 +21,7 @@ pub(crate) struct CommandActor {
 }
 
 /// Detects who runs this command.
-pub(super) fn find(app: &App) -> Result<Acting, Failure> {
+pub(super) fn find(app: &App) -> Result<Acting> {
     if let Some(acting) = &app.acting {
         return Ok(acting.clone());
     }
@@ -29,18 +29,18 @@ pub(super) fn find(app: &App) -> Result<Acting, Failure> {
 }
 
 /// Refuses members and the processes they started. Other agent programs may act for their user.
-pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
+pub(super) fn require_person(app: &App, what: &str) -> Result<Acting> {
     let acting = find(app)?;
     acting.require_person(what)?;
     Ok(acting)
 }
 
-pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
+pub(super) fn require_no_agent(app: &App, what: &str) -> Result<()> {
     find(app)?.require_no_agent(what)
 }
 
 /// Returns the team whose request a person answers. Refuses all agent programs.
-pub(super) fn team_to_answer(app: &App, what: &str) -> Result<Arc<dyn Team>, Failure> {
+pub(super) fn team_to_answer(app: &App, what: &str) -> Result<Arc<dyn Team>> {
     require_no_agent(app, what)?;
     let team = app.team_to_change()?;
     Acting::require_space_of(&*app.store, team.name(), what)?;
@@ -48,16 +48,12 @@ pub(super) fn team_to_answer(app: &App, what: &str) -> Result<Arc<dyn Team>, Fai
 }
 
 /// Returns the actor: a person as the lead, or a member in its own team.
-pub(super) fn command_actor(app: &App, what: &str) -> Result<CommandActor, Failure> {
+pub(super) fn command_actor(app: &App, what: &str) -> Result<CommandActor> {
     party_in(app, what, None)
 }
 
 /// Like [`command_actor`], in a team that is not named by a flag or variable.
-pub(super) fn party_in(
-    app: &App,
-    what: &str,
-    named: Option<TeamName>,
-) -> Result<CommandActor, Failure> {
+pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<CommandActor> {
     match find(app)? {
         Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => {
             Ok(CommandActor::person(app.team_of_id(named)?))
@@ -120,7 +116,7 @@ impl CommandActor {
     }
 
     /// Refuses members; `what` is the command that requires a person.
-    pub(super) fn require_person(&self, what: &str) -> Result<(), Failure> {
+    pub(super) fn require_person(&self, what: &str) -> Result<()> {
         if self.is_person {
             return Ok(());
         }

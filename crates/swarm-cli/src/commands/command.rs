@@ -12,7 +12,7 @@ use super::{
     requests, resume, review, rights, run, send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{GlobalArgs, Output};
 
 /// Run a team of coding agents in tmux panes.
@@ -65,7 +65,7 @@ macro_rules! commands {
 
         impl Command {
             /// Runs the command.
-            pub(crate) fn run(self, $app: &App) -> Result<ExitCode, Failure> {
+            pub(crate) fn run(self, $app: &App) -> Result<ExitCode> {
                 match self {
                     $($(Self::$name $(($args))? => $run.map(CommandEnd::exit_code),)+)+
                 }
@@ -224,7 +224,7 @@ impl CommandEnd for ExitCode {
 }
 
 /// Lists requests, or answers them in this terminal.
-fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<(), Failure> {
+fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<()> {
     if args.watch {
         lead::watch_requests(app)
     } else {
@@ -235,11 +235,7 @@ fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<(), Fai
 impl Command {
     /// Runs a command that must work with invalid settings and damaged teams; returns `None` for
     /// any other.
-    pub(crate) fn run_alone(
-        &self,
-        env: &Environment,
-        out: Output,
-    ) -> Option<Result<ExitCode, Failure>> {
+    pub(crate) fn run_alone(&self, env: &Environment, out: Output) -> Option<Result<ExitCode>> {
         Some(match self {
             Self::Completions(args) => completions::run(env, out, args).map(CommandEnd::exit_code),
             Self::Man(args) => man::run(env, out, args, Args::command()).map(CommandEnd::exit_code),

@@ -12,7 +12,7 @@ use super::members::{is_over, known};
 use super::stop::MemberWord;
 use super::watch::{Watch, deadline};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ pub(crate) struct CompactArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<()> {
     require_person(app, "compact")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;
@@ -90,7 +90,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<(), Fail
 }
 
 /// Returns an error unless swarm runs the member.
-pub(super) fn living(team: &dyn Team, name: &MemberName) -> Result<MemberView, Failure> {
+pub(super) fn living(team: &dyn Team, name: &MemberName) -> Result<MemberView> {
     let conflict = |what: &str| Failure::conflict(format!("{name} {what}"));
     let views = team.member_view().block_on()?;
     match views.into_iter().find(|view| view.member.name == *name) {
@@ -122,14 +122,14 @@ fn held(view: &MemberView) -> Option<&'static str> {
     }
 }
 
-fn asked(app: &App, name: &MemberName, when: &str) -> Result<(), Failure> {
+fn asked(app: &App, name: &MemberName, when: &str) -> Result<()> {
     app.out.result(
         &json!({"member": name, "compacted": false}),
         &format!("{name} compacts its conversation {when}"),
     )
 }
 
-fn done(app: &App, name: &MemberName, before: u64, after: u64) -> Result<(), Failure> {
+fn done(app: &App, name: &MemberName, before: u64, after: u64) -> Result<()> {
     let document = json!({"member": name, "compacted": true, "preTokens": before, "tokens": after});
     let [before, after] = [before, after].map(short_count);
     app.out

@@ -9,7 +9,7 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::commands::acting::require_no_agent;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -61,7 +61,7 @@ pub(crate) struct ConfigListArgs {
     pub(crate) origins: bool,
 }
 
-pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<(), Failure> {
+pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::List(args) => show(app, args),
         ConfigCommand::Get { key } => get(app, key),
@@ -69,7 +69,7 @@ pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<(), Failure> {
     }
 }
 
-fn show(app: &App, args: &ConfigListArgs) -> Result<(), Failure> {
+fn show(app: &App, args: &ConfigListArgs) -> Result<()> {
     let mut listed = list(app, &app.settings, args.key.as_deref())?;
     let table = if args.origins {
         with_origins(&listed)
@@ -82,7 +82,7 @@ fn show(app: &App, args: &ConfigListArgs) -> Result<(), Failure> {
     app.out.list(&listed, &table, "no settings")
 }
 
-fn get(app: &App, key: &str) -> Result<(), Failure> {
+fn get(app: &App, key: &str) -> Result<()> {
     let listed = list(app, &app.settings, Some(key))?;
     let [setting] = &listed[..] else {
         let message = format!("`{key}` has {} settings", listed.len());
@@ -98,7 +98,7 @@ fn get(app: &App, key: &str) -> Result<(), Failure> {
 }
 
 /// Changes a setting in the user's file and reports a layer that overrides it.
-fn set(app: &App, key: &str, text: &str) -> Result<(), Failure> {
+fn set(app: &App, key: &str, text: &str) -> Result<()> {
     require_no_agent(app, "config set")?;
     let new = NewSetting::parse(key, text)?;
     app.settings.permit(new.key(), new.value().clone())?;
@@ -122,7 +122,7 @@ fn set(app: &App, key: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// Returns the effective settings whose name is `key` or below it, with those of Claude Code's files.
-fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedSetting>, Failure> {
+fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedSetting>> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let settings = settings.clone().with(claude.given(&app.env))?;
     let wanted = key.map(|key| key.trim_end_matches('.'));

@@ -9,7 +9,7 @@ use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table, short_count};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{plain, with_commas};
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ impl CostGroup {
     }
 }
 
-pub(super) fn run(app: &App, args: &CostArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &CostArgs) -> Result<()> {
     let name = app.team_as_it_is()?;
     let team = app.store.team(&name);
     let (spending, uses) = accounts(app, &*team)?;
@@ -106,7 +106,7 @@ pub(super) fn run(app: &App, args: &CostArgs) -> Result<(), Failure> {
 pub(in crate::commands) fn accounts(
     app: &App,
     team: &dyn Team,
-) -> Result<(TeamSpending, Vec<BudgetUse>), Failure> {
+) -> Result<(TeamSpending, Vec<BudgetUse>)> {
     let spending = TeamSpending::of(team)?;
     let uses = budget_uses(
         &spending,
@@ -117,7 +117,7 @@ pub(in crate::commands) fn accounts(
 }
 
 /// Returns which members another model answers at present.
-fn fallbacks(team: &dyn Team) -> Result<Vec<String>, Failure> {
+fn fallbacks(team: &dyn Team) -> Result<Vec<String>> {
     let views = team.member_view().block_on()?;
     let lines = views.iter().filter(|view| view.liveness == Liveness::Alive);
     let lines = lines.filter_map(|view| {

@@ -28,7 +28,7 @@ use super::pane::{last_lines, lead_log};
 use super::runtime;
 use crate::app::App;
 use crate::event_tap::tapped;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{plain, say};
 
 /// Set for the second process only: the PID of the first one.
@@ -55,7 +55,7 @@ pub(super) fn is_background(app: &App) -> bool {
 
 /// Starts the run in the background and reports how to follow it. A run that fails before its first
 /// turn is reported as if it were not detached.
-pub(super) fn start(app: &App, reads_stdin: bool) -> Result<ExitCode, Failure> {
+pub(super) fn start(app: &App, reads_stdin: bool) -> Result<ExitCode> {
     let runtime = runtime()?;
     // Ctrl-C reaches both processes until the second one has left the terminal. Only that one acts.
     let _ctrl_c = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
@@ -88,14 +88,12 @@ pub(super) fn start(app: &App, reads_stdin: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn next_report(
-    reports: &mut Option<Lines<BufReader<ChildStdout>>>,
-) -> Result<Option<String>, Failure> {
+fn next_report(reports: &mut Option<Lines<BufReader<ChildStdout>>>) -> Result<Option<String>> {
     Ok(reports.as_mut().and_then(Iterator::next).transpose()?)
 }
 
 /// Waits for the second process and returns its exit code as a shell would.
-fn ended(child: &mut Child) -> Result<ExitCode, Failure> {
+fn ended(child: &mut Child) -> Result<ExitCode> {
     let status = child.wait()?;
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok());
@@ -104,7 +102,7 @@ fn ended(child: &mut Child) -> Result<ExitCode, Failure> {
     ))
 }
 
-fn show(app: &App, run: &DetachedRun) -> Result<(), Failure> {
+fn show(app: &App, run: &DetachedRun) -> Result<()> {
     if app.out.json {
         return app.out.json(run);
     }
@@ -152,7 +150,7 @@ pub(super) struct Detached {
 
 impl Detached {
     /// Leaves the terminal if this process was started for that.
-    pub(super) fn leave_terminal(app: &App, parts: &LeadParts) -> Result<Option<Self>, Failure> {
+    pub(super) fn leave_terminal(app: &App, parts: &LeadParts) -> Result<Option<Self>> {
         let Some(team) = parts.team.clone().filter(|_| is_background(app)) else {
             return Ok(None);
         };

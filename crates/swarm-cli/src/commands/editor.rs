@@ -7,7 +7,7 @@ use std::process::Command;
 use swarm_config::Environment;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 pub(super) struct EditorDraft<'a> {
     /// File name, whose end tells the editor the format.
@@ -22,7 +22,7 @@ pub(super) struct EditorDraft<'a> {
 
 impl EditorDraft<'_> {
     /// Opens the text in the person's editor and returns the result.
-    pub(super) fn edit(&self, app: &App) -> Result<String, Failure> {
+    pub(super) fn edit(&self, app: &App) -> Result<String> {
         let directory = app.root.join("swarm");
         swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
         let path = directory.join(format!("{}-{}", std::process::id(), self.name));
@@ -44,7 +44,7 @@ impl EditorDraft<'_> {
 
 /// Opens a file in the person's editor and waits until it is closed: `VISUAL`, `EDITOR`, or `vi` in
 /// a terminal. Fails if the editor fails, or if none is set outside a terminal.
-pub(super) fn edit_file(env: &Environment, file: &Path) -> Result<(), Failure> {
+pub(super) fn edit_file(env: &Environment, file: &Path) -> Result<()> {
     let mut named = ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(|name| env.get(name));

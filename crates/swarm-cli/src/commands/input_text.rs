@@ -3,11 +3,11 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Returns the text, or standard input if it is `-`. Rejects and stops reading input above `limit`
 /// bytes.
-pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
+pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String> {
     if given != "-" {
         // The store checks the length of the argument.
         return Ok(given.to_owned());
@@ -29,7 +29,7 @@ pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
 }
 
 /// Reads a file, or standard input if the path is `-`.
-pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
+pub(super) fn file(path: &Path, base: &Path) -> Result<String> {
     if path.as_os_str() == "-" {
         return standard_input();
     }
@@ -39,7 +39,7 @@ pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
 }
 
 /// Returns the prompt of a lead, or standard input if it is `-`.
-pub(super) fn prompt(given: &str) -> Result<String, Failure> {
+pub(super) fn prompt(given: &str) -> Result<String> {
     let text = match given {
         "-" => standard_input()?,
         given => given.to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn name(path: &Path) -> String {
     }
 }
 
-fn standard_input() -> Result<String, Failure> {
+fn standard_input() -> Result<String> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)

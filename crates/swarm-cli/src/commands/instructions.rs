@@ -9,7 +9,7 @@ use swarm_ui::print::{Cell, Table};
 use crate::agent_config;
 use crate::app::App;
 use crate::commands::agents;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{plain, say};
 
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct InstructionsArgs {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<()> {
     let cwd = directory(app, args)?;
     let omitted = match &args.agent {
         Some(name) => omits_instructions(app, name)?,
@@ -57,7 +57,7 @@ pub(super) fn run(app: &App, args: &InstructionsArgs) -> Result<(), Failure> {
     show(app, &cwd, &loaded, omitted_for)
 }
 
-fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
+fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf> {
     let Some(cwd) = &args.cwd else {
         return Ok(app.env.cwd.clone());
     };
@@ -66,7 +66,7 @@ fn directory(app: &App, args: &InstructionsArgs) -> Result<PathBuf, Failure> {
     canonical.ok_or_else(|| Failure::usage(format!("{} is not a directory", cwd.display())))
 }
 
-fn omits_instructions(app: &App, name: &str) -> Result<bool, Failure> {
+fn omits_instructions(app: &App, name: &str) -> Result<bool> {
     let found = agent_config::agents(app)?;
     let definition = agents::known(&found, name)?;
     agent_config::warn_of(app, &found, definition);
@@ -78,7 +78,7 @@ fn show(
     cwd: &Path,
     loaded: &LoadedInstructions,
     omitted_for: Option<&str>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(name) = omitted_for {
         app.out
             .say(&format!("agents of type {name} get no instruction files"));

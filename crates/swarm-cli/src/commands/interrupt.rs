@@ -12,7 +12,7 @@ use super::members::known;
 use super::stop::MemberWord;
 use super::watch::Watch;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Timeout for a member to end its turn: its model's response and commands are cancelled.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(crate) struct InterruptArgs {
     pub(crate) name: MemberWord,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<()> {
     require_person(app, "interrupt")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;

@@ -8,7 +8,7 @@ use swarm_store::{BlockOn as _, MemberView};
 use swarm_supervisor::LeadStanding;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,7 +37,7 @@ struct Way {
     prompt: Option<String>,
 }
 
-pub(super) fn run(app: &App, args: &JoinArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &JoinArgs) -> Result<()> {
     let team = app.named_team(args.name.as_deref())?;
     let name = MemberName::teammate(&args.member)?;
     let seen = team.view().block_on()?;
@@ -93,7 +93,7 @@ fn in_a_team_of_swarm(
     name: &MemberName,
     is_led: bool,
     swarm: &str,
-) -> Result<Vec<Way>, Failure> {
+) -> Result<Vec<Way>> {
     let team = &config.name;
     let member = config.member(name);
     if member.is_some_and(|member| member.swarm.is_some()) {
@@ -137,7 +137,7 @@ fn in_a_team_of_swarm(
 }
 
 /// Returns the command line of this program: its name if a shell finds it, else its path.
-fn own_command(app: &App) -> Result<String, Failure> {
+fn own_command(app: &App) -> Result<String> {
     let own = std::env::current_exe()?;
     let is_on_path = app
         .env

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use swarm_tools::RequiredOutput;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Parses the schema of `--json-schema`.
 pub(super) fn required_output(
     app: &App,
     given: Option<&str>,
-) -> Result<Option<Arc<RequiredOutput>>, Failure> {
+) -> Result<Option<Arc<RequiredOutput>>> {
     let Some(given) = given else { return Ok(None) };
     let text = if given.trim_start().starts_with(['{', '[']) {
         given.to_owned()

@@ -7,7 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 use swarm_config::Environment;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::own_process::VERSION;
 
@@ -27,12 +27,7 @@ pub(crate) struct ManArgs {
 }
 
 /// Prints one page, or writes all pages to a directory.
-pub(super) fn run(
-    env: &Environment,
-    out: Output,
-    args: &ManArgs,
-    swarm: Command,
-) -> Result<(), Failure> {
+pub(super) fn run(env: &Environment, out: Output, args: &ManArgs, swarm: Command) -> Result<()> {
     let mut swarm = without_help_commands(swarm);
     swarm.build();
     let Some(dir) = &args.dir else {
@@ -72,7 +67,7 @@ fn without_help_commands(command: Command) -> Command {
         .mut_subcommands(without_help_commands)
 }
 
-fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
+fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command> {
     words.iter().try_fold(swarm, |command, word| {
         let found = command.find_subcommand(word);
         found.filter(|found| !found.is_hide_set()).ok_or_else(|| {

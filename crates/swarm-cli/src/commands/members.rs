@@ -12,16 +12,16 @@ use swarm_protocol::{
 use swarm_store::{Actor, MemberView, StoreError};
 use swarm_ui::print::{Cell, short_duration};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Returns the member with this name, or an error that lists the members.
-pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a Member, Failure> {
+pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a Member> {
     let missing = || StoreError::member_not_found(&config.name, config, name);
     Ok(config.member(name).ok_or_else(missing)?)
 }
 
 /// Returns a member's stored record with its state.
-pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Result<Value, Failure> {
+pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Result<Value> {
     let mut record = serde_json::to_value(&view.member)?;
     let report = view.report.as_ref();
     let id = view.member.id_in(team);
@@ -88,7 +88,7 @@ pub(super) fn age(now: UnixMs, at: UnixMs) -> String {
 }
 
 /// Returns a member as an actor on the task list, for a person who acts on its behalf.
-pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor, Failure> {
+pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor> {
     let member = known(config, name)?;
     Ok(Actor::member(&config.name, name.clone(), member.spawn_id()))
 }

@@ -8,7 +8,7 @@ use swarm_team::PeerPlaces;
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -32,7 +32,7 @@ pub(in crate::commands) fn claude_sessions(root: &Path) -> PathBuf {
     root.join("sessions")
 }
 
-pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<()> {
     let (sessions, errors) = peer_places(app)?.sessions().block_on();
     for error in errors {
         app.out.warn(&format!("swarm: {error}"));
@@ -42,7 +42,7 @@ pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<(), Failure> {
 }
 
 /// Returns where sessions are found: on this machine, and on the hubs of its teams.
-pub(in crate::commands) fn peer_places(app: &App) -> Result<PeerPlaces, Failure> {
+pub(in crate::commands) fn peer_places(app: &App) -> Result<PeerPlaces> {
     let hubs = app.hubs.hubs()?.into_iter();
     let hubs = hubs.map(|hub| Ok(app.hubs.nodes(hub)?.sessions()));
     Ok(PeerPlaces {

@@ -12,7 +12,7 @@ use super::members::{is_over, known};
 use super::requests::person;
 use super::watch::Watch;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Timeout for a member that can read its mail to confirm a change.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ pub(crate) struct AllowArgs {
 }
 
 /// Sets a member's mode and waits for the member's confirmation.
-pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<(), Failure> {
+pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<()> {
     let team = team_to_answer(app, "mode")?;
     let (name, mode) = (&args.name, args.mode);
     known(&team.config().block_on()?, name)?;
@@ -84,12 +84,7 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<(), Failure> {
     show_mode(app, name, mode, is_ours)
 }
 
-fn show_mode(
-    app: &App,
-    name: &MemberName,
-    mode: PermissionMode,
-    confirmed: bool,
-) -> Result<(), Failure> {
+fn show_mode(app: &App, name: &MemberName, mode: PermissionMode, confirmed: bool) -> Result<()> {
     let text = if confirmed {
         format!("{name} is in mode {mode}")
     } else {
@@ -99,11 +94,7 @@ fn show_mode(
     app.out.result(&document, &text)
 }
 
-fn refuse_above_ceiling(
-    files: &dyn Team,
-    name: &MemberName,
-    mode: PermissionMode,
-) -> Result<(), Failure> {
+fn refuse_above_ceiling(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<()> {
     let Some(rights) = files
         .rights(name)
         .block_on()?
@@ -120,7 +111,7 @@ fn refuse_above_ceiling(
     )))
 }
 
-fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<bool, Failure> {
+fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<bool> {
     Ok(files
         .rights(name)
         .block_on()?
@@ -128,7 +119,7 @@ fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<b
 }
 
 /// Adds a rule for all members of the team.
-pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<(), Failure> {
+pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<()> {
     let team = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
     if args.remove {
@@ -150,7 +141,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<(), Failure> {
 }
 
 /// Removes a rule that was added for all members of the team.
-fn disallow(app: &App, team: &dyn Team, rule: &Rule) -> Result<(), Failure> {
+fn disallow(app: &App, team: &dyn Team, rule: &Rule) -> Result<()> {
     let name = team.name();
     if !swarm_team::disallow_for_team(team, rule, person(app)).block_on()? {
         let message = format!("team {name} has no rule `{rule}`");

@@ -23,7 +23,7 @@ use super::lead::{
 use super::resume::carry_on;
 use super::runtime;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::team_hooks::hooks;
 
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
     pub(crate) report: Option<std::path::PathBuf>,
 }
 
-pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode> {
     let acting = require_person(app, "run")?;
     forbid_inspection();
     acting.require_trust("run", args.lead.trust)?;
@@ -116,7 +116,7 @@ fn begin(
     args: &RunArgs,
     session: SessionId,
     prompt: String,
-) -> Result<RunReport, Failure> {
+) -> Result<RunReport> {
     let output = required_output(app, args.json_schema.as_deref())?;
     let mut team = app.asked_team()?;
     if let Some(team) = &team {
@@ -138,12 +138,7 @@ fn begin(
 }
 
 /// Continues the conversation of a team's lead with a prompt.
-fn follow_up(
-    app: &App,
-    args: &RunArgs,
-    team: &TeamName,
-    prompt: String,
-) -> Result<RunReport, Failure> {
+fn follow_up(app: &App, args: &RunArgs, team: &TeamName, prompt: String) -> Result<RunReport> {
     set_up(app, args)?;
     let mut ready = carry_on(app, "run --continue", &args.lead, team, false)?;
     ready.parts.output = required_output(app, args.json_schema.as_deref())?;
@@ -151,7 +146,7 @@ fn follow_up(
 }
 
 /// Runs the Setup hooks. Failures are shown but do not stop the run, as in Claude Code.
-fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
+fn set_up(app: &App, args: &RunArgs) -> Result<()> {
     let trigger = match (args.init, args.maintenance) {
         (true, _) => "init",
         (_, true) => "maintenance",
@@ -170,7 +165,7 @@ fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
 
 /// Refuses a name of an existing team, because a run creates its team. Checked before anything is
 /// printed or started; of two simultaneous runs the store accepts one.
-fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
+fn refuse_if_there(app: &App, team: &TeamName) -> Result<()> {
     let config = match app.store.team(team).config().block_on() {
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         config => config?,

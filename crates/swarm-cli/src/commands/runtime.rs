@@ -6,9 +6,9 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -67,7 +67,7 @@ pub(super) async fn called_off_by_signals<T>(
 pub(super) fn run_cancellable<T>(
     cancel: CancellationToken,
     work: impl Future<Output = T>,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let runtime = runtime()?;
     let done = runtime.block_on(called_off_by_signals(cancel, Box::pin(work)));
     runtime.shutdown_background();
@@ -79,7 +79,7 @@ pub(super) fn run_cancellable<T>(
 pub(super) fn run_until_ctrl_c<T>(
     standing: impl FnOnce() -> Failure,
     work: impl Future<Output = T>,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         // Signals are handled from here, before the work starts.

@@ -9,7 +9,7 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::commands::acting;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct TrustArgs {
     pub(crate) list: bool,
 }
 
-pub(super) fn run(app: &App, args: &TrustArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TrustArgs) -> Result<()> {
     if args.list {
         return list(app);
     }
@@ -50,7 +50,7 @@ pub(super) fn run(app: &App, args: &TrustArgs) -> Result<(), Failure> {
     }
 }
 
-fn add(app: &App, asked: &Path) -> Result<(), Failure> {
+fn add(app: &App, asked: &Path) -> Result<()> {
     let top = top_of(asked).map_err(|error| {
         let message = format!("{} cannot be trusted: {error}", asked.display());
         Failure::not_found(message).with_hint("specify an existing directory")
@@ -100,7 +100,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
 }
 
 /// Trust of a deleted repository can still be revoked by its path.
-fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
+fn remove(app: &App, asked: &Path) -> Result<()> {
     let top: PathBuf = top_of(asked).unwrap_or_else(|_| asked.to_owned());
     if !TrustFile::of(&app.root).remove(&top)? {
         let message = format!("{} is not trusted", top.display());
@@ -115,7 +115,7 @@ fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(app: &App) -> Result<(), Failure> {
+fn list(app: &App) -> Result<()> {
     let trusted = TrustFile::of(&app.root).read()?;
     let mut records = Vec::new();
     let mut table = Table::new(["PATH", "SINCE", ""]);

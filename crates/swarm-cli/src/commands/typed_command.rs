@@ -14,7 +14,7 @@ use super::team::TeamCommand;
 use crate::app::App;
 use crate::command_line::{CommandLine, OrderedCommand, RanCommand};
 use crate::environment;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::captured;
 use crate::short_forms::{is_command, is_short_form, written_out};
@@ -32,7 +32,7 @@ impl CommandLine for TypedCommands {
         is_command(name) || is_short_form(name)
     }
 
-    fn ordered(&self, words: &[String]) -> Result<OrderedCommand, Failure> {
+    fn ordered(&self, words: &[String]) -> Result<OrderedCommand> {
         let words = std::iter::once("swarm").chain(words.iter().map(String::as_str));
         let args = Args::try_parse_from(words)
             .map_err(|error| Failure::from_arguments(&error.render().to_string()))?;

@@ -12,7 +12,7 @@ use swarm_store::{Changes, LeaseEnd, Team, Topic};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Watches topics of teams and files. Events are only hints: after each wake-up the caller reads again.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self {
             watcher: DirectoryWatcher::new(),
             topics: BTreeMap::new(),
@@ -42,7 +42,7 @@ impl Watch {
     }
 
     /// From now on Ctrl-C ends a wait instead of this process.
-    pub(super) fn heed_ctrl_c(&mut self) -> Result<(), Failure> {
+    pub(super) fn heed_ctrl_c(&mut self) -> Result<()> {
         let _inside = self.runtime.enter();
         self.ctrl_c = Some(signal(SignalKind::interrupt())?);
         Ok(())

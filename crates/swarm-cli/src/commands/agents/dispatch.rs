@@ -4,7 +4,7 @@ use super::effective::AgentsShowArgs;
 use super::list::AgentsListArgs;
 use super::{list, show};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -32,7 +32,7 @@ impl AgentsCommand {
     }
 }
 
-pub(in crate::commands) fn run(app: &App, command: &AgentsCommand) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, command: &AgentsCommand) -> Result<()> {
     match command {
         AgentsCommand::List(_) => list::run(app),
         AgentsCommand::Show(args) => show::run(app, args),

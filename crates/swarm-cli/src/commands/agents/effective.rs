@@ -11,7 +11,7 @@ use swarm_ui::print::{Cell, Table};
 use super::known;
 use crate::agent_config;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::with_commas;
 use crate::spawn_context::{Choices, spawn_context};
 
@@ -71,7 +71,7 @@ impl Role {
     }
 }
 
-pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
+pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<()> {
     let prepared = spawn_context(app, &Choices::default())?;
     let definition = known(&prepared.definitions, &args.name)?;
     agent_config::warn_of(app, &prepared.definitions, definition);

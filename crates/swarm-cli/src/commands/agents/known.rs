@@ -4,7 +4,7 @@ use swarm_config::FoundAgents;
 use swarm_permissions::{AgentDefinition, nearest};
 use swarm_protocol::MemberName;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 
 /// Returns the definition that is used for a type. The error has the problem of the type's file or
@@ -12,7 +12,7 @@ use crate::output::plain;
 pub(in crate::commands) fn known<'a>(
     found: &'a FoundAgents,
     name: &str,
-) -> Result<&'a AgentDefinition, Failure> {
+) -> Result<&'a AgentDefinition> {
     found.catalog.find(name).ok_or_else(|| {
         if let Some(failure) = refused(found, name) {
             return failure;
@@ -42,7 +42,7 @@ pub(in crate::commands) fn known_again<'a>(
     found: &'a FoundAgents,
     name: &str,
     member: &MemberName,
-) -> Result<&'a AgentDefinition, Failure> {
+) -> Result<&'a AgentDefinition> {
     known(found, name).map_err(|failure| {
         if refused(found, name).is_some() {
             return failure;

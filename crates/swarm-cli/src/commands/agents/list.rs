@@ -7,7 +7,7 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::agent_config;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -22,7 +22,7 @@ pub(crate) struct AgentsListArgs {
     pub(super) agents: Option<String>,
 }
 
-pub(super) fn run(app: &App) -> Result<(), Failure> {
+pub(super) fn run(app: &App) -> Result<()> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let found = agent_config::agents_with(app, &claude)?;
     let catalog = found.catalog.clone();

@@ -8,9 +8,9 @@ use super::known;
 use super::{effective, list};
 use crate::agent_config;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
-pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<()> {
     if args.effective {
         return effective::show(app, args);
     }

@@ -4,7 +4,7 @@ use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use swarm_config::Environment;
 
 use super::attach::VARIABLE;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::Output;
 
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(in crate::commands) fn run(
     env: &Environment,
     out: Output,
     args: &CompletionsArgs,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let shell: &dyn EnvCompleter = match args.shell {
         Shell::Bash => &Bash,
         Shell::Elvish => &Elvish,
@@ -60,7 +60,7 @@ pub(in crate::commands) fn run(
 
 /// Returns how the shell calls this program: by name if that resolves to it, so that an upgrade is
 /// used.
-fn program(env: &Environment) -> Result<String, Failure> {
+fn program(env: &Environment) -> Result<String> {
     let own = std::env::current_exe()?;
     let found = env
         .find_program("swarm")

@@ -17,7 +17,7 @@ use super::picture::{capture, panes};
 use super::server::DemoServer;
 use super::stage::Stage;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 const SHORTEST_FRAME: Duration = Duration::from_millis(600);
 
@@ -49,7 +49,7 @@ impl Audience<'_> {
         &mut self,
         stage: &Stage,
         impressions: &mut Impressions,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let watcher = DirectoryWatcher::new();
         let end = NameFilter::Exact(vec!["report.json".into()]);
         let mut report = watcher.subscribe(stage.directory(), end);

@@ -17,7 +17,7 @@ use super::shell::Shell;
 use super::stage::Stage;
 use crate::app::{App, store_at};
 use crate::commands::hub::{HUB_LOG, find_hub_server};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Name of the machine with the lead.
 const LAPTOP: &str = "laptop";
@@ -37,7 +37,7 @@ pub(super) struct Hub<'a> {
 }
 
 /// Returns an address for a hub on this machine. Fails if no server is installed.
-pub(super) fn address(app: &App) -> Result<SocketAddr, Failure> {
+pub(super) fn address(app: &App) -> Result<SocketAddr> {
     find_hub_server(app).map_err(|missing| {
         missing.with_hint("install it, for example with `apt-get install nats-server`")
     })?;
@@ -50,7 +50,7 @@ impl<'a> Hub<'a> {
         stage: &'a Stage,
         second: &'a Machine,
         address: SocketAddr,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let mut command = stage.first.command(app, &std::env::current_exe()?);
         command
             .args(["hub", "start", "--port", &address.port().to_string()])
@@ -69,11 +69,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Creates the team, and opens the windows of the node and of the lead.
-    pub(super) async fn open(
-        &self,
-        shell: Shell<'_>,
-        lead: &[OsString],
-    ) -> Result<DemoServer, Failure> {
+    pub(super) async fn open(&self, shell: Shell<'_>, lead: &[OsString]) -> Result<DemoServer> {
         let (first, second) = (&self.stage.first, self.second);
         in_time("the hub did not start", self.is_ready()).await?;
         let credentials = std::fs::read(first.credentials())?;
@@ -118,7 +114,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Lets the node leave, which ends the tmux server.
-    pub(super) async fn close(&self, shell: Shell<'_>, server: &DemoServer) -> Result<(), Failure> {
+    pub(super) async fn close(&self, shell: Shell<'_>, server: &DemoServer) -> Result<()> {
         let first = &self.stage.first;
         shell.swarm(first, &["node", "drain", NODE], true).await?;
         if timeout(PATIENCE, server.ended()).await.is_err() {
@@ -128,7 +124,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Waits until the server says that it is ready.
-    async fn is_ready(&self) -> Result<(), Failure> {
+    async fn is_ready(&self) -> Result<()> {
         let watcher = DirectoryWatcher::new();
         let credentials = self.stage.first.credentials();
         let directory = credentials.parent().unwrap_or(&credentials);
@@ -144,7 +140,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Returns the command of the node. A pane of tmux has the environment of its server.
-    fn node_command(&self) -> Result<Vec<OsString>, Failure> {
+    fn node_command(&self) -> Result<Vec<OsString>> {
         let mut words = vec![OsString::from("env")];
         for (name, value) in self.second.variables() {
             let mut pair = OsString::from(format!("{name}="));
@@ -166,10 +162,7 @@ impl Drop for Hub<'_> {
     }
 }
 
-async fn in_time(
-    late: &str,
-    work: impl Future<Output = Result<(), Failure>>,
-) -> Result<(), Failure> {
+async fn in_time(late: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
     timeout(PATIENCE, work).await.map_err(|_| {
         let message = format!("{late} within {} s", PATIENCE.as_secs());
         Failure::new(ErrorKind::Environment, message)
@@ -177,7 +170,7 @@ async fn in_time(
 }
 
 /// Waits until a node has joined.
-async fn has_joined(nodes: &Nodes) -> Result<(), Failure> {
+async fn has_joined(nodes: &Nodes) -> Result<()> {
     let mut changes = nodes.watch();
     while nodes.nodes().await?.is_empty() {
         changes.changed().await;

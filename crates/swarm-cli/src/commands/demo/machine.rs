@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use swarm_os::{ensure_private_dir, replace_alone};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Name of the demo's team.
 pub(super) const TEAM: &str = "demo";
@@ -27,7 +27,7 @@ impl Machine {
     }
 
     /// Creates the directories and the settings.
-    pub(super) fn set_up(&self, pace: f64, hub: Option<SocketAddr>) -> Result<(), Failure> {
+    pub(super) fn set_up(&self, pace: f64, hub: Option<SocketAddr>) -> Result<()> {
         for name in [
             "",
             "root",
@@ -98,7 +98,7 @@ impl Machine {
     }
 
     /// Runs git in the repository.
-    pub(super) fn git(&self, app: &App, words: &[&str]) -> Result<(), Failure> {
+    pub(super) fn git(&self, app: &App, words: &[&str]) -> Result<()> {
         let git = app.env.find_program("git").ok_or_else(|| {
             Failure::environment("git not found on the PATH")
                 .with_hint("install git, for example with `apt-get install git`")

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::machine::Machine;
 use super::shell::Shell;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 const VICTIM: &str = "explorer";
 
@@ -29,7 +29,7 @@ pub(super) struct Person<'a> {
 
 impl Person<'_> {
     /// Acts whenever the team has come far enough. Waits for ever at the end, or if the events end.
-    pub(super) async fn act(mut self) -> Result<(), Failure> {
+    pub(super) async fn act(mut self) -> Result<()> {
         let process = self.until(process_of_victim).await;
         self.until(has_ended_a_turn).await;
         self.pause().await;
@@ -50,7 +50,7 @@ impl Person<'_> {
     }
 
     /// Acts like [`Self::act`], in a team with a member on a node.
-    pub(super) async fn act_on_two_machines(mut self) -> Result<(), Failure> {
+    pub(super) async fn act_on_two_machines(mut self) -> Result<()> {
         self.until(is_ready).await;
         self.until(is_ready).await;
         self.run(&["node", "list"], true).await?;
@@ -89,7 +89,7 @@ impl Person<'_> {
     }
 
     /// Runs a command of swarm. It may fail, because someone who watches may have acted first.
-    async fn run(&self, words: &[&str], shows: bool) -> Result<(), Failure> {
+    async fn run(&self, words: &[&str], shows: bool) -> Result<()> {
         self.shell.swarm(self.machine, words, shows).await.map(drop)
     }
 }

@@ -4,13 +4,10 @@ use swarm_panes::{PaneBackend as _, TmuxBackend, WindowView};
 use swarm_protocol::TeamName;
 use swarm_ui::picture::{Pane, Window};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// The panes of the team and its lead.
-pub(super) async fn capture(
-    backend: &TmuxBackend,
-    team: &TeamName,
-) -> Result<Vec<Window>, Failure> {
+pub(super) async fn capture(backend: &TmuxBackend, team: &TeamName) -> Result<Vec<Window>> {
     let views = backend.view(team).await?;
     Ok(views.into_iter().map(window).collect())
 }

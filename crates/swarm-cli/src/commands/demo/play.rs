@@ -25,7 +25,7 @@ use super::stage::Stage;
 use crate::app::{App, store_at};
 use crate::commands::acting::require_person;
 use crate::commands::{called_off_by_signals, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -84,7 +84,7 @@ fn pace(text: &str) -> Result<f64, String> {
     pace.ok_or_else(|| "not a number from 0 to 100".to_owned())
 }
 
-pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<()> {
     require_person(app, "demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let draws = args.picture.is_some() || args.recording.is_some();
@@ -138,7 +138,7 @@ fn tell(app: &App, text: &str) {
     app.out.say("");
 }
 
-fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
+fn lead_command(stage: &Stage) -> Result<Vec<OsString>> {
     let own = std::env::current_exe()?;
     let mut model = OsString::from("scripted/");
     model.push(stage.scenario());
@@ -164,7 +164,7 @@ async fn show(
     hub: Option<&Hub<'_>>,
     attach: bool,
     pace: f64,
-) -> Result<Impressions, Failure> {
+) -> Result<Impressions> {
     let (tell, events) = unbounded_channel();
     let began = app.clock.now();
     let shell = Shell {
@@ -252,7 +252,7 @@ fn finish(
     args: &DemoArgs,
     impressions: &Impressions,
     attach: bool,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let frames = &impressions.frames;
     // While the team stops, panes vanish.
     let picture = frames.iter().max_by_key(|frame| panes(&frame.windows));

@@ -10,7 +10,7 @@ use swarm_panes::TmuxBackend;
 
 use super::stage::Stage;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{terminal_height, terminal_width};
 
 /// Columns and rows of the window while no terminal is attached.
@@ -37,11 +37,7 @@ pub(super) struct DemoServer {
 
 impl DemoServer {
     /// Starts the server with a program in its first pane.
-    pub(super) async fn start(
-        app: &App,
-        stage: &Stage,
-        first: &Window<'_>,
-    ) -> Result<Self, Failure> {
+    pub(super) async fn start(app: &App, stage: &Stage, first: &Window<'_>) -> Result<Self> {
         let program = app.env.find_program("tmux").ok_or_else(|| {
             Failure::environment("tmux not found on the PATH")
                 .with_hint("install tmux, for example with `apt-get install tmux`")
@@ -78,7 +74,7 @@ impl DemoServer {
     }
 
     /// Opens the session of the lead, which takes the place of the first one.
-    pub(super) fn open_lead(&mut self, lead: &Window<'_>) -> Result<(), Failure> {
+    pub(super) fn open_lead(&mut self, lead: &Window<'_>) -> Result<()> {
         // The end of the lead's session shows the node.
         self.tmux(&["set-option", "-g", "detach-on-destroy", "off"])?;
         let opened = new_session(self.command(), lead)?;
@@ -97,7 +93,7 @@ impl DemoServer {
         command
     }
 
-    fn tmux(&self, args: &[&str]) -> Result<(), Failure> {
+    fn tmux(&self, args: &[&str]) -> Result<()> {
         self.command()
             .args(args)
             .stdin(Stdio::null())
@@ -144,7 +140,7 @@ impl DemoServer {
     }
 
     /// Attaches this terminal until the session ends or the person detaches.
-    pub(super) async fn attach(&self) -> Result<(), Failure> {
+    pub(super) async fn attach(&self) -> Result<()> {
         let mut command = self.command();
         command.args(["attach-session", "-t", &self.session]);
         tokio::process::Command::from(command).status().await?;
@@ -152,7 +148,7 @@ impl DemoServer {
     }
 
     /// Returns the panes as they are displayed.
-    pub(super) fn backend(&self) -> Result<TmuxBackend, Failure> {
+    pub(super) fn backend(&self) -> Result<TmuxBackend> {
         let place = swarm_panes::PanePlacement::default();
         Ok(TmuxBackend::inside(
             self.program.clone(),
@@ -176,7 +172,7 @@ impl DemoServer {
 }
 
 /// Opens a session in the size of this terminal; returns its first pane and the PID of the server.
-fn new_session(mut tmux: Command, window: &Window<'_>) -> Result<(String, String), Failure> {
+fn new_session(mut tmux: Command, window: &Window<'_>) -> Result<(String, String)> {
     let stdout = std::io::stdout();
     let columns = terminal_width(&stdout).map(|columns| columns.to_string());
     // Without the status line.

@@ -8,7 +8,7 @@ use super::account::time;
 use super::machine::Machine;
 use super::server::DemoServer;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Where commands are shown.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl Shell<'_> {
         machine: &Machine,
         words: &[&str],
         prints_output: bool,
-    ) -> Result<Output, Failure> {
+    ) -> Result<Output> {
         let line = shlex::try_join(words.iter().copied()).unwrap_or_default();
         self.show(PERSON, &format!("swarm {line}"));
         let mut command = machine.command(self.app, &std::env::current_exe()?);

@@ -11,7 +11,7 @@ use swarm_protocol::SpawnId;
 
 use super::machine::Machine;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 const FILES: [(&str, &str, u32); 3] = [
     (
@@ -49,12 +49,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Creates the directory, with a second machine if there is a hub.
-    pub(super) fn build(
-        app: &App,
-        pace: f64,
-        keep: bool,
-        hub: Option<SocketAddr>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn build(app: &App, pace: f64, keep: bool, hub: Option<SocketAddr>) -> Result<Self> {
         let base = app.env.get("TMPDIR").unwrap_or("/tmp");
         let unique = SpawnId::random().uuid().simple().to_string();
         let directory = Path::new(base).join(format!("swarm-demo-{}", &unique[..8]));
@@ -81,7 +76,7 @@ impl Stage {
         std::iter::once(&self.first).chain(&self.second)
     }
 
-    fn make_repository(&self, app: &App) -> Result<(), Failure> {
+    fn make_repository(&self, app: &App) -> Result<()> {
         let repo = self.first.repo();
         for name in ["src", "tests"] {
             ensure_private_dir(&repo.join(name)).map_err(anyhow::Error::from)?;
@@ -131,7 +126,7 @@ impl Stage {
     }
 
     /// Returns the output of the repository's test and whether it passes.
-    pub(super) fn run_test(&self, app: &App) -> Result<(String, bool), Failure> {
+    pub(super) fn run_test(&self, app: &App) -> Result<(String, bool)> {
         let mut command = self.first.command(app, Path::new("sh"));
         let done = command.arg("tests/run.sh").output()?;
         Ok((

@@ -4,11 +4,11 @@ use swarm_config::{Environment, RuntimePresets};
 use swarm_protocol::AgentProgram;
 
 use super::finding::Finding;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::runtimes;
 
 /// Returns the installed agent programs, and how to install the others.
-pub(super) fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
+pub(super) fn check(env: &Environment) -> Result<Vec<Finding>> {
     const NAME: &str = "agent programs";
     let (mut found, mut others, mut packages) = (Vec::new(), Vec::new(), Vec::new());
     let RuntimePresets { claude, acp } = RuntimePresets::built_in()?;

@@ -9,7 +9,7 @@ use swarm_protocol::BackendType;
 
 use super::finding::Finding;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::own_process::VERSION;
 use crate::spawn_context::{teammate_program, terminal_with};
 
@@ -36,7 +36,7 @@ pub(super) fn teammate(env: &Environment) -> Finding {
 }
 
 /// Checks the requirements of the backends.
-pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
+pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>> {
     let facts = terminal_with(env, &env.cwd, settings);
     let checks = runtime()?.block_on(async {
         let mut checks = Vec::new();

@@ -10,7 +10,7 @@ use super::{
     agent_config, agent_programs, cleanup, disk, hubs, instructions, programs, sandbox, servers,
     trust, written,
 };
-use crate::failure::{Failure, exit_code};
+use crate::failure::{Result, exit_code};
 use crate::output::{Output, plain};
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(in crate::commands) fn run(
     env: &Environment,
     out: Output,
     args: &DoctorArgs,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     let findings = check(env, args.model.as_deref())?;
     let lines: Vec<String> = findings.iter().map(line).collect();
     out.result(&findings, &lines.join("\n"))?;
@@ -33,7 +33,7 @@ pub(in crate::commands) fn run(
     Ok(exit_code(is_missing.then_some(ErrorKind::Environment)))
 }
 
-fn check(env: &Environment, model: Option<&str>) -> Result<Vec<Finding>, Failure> {
+fn check(env: &Environment, model: Option<&str>) -> Result<Vec<Finding>> {
     let (mut findings, written) = written::check(env)?;
     let settings = &written.settings;
     findings.push(programs::teammate(env));

@@ -11,18 +11,14 @@ use swarm_tools::{Caller, ProtectedPaths, ToolContext};
 
 use super::finding::Finding;
 use crate::commands::{EndSignals, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::own_process::identity;
 use crate::shell_guards::guards_here;
 
 const NAME: &str = "mcp server";
 
 /// Returns the findings; empty if no server is configured.
-pub(super) fn check(
-    env: &Environment,
-    settings: &Settings,
-    root: &Path,
-) -> Result<Vec<Finding>, Failure> {
+pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Result<Vec<Finding>> {
     let claude = ClaudeSettings::load(root, &env.cwd, env.home().as_deref()).unwrap_or_default();
     let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
     let sources = ServerSources {

@@ -10,7 +10,7 @@ use swarm_model::Provider;
 use swarm_protocol::with_causes;
 
 use super::finding::Finding;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 const NAME: &str = "settings";
 
@@ -28,7 +28,7 @@ pub(super) struct Written {
 
 /// Reads `swarm.toml` and `settings.json` files. Fails if the built-in settings are invalid, which
 /// is a bug.
-pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
+pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written)> {
     let mut findings = Vec::new();
     let mut refused = Vec::new();
     let mut written = Written {

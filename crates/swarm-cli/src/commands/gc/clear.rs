@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::{self, for_stopping};
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct GcArgs {
     pub(crate) unfinished: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<()> {
     require_person(app, "gc")?;
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
@@ -119,7 +119,7 @@ async fn team_and_panes(
     seen: &[SeenProcess],
     args: &GcArgs,
     finds: &mut Vec<Find>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (context, team) = (supervised.context, supervised.name);
     let store = &*context.store;
     // Only the program that created the team can repair it.
@@ -176,13 +176,13 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 }
 
 /// The store checks again under its lock and refuses if a member or lead is running.
-async fn archive(team: SupervisedTeam<'_>) -> Result<(), Failure> {
+async fn archive(team: SupervisedTeam<'_>) -> Result<()> {
     team.clear_dead().await?;
     team.files().delete(false, false).await?;
     Ok(())
 }
 
-fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failure> {
+fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>> {
     let swept = spawn_context.store.sweep(!args.dry_run).block_on()?;
     let finds = swept.into_iter().map(|(left, removed)| Find {
         failure: removed.err().map(Failure::from),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GcAction {
@@ -45,7 +45,7 @@ pub(super) fn find(action: GcAction, what: String, why: String) -> Find {
 }
 
 /// Prints the leftovers and returns the worst failure.
-pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), Failure> {
+pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<()> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
     let nothing = finds.iter().all(|find| find.action == GcAction::Keep);

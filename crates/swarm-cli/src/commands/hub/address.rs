@@ -6,7 +6,7 @@ use swarm_protocol::ErrorKind;
 use swarm_store::HubSettings;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::hub_credentials::exposure;
 
 /// Help of `--hub` for commands on nodes.
@@ -35,7 +35,7 @@ pub(crate) struct HubFiles {
 
 impl HubArgs {
     /// Returns the state of the command, whose new teams are on the hub that was asked for.
-    pub(in crate::commands) fn applied(&self, app: &App) -> Result<App, Failure> {
+    pub(in crate::commands) fn applied(&self, app: &App) -> Result<App> {
         match &self.hub {
             Some(url) => Ok(app.creating_on(self.files.hub_at(app, url)?)),
             None if self.files.are_given() => {
@@ -47,13 +47,13 @@ impl HubArgs {
     }
 
     /// Returns the hub that was asked for, or else that of the settings.
-    pub(in crate::commands) fn required(&self, app: &App) -> Result<HubSettings, Failure> {
+    pub(in crate::commands) fn required(&self, app: &App) -> Result<HubSettings> {
         let url = self.hub.as_deref().unwrap_or_default();
         self.files.hub_at(app, url)
     }
 
     /// Returns the hub that was asked for, or else that of the settings, or else that of the team.
-    pub(in crate::commands) fn or_of_team(&self, app: &App) -> Result<HubSettings, Failure> {
+    pub(in crate::commands) fn or_of_team(&self, app: &App) -> Result<HubSettings> {
         let is_named = self.hub.is_some() || self.files.are_given();
         if is_named || (app.asked_team()?.is_none() && !app.settings.hub_url.is_empty()) {
             return self.required(app);
@@ -72,7 +72,7 @@ impl HubFiles {
     }
 
     /// Returns the hub with a URL; an empty one is that of the settings.
-    pub(in crate::commands) fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings, Failure> {
+    pub(in crate::commands) fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings> {
         let settings = &app.settings;
         let url = if url.is_empty() {
             &settings.hub_url

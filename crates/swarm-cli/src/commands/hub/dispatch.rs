@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::start::{self, HubStartArgs};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -14,7 +14,7 @@ pub(crate) enum HubCommand {
     Start(HubStartArgs),
 }
 
-pub(in crate::commands) fn run(app: &App, command: &HubCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: &HubCommand) -> Result<ExitCode> {
     match command {
         HubCommand::Start(args) => {
             require_person(app, "hub start")?;

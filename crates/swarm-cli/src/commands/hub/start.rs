@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::server_config;
 use crate::app::App;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 const SERVER: &str = "nats-server";
 
@@ -50,7 +50,7 @@ pub(crate) struct HubStartArgs {
     dir: Option<PathBuf>,
 }
 
-pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode> {
     let program = find_server(app)?;
     config_directory::make(&app.root)?;
     let directory = match &args.dir {
@@ -105,7 +105,7 @@ fn url(address: IpAddr, port: u16, host: &str) -> String {
 }
 
 /// Locks a directory for the server: two servers on the same data lose what one of them has stored.
-fn lock(directory: &Path) -> Result<InheritableLock, Failure> {
+fn lock(directory: &Path) -> Result<InheritableLock> {
     match InheritableLock::take(&directory.join(LOCK), Duration::ZERO) {
         Ok(lock) => Ok(lock),
         Err(OsError::LockTimeout { holder, .. }) => {
@@ -131,7 +131,7 @@ fn url_of_running(directory: &Path) -> Option<String> {
 }
 
 /// Checked before anything is printed, because the server's own message is only in its log.
-fn require_free(address: IpAddr, port: u16) -> Result<(), Failure> {
+fn require_free(address: IpAddr, port: u16) -> Result<()> {
     match TcpListener::bind((address, port)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -148,7 +148,7 @@ fn require_free(address: IpAddr, port: u16) -> Result<(), Failure> {
 }
 
 /// Debian installs servers in directories that are on the search path of root only.
-pub(in crate::commands) fn find_server(app: &App) -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn find_server(app: &App) -> Result<PathBuf> {
     let elsewhere = ["/usr/sbin", "/usr/local/sbin"].map(|place| Path::new(place).join(SERVER));
     let found = app.env.find_program(SERVER);
     let found = found.or_else(|| elsewhere.into_iter().find(|path| path.is_file()));
@@ -160,7 +160,7 @@ pub(in crate::commands) fn find_server(app: &App) -> Result<PathBuf, Failure> {
 }
 
 /// Returns the password in a credentials file, which is created if it is missing.
-fn password_in(credentials: &Path) -> Result<String, Failure> {
+fn password_in(credentials: &Path) -> Result<String> {
     let read = swarm_os::read_optional(credentials).map_err(StoreError::from)?;
     if let Some(bytes) = read {
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();

@@ -13,7 +13,7 @@ use super::text::{self, MessageState};
 use crate::app::App;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
@@ -90,7 +90,7 @@ struct Reading<'a> {
     is_damaged: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<()> {
     let command_actor = acting::command_actor(app, "inbox")?;
     if command_actor.name != args.name {
         command_actor.require_person(&format!("inbox {}", args.name))?;
@@ -123,7 +123,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<(), Failur
 }
 
 /// Refuses to acknowledge messages that a running member has not read; it would lose them.
-fn refuse_if_read_by_program(team: &dyn Team, name: &MemberName) -> Result<(), Failure> {
+fn refuse_if_read_by_program(team: &dyn Team, name: &MemberName) -> Result<()> {
     members::known(&team.config().block_on()?, name)?;
     if team.liveness(name).block_on()? != Liveness::Alive {
         return Ok(());
@@ -140,7 +140,7 @@ struct Past {
 
 impl Reading<'_> {
     /// Prints the current messages.
-    fn begin(&mut self) -> Result<(), Failure> {
+    fn begin(&mut self) -> Result<()> {
         let inbox = self.read()?;
         let mut entries = Vec::new();
         if self.args.all {
@@ -163,7 +163,7 @@ impl Reading<'_> {
     }
 
     /// Prints new messages in any state: they were unread on arrival.
-    fn go_on(&mut self) -> Result<(), Failure> {
+    fn go_on(&mut self) -> Result<()> {
         let inbox = match self.read() {
             Ok(inbox) => inbox,
             // The next writer recreates a damaged inbox, so following continues.
@@ -188,12 +188,12 @@ impl Reading<'_> {
     }
 
     /// Returns whether there is a message that `--unread` prints.
-    fn has_unread(&self) -> Result<bool, Failure> {
+    fn has_unread(&self) -> Result<bool> {
         let inbox = self.read()?;
         Ok(inbox.entries.iter().any(|entry| !entry.read))
     }
 
-    fn read(&self) -> Result<Inbox, Failure> {
+    fn read(&self) -> Result<Inbox> {
         let (team, name) = (&self.team, &self.args.name);
         if self.args.change().is_some() {
             // Assigns ids to entries without one and moves invalid elements aside, so that all can
@@ -217,7 +217,7 @@ impl Reading<'_> {
         Ok(inbox)
     }
 
-    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<MessageState>, Failure> {
+    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<MessageState>> {
         let told_by_journal = |entry: &InboxEntry| !entry.read || text::key(entry).is_some();
         let past = if entries.iter().any(told_by_journal) {
             self.past()?
@@ -238,7 +238,7 @@ impl Reading<'_> {
         Ok(entries.iter().map(state).collect())
     }
 
-    fn past(&self) -> Result<Past, Failure> {
+    fn past(&self) -> Result<Past> {
         let mut past = Past::default();
         for entry in self.team.events().block_on()?.entries {
             match entry.event {
@@ -256,7 +256,7 @@ impl Reading<'_> {
         Ok(past)
     }
 
-    fn print(&self, entries: &[InboxEntry], states: &[MessageState]) -> Result<(), Failure> {
+    fn print(&self, entries: &[InboxEntry], states: &[MessageState]) -> Result<()> {
         let out = self.app.out;
         if out.json {
             for record in records(entries, states)? {
@@ -272,7 +272,7 @@ impl Reading<'_> {
     }
 
     /// Runs after printing, so that only printed messages are acknowledged.
-    fn acknowledge(&self, entries: &[InboxEntry]) -> Result<(), Failure> {
+    fn acknowledge(&self, entries: &[InboxEntry]) -> Result<()> {
         if !self.args.ack && self.args.ack_id.is_empty() {
             return Ok(());
         }
@@ -290,7 +290,7 @@ impl Reading<'_> {
 }
 
 /// Returns entries as stored, with their states.
-fn records(entries: &[InboxEntry], states: &[MessageState]) -> Result<Vec<Value>, Failure> {
+fn records(entries: &[InboxEntry], states: &[MessageState]) -> Result<Vec<Value>> {
     entries
         .iter()
         .zip(states)

@@ -10,7 +10,7 @@ use swarm_store::{BlockOn as _, Events, Team, Topic};
 use super::text;
 use crate::app::App;
 use crate::commands::watch::Watch;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::nearest::offer;
 
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ struct Shown {
     record: Value,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<()> {
     let team = app.team()?;
     let mut watch = Watch::new()?;
     watch.topic(&*team, Topic::Journal);
@@ -57,7 +57,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<(), Failure>
     Ok(())
 }
 
-fn begin(app: &App, args: &LogArgs, team: &dyn Team, events: Events) -> Result<(), Failure> {
+fn begin(app: &App, args: &LogArgs, team: &dyn Team, events: Events) -> Result<()> {
     warn_of_broken(app, team, &events);
     let (shown, names) = select(events, args)?;
     if shown.is_empty() {
@@ -78,7 +78,7 @@ fn warn_of_broken(app: &App, team: &dyn Team, events: &Events) {
 }
 
 /// Returns the matching events and the names of all senders and recipients.
-fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String>), Failure> {
+fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String>)> {
     let mut shown = Vec::new();
     let mut names = BTreeSet::new();
     for entry in events.entries {
@@ -139,7 +139,7 @@ const EXAMPLES: [&str; 7] =
     word_list("queued delivered task_created task_changed member_died member_stopped turn_ended");
 
 /// Rejects an unknown type. An event of a known type either lacks fields or can be parsed.
-fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
+fn refuse_unknown_type(kind: Option<&str>) -> Result<()> {
     let Some(kind) = kind.filter(|kind| !text::WORDS.contains(kind)) else {
         return Ok(());
     };
@@ -165,7 +165,7 @@ fn refuse_unknown_names(
     args: &LogArgs,
     team: &dyn Team,
     mut known: BTreeSet<String>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let members = team.config().block_on()?.names();
     known.extend(members.iter().map(ToString::to_string));
     let mut asked = args.from.iter().chain(&args.to);
@@ -184,7 +184,7 @@ fn refuse_unknown_names(
     )))
 }
 
-fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<(), Failure> {
+fn print(app: &App, args: &LogArgs, shown: &[Shown]) -> Result<()> {
     if app.out.json && !args.follow {
         let records: Vec<&Value> = shown.iter().map(|shown| &shown.record).collect();
         return app.out.json(&records);

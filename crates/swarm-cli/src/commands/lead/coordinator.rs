@@ -7,7 +7,7 @@ use swarm_config::{ClaudeSettings, wants_coordinator};
 use swarm_protocol::SessionId;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Returns whether the lead of a conversation in `cwd` is a coordinator. A continued conversation
 /// keeps its mode.
@@ -16,7 +16,7 @@ pub(in crate::commands) fn is_coordinator(
     claude: &ClaudeSettings,
     flag: bool,
     (cwd, session): (&Path, SessionId),
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let by_variable = wants_coordinator(|name| claude.variable(&app.env, name));
     if !transcript_path(&app.root, cwd, session).exists() {
         return Ok(flag || by_variable);

@@ -20,7 +20,7 @@ use super::view::{events, is_plain, view_theme};
 use crate::app::App;
 use crate::commands::detach::Detached;
 use crate::commands::{EndSignals, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output_style::output_style;
 use crate::team_hooks::TeamHooks;
 use crate::window_fit;
@@ -48,7 +48,7 @@ pub(in crate::commands) fn execute_lead(
     mut parts: LeadParts,
     console: &LeadConsole,
     prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+) -> Result<RunReport> {
     parts.instructions.extend(output_style(app)?);
     let detached = Detached::leave_terminal(app, &parts)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -82,7 +82,7 @@ async fn in_terminal(
     (output, detached): (OutputFormat, Option<Detached>),
     lines: &Arc<ShellLines>,
     prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+) -> Result<RunReport> {
     // Signal handlers come first: an unhandled signal would leave the terminal in raw mode.
     let signals = EndSignals::listen()?;
     let terminal = match view_theme(app, output) {
@@ -126,11 +126,7 @@ async fn in_terminal(
 }
 
 /// Runs a lead whose console is ready.
-async fn lead(
-    mut parts: LeadParts,
-    hooks: TeamHooks,
-    prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+async fn lead(mut parts: LeadParts, hooks: TeamHooks, prompt: Option<String>) -> Result<RunReport> {
     let keeper = ChoicesKeeper::begin(&mut parts);
     let done = CancellationToken::new();
     let kept = tokio::spawn(hooks.keep(done.clone()));

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::hub::HubArgs;
 use crate::commands::resume::carry_on;
-use crate::failure::{Failure, exit_code};
+use crate::failure::{Failure, Result, exit_code};
 use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ pub(crate) struct LeadArgs {
     pub(crate) hub: HubArgs,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode> {
     let acting = require_person(app, "lead")?;
     let hint = "use `swarm run PROMPT` in scripts or with `--json` or `--quiet`";
     require_terminal(app, "lead", hint)?;
@@ -80,7 +80,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
 
 /// Lets the person pick a conversation. One of another directory is an error with the command that
 /// continues it; `None` if the person picks none.
-fn picked(app: &App) -> Result<Option<LeadSession>, Failure> {
+fn picked(app: &App) -> Result<Option<LeadSession>> {
     let Some(session) = pick_session(app)? else {
         return Ok(None);
     };
@@ -98,7 +98,7 @@ pub(in crate::commands) fn converse(
     earlier: Option<Earlier>,
     console: &LeadConsole,
     prompt: Option<String>,
-) -> Result<RunReport, Failure> {
+) -> Result<RunReport> {
     let (team, session) = match earlier {
         Some(Earlier::Team(team)) => (Some(team), None),
         Some(Earlier::Alone(session)) => (None, Some(session)),
@@ -124,7 +124,7 @@ pub(in crate::commands) fn converse(
 }
 
 /// Returns the named team if it exists; the lead takes it over.
-fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
+fn existing_team(app: &App) -> Result<Option<TeamName>> {
     let Some(team) = app.asked_team()? else {
         return Ok(None);
     };
@@ -141,7 +141,7 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
 }
 
 /// Returns an error with `hint` unless stdin and stderr are a terminal for the command `what`.
-pub(super) fn require_terminal(app: &App, what: &str, hint: &str) -> Result<(), Failure> {
+pub(super) fn require_terminal(app: &App, what: &str, hint: &str) -> Result<()> {
     let is_shown = !app.out.json && !app.out.quiet;
     if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use super::questions::{Questions, UNARMED};
 use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use super::terminal_actor::TerminalActor;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::failure_text;
 use crate::pane_status::PaneStatus;
@@ -77,7 +77,7 @@ impl PaneQuestions {
     }
 
     /// Answers a request, if only a person can have pressed the key.
-    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) -> Result<(), Failure> {
+    fn answer(&self, request: &RequestRecord, answer: KeyAnswer, why: &str) -> Result<()> {
         let (team, verb) = (&self.agent.team, answer.verb());
         self.actor.now(Some(team)).require_no_agent(verb)?;
         Acting::require_space_of(&*self.store, team, verb)?;

@@ -19,7 +19,7 @@ use crate::commands::peers::{claude_sessions, peer_directory};
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, PublishedMerges, leave_entered, wish};
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models::{self, require_price};
@@ -39,7 +39,7 @@ impl Ready {
         what: &str,
         flags: &LeadFlags,
         session: SessionId,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let mut choices = flags.choices(what == "lead");
         KeptChoices::read(app, &app.env.cwd, session).complete(app, &mut choices);
         let prepared = spawn_context(app, &choices)?;
@@ -64,8 +64,8 @@ impl Ready {
         conversation: (&Path, SessionId),
         team: Option<&TeamName>,
         prepared: Prepared,
-        enter: impl FnOnce(&mut SpawnContext) -> Result<Option<OwnWorktree>, Failure>,
-    ) -> Result<Self, Failure> {
+        enter: impl FnOnce(&mut SpawnContext) -> Result<Option<OwnWorktree>>,
+    ) -> Result<Self> {
         let Prepared {
             mut spawn_context,
             claude,
@@ -108,7 +108,7 @@ impl Ready {
         timeout: Option<u64>,
         remove_team: bool,
         prompt: String,
-    ) -> Result<RunReport, Failure> {
+    ) -> Result<RunReport> {
         self.parts.timeout = timeout.map(Duration::from_secs);
         self.parts.remove_team = remove_team;
         let console = LeadConsole::Terminal(output_format(app, output));
@@ -121,7 +121,7 @@ impl Ready {
         app: &App,
         console: &LeadConsole,
         prompt: Option<String>,
-    ) -> Result<RunReport, Failure> {
+    ) -> Result<RunReport> {
         let report = execute_lead(app, self.parts, console, prompt);
         if let Some(own) = self.own {
             own.leave(app);
@@ -155,7 +155,7 @@ fn parts(
     spawn_context: SpawnContext,
     claude: ClaudeSettings,
     budget: Option<Budget>,
-) -> Result<LeadParts, Failure> {
+) -> Result<LeadParts> {
     let run = budget.or(spawn_context.definition.config.budgets.run);
     let (env, cwd) = (&app.env, spawn_context.workspace.cwd.clone());
     let host = GatheringFacts::begin(env, &spawn_context.worktrees, cwd);

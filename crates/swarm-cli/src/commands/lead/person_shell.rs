@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::draft::Draft;
 use crate::commands::editor::edit_file;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Number of bytes kept from the end of a command's output.
 const LONGEST: usize = 30_000;
@@ -125,7 +125,7 @@ fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
 }
 
 /// Opens the text in the person's editor and returns the saved text.
-pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> Result<String, Failure> {
+pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> Result<String> {
     let file = draft.write(text)?;
     edit_file(env, file)?;
     Ok(std::fs::read_to_string(file)?.trim_end().to_owned())

@@ -7,7 +7,7 @@ use swarm_member::{Outcome, RunReport};
 use swarm_protocol::Usage;
 
 use crate::app::App;
-use crate::failure::{Failure, exit_code};
+use crate::failure::{Result, exit_code};
 use crate::output::plain;
 
 /// Prints the report of a run and returns its exit code. `is_drawn` says that the lead's work and
@@ -17,7 +17,7 @@ pub(in crate::commands) fn show(
     output: OutputFormat,
     report: &RunReport,
     is_drawn: bool,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     match output {
         OutputFormat::Text => {
             // If the lead's work is drawn on the same screen, the report is already there.

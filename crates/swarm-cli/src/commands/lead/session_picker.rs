@@ -16,13 +16,13 @@ use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::view::view_theme;
 use crate::app::App;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Name of the picker.
 pub(super) const RESUME: &str = "resume";
 
 /// Lets the person pick a conversation in this terminal. `None` if they cancel.
-pub(super) fn pick_session(app: &App) -> Result<Option<LeadSession>, Failure> {
+pub(super) fn pick_session(app: &App) -> Result<Option<LeadSession>> {
     let sessions = all_lead_sessions(&app.root);
     let list = session_picker(&*app.store, &app.env.cwd, &sessions);
     let runtime = runtime()?;

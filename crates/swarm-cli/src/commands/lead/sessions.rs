@@ -7,7 +7,7 @@ use swarm_store::{BlockOn as _, StoreError, TeamStore};
 use swarm_ui::print::short_duration;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Maximum characters shown of a prompt.
 const SHOWN: usize = 50;
@@ -32,7 +32,7 @@ impl Earlier {
         app: &App,
         resume: Option<&str>,
         is_continued: bool,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>> {
         let earlier = match resume {
             Some(word) => Self::named(app, word)?,
             None if is_continued => match app.asked_team()? {
@@ -45,7 +45,7 @@ impl Earlier {
     }
 
     /// Returns the conversation of the lead of this team, or with this id or unique id prefix.
-    fn named(app: &App, word: &str) -> Result<Self, Failure> {
+    fn named(app: &App, word: &str) -> Result<Self> {
         if let Ok(team) = TeamName::parse(word)
             && app.store.team(&team).is_stored().block_on()?
         {
@@ -62,13 +62,13 @@ impl Earlier {
 }
 
 /// Returns the last conversation of a lead in this directory.
-fn last(app: &App) -> Result<LeadSession, Failure> {
+fn last(app: &App) -> Result<LeadSession> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     sessions.into_iter().next().ok_or_else(|| none(app))
 }
 
 /// Returns the conversation with this id or unique id prefix.
-fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
+fn named(app: &App, word: &str) -> Result<LeadSession> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     if sessions.is_empty() {
         return Err(none(app));
@@ -94,10 +94,7 @@ fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
 
 /// Locks a conversation without a team, so that only one process writes its transcript. A team has
 /// a separate lock.
-pub(in crate::commands) fn open_session(
-    app: &App,
-    session: SessionId,
-) -> Result<LifeHolder, Failure> {
+pub(in crate::commands) fn open_session(app: &App, session: SessionId) -> Result<LifeHolder> {
     let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
     swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
     let path = directory.join("open");

@@ -34,7 +34,7 @@ use crate::app::App;
 use crate::command_line::RanCommand;
 use crate::commands::acting;
 use crate::commands::cost::session_text;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::identity::Acting;
 use crate::links::linker;
 use crate::output::failure_text;
@@ -105,7 +105,7 @@ impl TerminalCommands {
         status: Arc<StatusLine>,
         lines: &Arc<ShellLines>,
         lead: UnboundedSender<PaneInput>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let implicit = match &parts.team {
             Some(team) => team.clone(),
             None => implicit_team_name(parts.session)?,

@@ -18,7 +18,7 @@ use super::view::{is_plain, view_theme};
 use crate::app::App;
 use crate::commands::runtime;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::{plain, say};
 
@@ -30,7 +30,7 @@ const NO_CHOICE: &str = "type 1 or 2; the lead takes prompts once it has started
 
 /// Asks whether to trust the repository, if it is not trusted and has something that would run.
 /// Where an agent could type the answer, nothing is asked.
-pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<(), Failure> {
+pub(super) fn ask_for_trust(app: &App, acting: &Acting) -> Result<()> {
     if app.is_trusted()? {
         return Ok(());
     }
@@ -87,7 +87,7 @@ fn question(top: &Path, items: &RepositoryItems) -> Dialog {
 }
 
 /// Returns the key that answers a dialog; `None` after Ctrl-C and Ctrl-D.
-fn pressed(app: &App, dialog: Dialog) -> Result<Option<char>, Failure> {
+fn pressed(app: &App, dialog: Dialog) -> Result<Option<char>> {
     let runtime = runtime()?;
     let key = runtime.block_on(async {
         let terminal = match view_theme(app, OutputFormat::Text) {

@@ -31,7 +31,7 @@ use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::escape_time::escape_time;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::window_mark::WindowMark;
 
 /// Input hint in the terminal of a run.
@@ -73,7 +73,7 @@ pub(super) fn read_terminal(
     terminal: &LeadTerminal,
     end: &Arc<Notify>,
     lines: &Arc<ShellLines>,
-) -> Result<Option<Arc<Typist>>, Failure> {
+) -> Result<Option<Arc<Typist>>> {
     let status = Arc::new(status_line(app, parts, terminal)?);
     let (tell, person) = unbounded_channel();
     let commands = Arc::new(TerminalCommands::new(
@@ -191,7 +191,7 @@ pub(super) fn status_line(
     app: &App,
     parts: &LeadParts,
     terminal: &LeadTerminal,
-) -> Result<StatusLine, Failure> {
+) -> Result<StatusLine> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     if let Some(console) = terminal.console() {

@@ -25,7 +25,7 @@ use crate::commands::acting::{find, team_to_answer};
 use crate::commands::requests::adopt;
 use crate::commands::runtime;
 use crate::escape_time::escape_time;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::{failure_text, terminal_width};
 use crate::spawn_context;
@@ -38,7 +38,7 @@ const COMMANDS: &str =
     "press a number to answer, or type /approve, /deny or /requests; Ctrl-D or Ctrl-C exits";
 
 /// Answers requests of a team, one after the other, until Ctrl-C.
-pub(in crate::commands) fn watch_requests(app: &App) -> Result<(), Failure> {
+pub(in crate::commands) fn watch_requests(app: &App) -> Result<()> {
     require_terminal(
         app,
         "requests --watch",
@@ -59,7 +59,7 @@ pub(in crate::commands) fn watch_requests(app: &App) -> Result<(), Failure> {
     done
 }
 
-async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<(), Failure> {
+async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<()> {
     let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), PROMPT)?;
     let _restored = RestoreAtEnd(terminal.clone());
     let Some(console) = terminal.console() else {

@@ -12,7 +12,7 @@ use super::shown::ShownMail;
 use super::tools::{ClientRole, TOOLS};
 use crate::app::App;
 use crate::commands::{acting, members, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::own_process::VERSION;
 use swarm_store::BlockOn as _;
@@ -35,7 +35,7 @@ pub(crate) struct McpArgs {
     pub(crate) mode: PermissionMode,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<()> {
     let role = role(app, args)?;
     let offered = TOOLS.iter().filter(|tool| tool.is_for(&role));
     let served = ServedTools {
@@ -69,7 +69,7 @@ fn stream(standard: impl AsFd) -> std::io::Result<tokio::fs::File> {
 }
 
 /// Returns for whom the client acts.
-fn role(app: &App, args: &McpArgs) -> Result<ClientRole, Failure> {
+fn role(app: &App, args: &McpArgs) -> Result<ClientRole> {
     let acting = acting::find(app)?;
     let Some(name) = &args.member else {
         return Ok(match acting {

@@ -7,7 +7,7 @@ use super::join::{self, NodeJoinArgs};
 use super::list::{self, NodeListArgs};
 use crate::app::App;
 use crate::commands::acting::{require_no_agent, require_person};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -20,7 +20,7 @@ pub(crate) enum NodeCommand {
     Drain(NodeDrainArgs),
 }
 
-pub(in crate::commands) fn run(app: &App, command: &NodeCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: &NodeCommand) -> Result<ExitCode> {
     match command {
         NodeCommand::Join(args) => {
             require_no_agent(app, "node join")?;

@@ -9,7 +9,7 @@ use swarm_supervisor::NodeState;
 
 use crate::app::App;
 use crate::commands::hub::{HUB_OF_NODES, HubArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,7 +25,7 @@ pub(crate) struct NodeDrainArgs {
     hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: &NodeDrainArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &NodeDrainArgs) -> Result<ExitCode> {
     let nodes = app.hubs.nodes(args.hub.or_of_team(app)?)?;
     let name = &args.name;
     let known = nodes.nodes().block_on()?;

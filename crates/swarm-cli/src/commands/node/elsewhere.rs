@@ -9,7 +9,7 @@ use swarm_protocol::{AgentId, LifeRecord, MemberName, TeamName};
 use swarm_store::{BlockOn as _, NodeView, Team};
 use swarm_supervisor::{node_at, node_of, started_elsewhere};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::quoted;
 use crate::own_process::host_name;
 
@@ -34,10 +34,7 @@ impl fmt::Display for Elsewhere {
 
 impl Elsewhere {
     /// Returns where a member is, if it is not here.
-    pub(in crate::commands) fn of(
-        team: &dyn Team,
-        name: &MemberName,
-    ) -> Result<Option<Self>, Failure> {
+    pub(in crate::commands) fn of(team: &dyn Team, name: &MemberName) -> Result<Option<Self>> {
         if !team.is_remote() {
             return Ok(None);
         }
@@ -64,7 +61,7 @@ impl Elsewhere {
         team: &TeamName,
         name: &MemberName,
         words: &[&str],
-    ) -> Result<Vec<OsString>, Failure> {
+    ) -> Result<Vec<OsString>> {
         let shell = self
             .node
             .as_ref()
@@ -154,7 +151,7 @@ mod tests {
         }
     }
 
-    fn attach(elsewhere: &Elsewhere) -> Result<Vec<OsString>, Failure> {
+    fn attach(elsewhere: &Elsewhere) -> Result<Vec<OsString>> {
         let team = "demo".parse().unwrap();
         elsewhere.over_ssh(&team, &"bob".parse().unwrap(), &["attach", "bob"])
     }

@@ -18,7 +18,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::machine::Node;
 use crate::command_line::OrderedCommand;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::ordered::NODE_PID;
 use crate::output::failure_text;
 
@@ -36,7 +36,7 @@ pub(super) async fn execute(node: &Node<'_>, team: TeamName, id: OrderId) {
     }
 }
 
-async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<(), Failure> {
+async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<()> {
     join_team(node, team).await?;
     let files = node.app.store.team(team);
     let Some(orders) = files.orders() else {
@@ -66,7 +66,7 @@ async fn try_execute(node: &Node<'_>, team: &TeamName, id: OrderId) -> Result<()
 }
 
 /// Connects this machine to the team of an order. Only those who know its credentials can.
-async fn join_team(node: &Node<'_>, team: &TeamName) -> Result<(), Failure> {
+async fn join_team(node: &Node<'_>, team: &TeamName) -> Result<()> {
     let _alone = node.joining.lock().await;
     match node.app.hubs.hub_of(team)? {
         Some(known) if known.url == node.hub.url => Ok(()),
@@ -88,7 +88,7 @@ async fn carry_out(
     team: &TeamName,
     orders: &Orders,
     order: Order,
-) -> Result<OrderOutcome, Failure> {
+) -> Result<OrderOutcome> {
     let command = node.app.command_line.ordered(&order.words)?;
     let slot = match &command {
         OrderedCommand::Spawn(name) => {
@@ -144,7 +144,7 @@ async fn receive(
     node: &Node<'_>,
     team: &TeamName,
     wanted: Option<&Repository>,
-) -> Result<Option<ReceivedRepository>, Failure> {
+) -> Result<Option<ReceivedRepository>> {
     let Some(wanted) = wanted else {
         return Ok(None);
     };
@@ -166,7 +166,7 @@ async fn run(
     orders: &Orders,
     order: Order,
     directory: PathBuf,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     if !node.program.exists() {
         let program = node.program.display();
         let message = format!("the program of the node is gone: {program}");
@@ -230,7 +230,7 @@ async fn until_withdrawn(orders: &Orders, id: OrderId) {
     }
 }
 
-fn outcome(output: &Output) -> Result<OrderOutcome, Failure> {
+fn outcome(output: &Output) -> Result<OrderOutcome> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let size = output.stdout.len() + output.stderr.len();
     if size > LONGEST {

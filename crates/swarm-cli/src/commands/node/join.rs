@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::commands::hub::HubFiles;
 use crate::commands::runtime;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::own_process::{VERSION, identity};
 
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) struct NodeJoinArgs {
     ssh: Option<SshDestination>,
 }
 
-pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode> {
     let hub = args
         .files
         .hub_at(app, args.url.as_deref().unwrap_or_default())?;
@@ -93,7 +93,7 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Locks a config directory for the node of a hub: two nodes would report the same members.
-fn lock(root: &Path, url: &str) -> Result<InheritableLock, Failure> {
+fn lock(root: &Path, url: &str) -> Result<InheritableLock> {
     let directory = root.join("swarm").join("node");
     swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
     let hub = url.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
@@ -110,7 +110,7 @@ fn lock(root: &Path, url: &str) -> Result<InheritableLock, Failure> {
 }
 
 /// Returns the name of the node on a host: the first part of the host's name.
-fn named_after(host: &str) -> Result<NodeName, Failure> {
+fn named_after(host: &str) -> Result<NodeName> {
     let first = host.split('.').next().unwrap_or_default();
     NodeName::parse(first).map_err(|error| {
         Failure::new(ErrorKind::Usage, error.to_string()).with_hint("name the node with `--name`")

@@ -9,7 +9,7 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::hub::{HUB_OF_NODES, HubArgs};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ pub(crate) struct NodeListArgs {
     hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: &NodeListArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &NodeListArgs) -> Result<ExitCode> {
     let hub = args.hub.or_of_team(app)?;
     let nodes = app.hubs.nodes(hub)?.nodes().block_on()?;
     if app.out.json {

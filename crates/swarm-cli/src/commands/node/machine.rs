@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::announce::Announcer;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::worktrees;
 
 /// What orders need to know about this node.
@@ -134,7 +134,7 @@ impl<'a> Node<'a> {
     }
 
     /// Takes a slot for a member, which may replace one of its name.
-    pub(super) fn take_slot(&self, member: &AgentId) -> Result<Slot<'_>, Failure> {
+    pub(super) fn take_slot(&self, member: &AgentId) -> Result<Slot<'_>> {
         let mut slots = self.slots.lock();
         let refused = |why: String| {
             let message = format!("node {} {why}", self.name);

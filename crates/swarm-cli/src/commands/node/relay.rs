@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::elsewhere::Elsewhere;
 use crate::app::App;
 use crate::commands::run_cancellable;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::ordered::is_ordered;
 use crate::output::plain;
 use crate::spawn_context::worktrees;
@@ -33,7 +33,7 @@ pub(in crate::commands) fn on_node(
     wanted: &str,
     command: impl FnOnce(bool) -> Order + Send,
     done: Duration,
-) -> Result<Relayed, Failure> {
+) -> Result<Relayed> {
     let files = app.store.team(team);
     let no_hub = || NodeError::NoHub(team.clone());
     let orders = files.orders().ok_or_else(no_hub)?;
@@ -66,7 +66,7 @@ pub(in crate::commands) fn show_from_node(
     (team, name): (&dyn Team, &MemberName),
     elsewhere: &Elsewhere,
     words: &[&str],
-) -> Result<(), Failure> {
+) -> Result<()> {
     let command = RelayedCommand::new(app, team, elsewhere, words);
     let command = command.ok_or_else(|| elsewhere.refusal(team.name(), name, words))?;
     let cancel = CancellationToken::new();
@@ -98,7 +98,7 @@ impl RelayedCommand {
         self,
         app: &App,
         cancel: CancellationToken,
-    ) -> Result<Relayed, Failure> {
+    ) -> Result<Relayed> {
         let node = self.node;
         tell_waiting(app, &node);
         let wait = OrderWait::of(QUICK, cancel);
@@ -133,7 +133,7 @@ fn tell_waiting(app: &App, node: &NodeView) {
 
 impl Relayed {
     /// Returns the JSON that the command printed, with the node, or the error of the command.
-    pub(in crate::commands) fn json(&self) -> Result<Value, Failure> {
+    pub(in crate::commands) fn json(&self) -> Result<Value> {
         self.require_success()?;
         let mut value: Value = serde_json::from_str(&self.outcome.stdout).map_err(|_| {
             let message = format!("node {} did not answer with JSON", self.node);
@@ -146,7 +146,7 @@ impl Relayed {
     }
 
     /// Prints what the command printed. `mark` is added to the first line.
-    pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<(), Failure> {
+    pub(in crate::commands) fn show(&self, app: &App, mark: &str) -> Result<()> {
         if app.out.json {
             return app.out.json(&self.json()?);
         }
@@ -165,7 +165,7 @@ impl Relayed {
     }
 
     /// Returns the failure of the command, with the node.
-    fn require_success(&self) -> Result<(), Failure> {
+    fn require_success(&self) -> Result<()> {
         if self.outcome.code == 0 {
             return Ok(());
         }

@@ -23,7 +23,7 @@ use super::execute::execute;
 use super::machine::Node;
 use super::worktrees::{Awaited, finish, left_behind};
 use crate::commands::EndSignals;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Pause before a hub that does not answer is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -32,11 +32,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Serves until the node has been drained and its last member has ended, or a second signal.
-pub(super) async fn serve(
-    node: &Node<'_>,
-    report: NodeReport,
-    lease: Lease,
-) -> Result<(), Failure> {
+pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> Result<()> {
     let signals = counted_signals()?;
     let mut serving = Serving {
         changes: node.nodes.watch(),
@@ -141,7 +137,7 @@ struct Serving<'a> {
 
 impl Serving<'_> {
     /// Serves until nothing is left to do.
-    async fn run(&mut self) -> Result<(), Failure> {
+    async fn run(&mut self) -> Result<()> {
         let node = self.node;
         loop {
             match self.announced().await {
@@ -283,7 +279,7 @@ impl Serving<'_> {
 
     /// Takes the lease again after it was lost. Meanwhile the node counts as lost. Returns `false` if
     /// the node is drained.
-    async fn join_again(&mut self) -> Result<bool, Failure> {
+    async fn join_again(&mut self) -> Result<bool> {
         let node = self.node;
         let text = format!(
             "the hub was not reached for too long: joining again; a member that does not reach it \
@@ -381,10 +377,7 @@ async fn ended(end: LeaseEnd, member: AgentId) -> AgentId {
 }
 
 /// Joins; `None` if the node is drained before.
-async fn until_joined(
-    node: &Node<'_>,
-    report: &NodeReport,
-) -> Result<Option<(NodeReport, Lease)>, Failure> {
+async fn until_joined(node: &Node<'_>, report: &NodeReport) -> Result<Option<(NodeReport, Lease)>> {
     loop {
         match node.join(report.clone()).await {
             Ok(joined) => return Ok(Some(joined)),
@@ -405,7 +398,7 @@ fn is_over(node: &Node<'_>) -> bool {
 }
 
 /// Counts the signals from now on. A task does it, so that none is lost or read twice.
-fn counted_signals() -> Result<watch::Receiver<u32>, Failure> {
+fn counted_signals() -> Result<watch::Receiver<u32>> {
     let mut signals = EndSignals::listen()?;
     let (count, seen) = watch::channel(0);
     tokio::spawn(async move {

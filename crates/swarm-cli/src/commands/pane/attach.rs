@@ -14,7 +14,7 @@ use super::place::pane_of;
 use crate::app::App;
 use crate::commands::node::Elsewhere;
 use crate::commands::{members, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::quoted;
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct AttachArgs {
     pub(crate) name: Option<MemberName>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<()> {
     let team = app.team()?;
     let config = team.config().block_on()?;
     let (member, words) = match &args.name {
@@ -71,7 +71,7 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<(), Failu
     become_command(&words)
 }
 
-fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
+fn refuse_without_terminal(member: &Member) -> Result<()> {
     let kind = member.backend_type.as_ref().and_then(backend_kind);
     let Some(kind) = kind.filter(|kind| !kind.has_panes()) else {
         return Ok(());
@@ -90,7 +90,7 @@ fn best_to_see<'a>(
     app: &App,
     team: &dyn Team,
     config: &'a TeamConfig,
-) -> Result<(&'a Member, Vec<OsString>), Failure> {
+) -> Result<(&'a Member, Vec<OsString>)> {
     let in_panes = config.teammates().filter(|member| {
         member.swarm.is_some()
             && (member.backend_type.as_ref().and_then(backend_kind))
@@ -135,7 +135,7 @@ fn best_to_see<'a>(
 }
 
 /// Returns the backend of a member's pane and the command that shows it.
-fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
+fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>)> {
     let (backend, pane) = pane_of(app, member)?;
     let (status, words) = runtime()?.block_on(async {
         let status = backend.status(&pane).await;
@@ -145,7 +145,7 @@ fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Fa
 }
 
 /// Returns the command that shows a member. The output of a detached run is followed.
-fn command(app: &App, team: &dyn Team, member: &Member) -> Result<Vec<OsString>, Failure> {
+fn command(app: &App, team: &dyn Team, member: &Member) -> Result<Vec<OsString>> {
     if member.name.is_lead() {
         output::path(app, team, &member.name)?;
         let words = ["logs", "--follow", "--team", team.name().as_str()];

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use swarm_protocol::ErrorKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Replaces this process, so that the program owns the terminal.
-pub(super) fn become_command(words: &[OsString]) -> Result<(), Failure> {
+pub(super) fn become_command(words: &[OsString]) -> Result<()> {
     let [program, args @ ..] = words else {
         return Err(Failure::new(ErrorKind::Internal, "the command is empty"));
     };

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::commands::members;
 use crate::commands::node::{Elsewhere, show_from_node};
 use crate::commands::watch::Watch;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub(crate) struct LogsArgs {
     pub(crate) follow: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<()> {
     let team = app.team()?;
     let lead = MemberName::lead();
     let name = args.name.as_ref().unwrap_or(&lead);
@@ -68,7 +68,7 @@ fn logs_elsewhere(
     name: &MemberName,
     elsewhere: &Elsewhere,
     follow: bool,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if follow {
         let words = ["logs", name.as_str(), "--follow"];
         let json = app.out.json.then_some("--json");
@@ -79,7 +79,7 @@ fn logs_elsewhere(
 }
 
 /// Describes how a stopped member exited, unless its output already does.
-fn ending(team: &dyn Team, name: &MemberName) -> Result<Option<String>, Failure> {
+fn ending(team: &dyn Team, name: &MemberName) -> Result<Option<String>> {
     if !has_ended(team, name)? {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ fn ending(team: &dyn Team, name: &MemberName) -> Result<Option<String>, Failure>
 }
 
 /// Prints new output until the member has stopped.
-fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<(), Failure> {
+fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<()> {
     let mut watch = Watch::new()?;
     watch.file(path);
     let mut tail = Tail::default();
@@ -121,7 +121,7 @@ fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<
 }
 
 /// Prints JSON by lines and text as it arrives.
-fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Result<(), Failure> {
+fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Result<()> {
     if app.out.json {
         for line in tail.take_lines(is_all) {
             app.out
@@ -141,7 +141,7 @@ fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Res
     app.out.piece(&(output::shown(app, &text) + end))
 }
 
-fn has_ended(team: &dyn Team, name: &MemberName) -> Result<bool, Failure> {
+fn has_ended(team: &dyn Team, name: &MemberName) -> Result<bool> {
     match team.liveness(name).block_on() {
         Ok(liveness) => Ok(liveness == Liveness::Dead),
         Err(StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. }) => Ok(true),

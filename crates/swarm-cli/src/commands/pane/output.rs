@@ -8,7 +8,7 @@ use swarm_store::{BlockOn as _, StoreError, Team};
 
 use super::seen::seen;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 use crate::sgr::colored;
 
@@ -20,7 +20,7 @@ pub(in crate::commands) fn lead_log(root: &Path, cwd: &Path, session: SessionId)
 
 /// Returns the path of the output file. A lead has one if its run was detached, next to its
 /// transcript.
-pub(super) fn path(app: &App, team: &dyn Team, name: &MemberName) -> Result<PathBuf, Failure> {
+pub(super) fn path(app: &App, team: &dyn Team, name: &MemberName) -> Result<PathBuf> {
     if !name.is_lead() {
         return Ok(team.local_directory(name).join("output.log"));
     }
@@ -39,7 +39,7 @@ pub(super) fn path(app: &App, team: &dyn Team, name: &MemberName) -> Result<Path
 }
 
 /// Returns the output as displayed; `None` if the file does not exist.
-pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
     let bytes = swarm_os::read_optional(path).map_err(StoreError::from)?;
     Ok(bytes.map(|bytes| seen(&String::from_utf8_lossy(&bytes))))
 }

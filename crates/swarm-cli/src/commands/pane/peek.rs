@@ -12,7 +12,7 @@ use super::seen::seen;
 use crate::app::App;
 use crate::commands::node::{Elsewhere, show_from_node};
 use crate::commands::{members, runtime};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 use swarm_store::BlockOn as _;
 
@@ -32,7 +32,7 @@ pub(crate) struct PeekArgs {
 /// Default number of lines of saved output: about one screen.
 const SCREEN_LINES: usize = 50;
 
-pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<()> {
     let team = app.team()?;
     if let Some(elsewhere) = Elsewhere::of(&*team, &args.name)? {
         let lines = args.lines.map(|lines| format!("--lines={lines}"));
@@ -67,7 +67,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<(), Failure
 }
 
 /// Returns the content of the pane; `None` if it is closed.
-fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<String>, Failure> {
+fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<String>> {
     let (backend, pane) = pane_of(app, member)?;
     let part = PaneText {
         lines,
@@ -80,7 +80,7 @@ fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<St
     }
 }
 
-fn kept(path: &Path, lines: Option<usize>) -> Result<String, Failure> {
+fn kept(path: &Path, lines: Option<usize>) -> Result<String> {
     let text = output::read(path)?.unwrap_or_default();
     Ok(output::last_lines(&text, lines.unwrap_or(SCREEN_LINES)).to_owned())
 }

@@ -6,11 +6,11 @@ use swarm_panes::{Pane, PaneBackend, backend_for_pane};
 use swarm_protocol::Member;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::terminal;
 
 /// Returns the pane of a member and the backend that can show it.
-pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {
+pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane)> {
     let no_pane = |why: &str| {
         let message = format!("{} has no pane: {why}", member.name);
         Failure::environment(message)

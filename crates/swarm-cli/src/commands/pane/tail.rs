@@ -5,7 +5,7 @@ use std::path::Path;
 use swarm_store::StoreError;
 
 use super::seen::{LONGEST_TITLE, seen};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Maximum length of an incomplete escape sequence that is held back.
 const LONGEST_ESCAPE: usize = LONGEST_TITLE;
@@ -20,7 +20,7 @@ pub(super) struct Tail {
 impl Tail {
     /// Reads the data appended since the last call. A missing file counts as empty; a path that is
     /// not a file is an error.
-    pub(super) fn read_more(&mut self, path: &Path) -> Result<(), Failure> {
+    pub(super) fn read_more(&mut self, path: &Path) -> Result<()> {
         let read = swarm_os::read_optional_from(path, self.position).map_err(StoreError::from)?;
         let read = read.unwrap_or_default();
         self.position += read.len() as u64;

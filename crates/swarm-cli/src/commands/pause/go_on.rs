@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::cost::budget_record;
 use crate::commands::stop::MemberWord;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use swarm_store::BlockOn as _;
 
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub(crate) struct ContinueArgs {
     pub(crate) budget: Option<BudgetChange>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<()> {
     require_person(app, "continue")?;
     let team = app.team_of_id(args.name.team.clone())?;
     let name = &args.name.name;

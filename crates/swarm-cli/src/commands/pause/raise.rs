@@ -6,7 +6,7 @@ use swarm_team::{BudgetUse, TeamSpending, current_task, uses_of};
 
 use crate::app::App;
 use crate::commands::members::known;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Changes the budgets that are used up for a member, or its own if none is. An addition to a
 /// budget that is used up counts from what is used. Returns the budgets as they are now.
@@ -15,12 +15,12 @@ pub(super) fn raise(
     team: &dyn Team,
     name: &MemberName,
     change: BudgetChange,
-) -> Result<Vec<BudgetUse>, Failure> {
+) -> Result<Vec<BudgetUse>> {
     known(&team.config().block_on()?, name)?;
     let defaults = app.settings.default_budgets();
     let spending = TeamSpending::of(team)?;
     let task = current_task(team, name)?;
-    let current = || -> Result<Vec<BudgetUse>, Failure> {
+    let current = || -> Result<Vec<BudgetUse>> {
         let budgets = team.budgets().block_on()?;
         Ok(uses_of(name, task, &spending, &budgets, &defaults))
     };
@@ -29,7 +29,7 @@ pub(super) fn raise(
     let full = all.iter().filter(|one| one.is_used_up());
     let mut changed: Vec<(BudgetScope, Budget)> = full
         .map(|one| Ok((one.scope.clone(), changed_budget(one, one.used, change)?)))
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_>>()?;
     if changed.is_empty() {
         let budget = match (all.iter().find(|one| one.scope == own), change) {
             (Some(one), _) => changed_budget(one, one.budget, change)?,
@@ -50,7 +50,7 @@ pub(super) fn raise(
 }
 
 /// Returns the budget after a change; an addition counts from `base`.
-fn changed_budget(used: &BudgetUse, base: Budget, change: BudgetChange) -> Result<Budget, Failure> {
+fn changed_budget(used: &BudgetUse, base: Budget, change: BudgetChange) -> Result<Budget> {
     let scope = &used.scope;
     let Some(budget) = change.applied_to(base) else {
         let message = format!(

@@ -12,7 +12,7 @@ use crate::commands::acting::require_person;
 use crate::commands::members::{age, since};
 use crate::commands::stop::MemberWord;
 use crate::commands::watch::deadline;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ pub(crate) struct PauseArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<()> {
     require_person(app, "pause")?;
     let mut subject = Subject::find(app, &args.name, "pause")?;
     let mark = PauseMark {
@@ -57,7 +57,7 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<(), Failure
 }
 
 /// Returns the member once it is paused, or once it will pause at the end of its turn.
-fn obeyed(subject: &mut Subject, wait: bool, seconds: Option<u64>) -> Result<MemberView, Failure> {
+fn obeyed(subject: &mut Subject, wait: bool, seconds: Option<u64>) -> Result<MemberView> {
     let end = deadline(seconds);
     let promptly = Instant::now() + PROMPTLY;
     loop {
@@ -91,7 +91,7 @@ fn too_late(view: &MemberView, seconds: Option<u64>) -> Failure {
     Failure::timed_out(message)
 }
 
-fn report(app: &App, view: &MemberView, mark: &PauseMark) -> Result<(), Failure> {
+fn report(app: &App, view: &MemberView, mark: &PauseMark) -> Result<()> {
     let name = &view.member.name;
     let mut record = serde_json::to_value(mark)?;
     record["member"] = json!(name);

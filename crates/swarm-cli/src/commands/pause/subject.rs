@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::commands::members::{is_over, known};
 use crate::commands::stop::MemberWord;
 use crate::commands::watch::Watch;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Timeout for an idle member to react: longer than the interval of the fallback poll for lost
 /// wake-ups.
@@ -28,7 +28,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Finds the member; refuses members that cannot be paused.
-    pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
+    pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self> {
         let team = app.team_of_id(word.team.clone())?;
         let name = &word.name;
         let config = team.config().block_on()?;
@@ -54,7 +54,7 @@ impl Subject {
     }
 
     /// Reads the current state of the member.
-    pub(super) fn view(&self) -> Result<MemberView, Failure> {
+    pub(super) fn view(&self) -> Result<MemberView> {
         let views = self.team.member_view().block_on()?;
         let view = views.into_iter().find(|view| {
             view.member.name == self.name && view.member.spawn_id() == Some(self.spawn_id)

@@ -9,9 +9,9 @@ use swarm_ui::print::{Cell, Table, short_duration};
 
 use super::text;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
-pub(in crate::commands) fn run(app: &App) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App) -> Result<()> {
     let seen = process_list(&*app.store, &app.root)?;
     let records: Vec<Value> = seen.iter().map(text::record).collect();
     let none = "no swarm processes are running";

@@ -8,7 +8,7 @@ use super::text::{self, whose};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub(crate) struct ReapArgs {
     pub(crate) parked: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<()> {
     require_person(app, "reap")?;
     let mut seen = process_list(&*app.store, &app.root)?;
     let teams: Vec<String> = seen.iter().filter_map(|one| one.team.clone()).collect();
@@ -70,7 +70,7 @@ fn is_to_end(seen: &SeenProcess, parked: bool) -> bool {
     }
 }
 
-fn would(app: &App, seen: &[SeenProcess]) -> Result<(), Failure> {
+fn would(app: &App, seen: &[SeenProcess]) -> Result<()> {
     if app.out.json {
         let records: Vec<Value> = seen.iter().map(text::record).collect();
         return app.out.json(&records);
@@ -89,7 +89,7 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(app: &App, reaped: Vec<Reaped>) -> Result<(), Failure> {
+fn report(app: &App, reaped: Vec<Reaped>) -> Result<()> {
     if reaped.is_empty() {
         app.out.say("no orphaned processes");
     }

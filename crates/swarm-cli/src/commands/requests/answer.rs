@@ -15,7 +15,7 @@ use super::which::{Named, named};
 use crate::app::App;
 use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -64,7 +64,7 @@ pub(crate) struct DenyArgs {
     pub(crate) why: Option<String>,
 }
 
-pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<()> {
     let team = team_to_answer(app, "approve")?;
     if args.all {
         return each(app, &*team, |asked| {
@@ -95,7 +95,7 @@ fn approve_one(
     asked: &RequestRecord,
     always: bool,
     input: Option<Value>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let is_edited = input.is_some();
     let answer = Answer::Approved {
         always: always && !is_edited,
@@ -125,18 +125,14 @@ fn record(
     team: &dyn Team,
     asked: &RequestRecord,
     answer: Answer,
-) -> Result<RequestRecord, Failure> {
+) -> Result<RequestRecord> {
     let answered = answer_request(team, asked, answer, person(app)).block_on();
     answered.map_err(|error| explained(app, team, error))
 }
 
 /// Answers every pending request, oldest first. Requests that another person answers meanwhile are
 /// skipped.
-fn each(
-    app: &App,
-    team: &dyn Team,
-    answer: impl Fn(&RequestRecord) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn each(app: &App, team: &dyn Team, answer: impl Fn(&RequestRecord) -> Result<()>) -> Result<()> {
     let open = pending(team)?;
     if open.is_empty() {
         app.out.say("no pending requests");
@@ -156,12 +152,7 @@ fn each(
 }
 
 /// Answers a question with a person's text.
-fn answer(
-    app: &App,
-    team: &dyn Team,
-    asked: &RequestRecord,
-    answers: &[String],
-) -> Result<(), Failure> {
+fn answer(app: &App, team: &dyn Team, asked: &RequestRecord, answers: &[String]) -> Result<()> {
     let id = asked.short();
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     if !is_plan && !text::asks(asked) {
@@ -185,7 +176,7 @@ fn answer(
     show(app, &record, verdict, "")
 }
 
-pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<()> {
     let team = team_to_answer(app, "deny")?;
     let no = |asked: &RequestRecord| {
         let why = args.why.clone();
@@ -205,12 +196,7 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<(), Failur
 
 /// Returns the selected request from the queue. Only this one is answered, even if new requests
 /// arrive.
-fn shown(
-    app: &App,
-    team: &dyn Team,
-    word: Option<&str>,
-    verb: &str,
-) -> Result<RequestRecord, Failure> {
+fn shown(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) -> Result<RequestRecord> {
     match named(app, team, word, verb)? {
         Named::Open(request) => Ok(*request),
         Named::Id(id) => {
@@ -271,7 +257,7 @@ fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
     })
 }
 
-fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<(), Failure> {
+fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<()> {
     let id = record.short();
     let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
     app.out.result(record, &line)

@@ -5,7 +5,7 @@ use swarm_protocol::{RequestKind, RequestRecord};
 
 use crate::app::App;
 use crate::commands::editor::EditorDraft;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Returns the changed input: `given`, or the text from the person's editor. `None` if `given` changes
 /// nothing. A text that was left unchanged or emptied in the editor is an error, so that closing the
@@ -14,7 +14,7 @@ pub(super) fn edited(
     app: &App,
     asked: &RequestRecord,
     given: Option<&str>,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>> {
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     let input = asked.request.input().into_owned();
     if matches!(asked.request, RequestKind::Sandbox { .. }) {
@@ -55,7 +55,7 @@ pub(super) fn edited(
     Ok(Some(edited))
 }
 
-fn parsed(text: &str) -> Result<Value, Failure> {
+fn parsed(text: &str) -> Result<Value> {
     match serde_json::from_str(text) {
         Ok(input @ Value::Object(_)) => Ok(input),
         Ok(_) => Err(Failure::usage(

@@ -7,7 +7,7 @@ use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,7 +27,7 @@ pub(crate) struct RequestsArgs {
     pub(crate) watch: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<()> {
     if args.all {
         return all(app);
     }
@@ -55,7 +55,7 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<(), Fai
     Ok(())
 }
 
-fn all(app: &App) -> Result<(), Failure> {
+fn all(app: &App) -> Result<()> {
     let teams = app.all_teams()?;
     let (mut records, mut blocks) = (Vec::new(), Vec::new());
     let now = app.clock.now();
@@ -89,7 +89,7 @@ fn all(app: &App) -> Result<(), Failure> {
 }
 
 /// Adds requests of other programs' members to the queue if no lead process does.
-pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
+pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<()> {
     if !team.is_foreign().block_on()
         && lead_standing(&*app.store, &team.config().block_on()?)? == LeadStanding::ByHand
     {

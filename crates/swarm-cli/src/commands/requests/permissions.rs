@@ -9,7 +9,7 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::members::{self, is_over};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{plain, with_commas};
 
 /// Shown instead of an empty table of rules.
@@ -24,7 +24,7 @@ pub(crate) struct PermissionsArgs {
     pub(crate) name: MemberName,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<()> {
     let team = app.team()?;
     let views = team.member_view().block_on()?;
     let Some(view) = views.iter().find(|view| view.member.name == args.name) else {

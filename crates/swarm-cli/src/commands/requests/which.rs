@@ -6,7 +6,7 @@ use swarm_store::{BlockOn as _, Team};
 use super::list::{adopt, pending};
 use super::text::what;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// The result of the selection.
 pub(super) enum Named {
@@ -19,12 +19,7 @@ pub(super) enum Named {
 /// Selects a request by id, by a prefix of the id or of its random suffix, or by the name of a
 /// member with one pending request. Without a word it selects the only pending one. Any other word
 /// is treated as an id, so that an earlier answer can be reported.
-pub(super) fn named(
-    app: &App,
-    team: &dyn Team,
-    word: Option<&str>,
-    verb: &str,
-) -> Result<Named, Failure> {
+pub(super) fn named(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) -> Result<Named> {
     adopt(app, team)?;
     let open = pending(team)?;
     let meant: Vec<&RequestRecord> = match word {
@@ -47,7 +42,7 @@ pub(super) fn named(
     }
 }
 
-fn is_member(team: &dyn Team, word: &str) -> Result<bool, Failure> {
+fn is_member(team: &dyn Team, word: &str) -> Result<bool> {
     let members = team.config().block_on()?.members;
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }

@@ -12,11 +12,11 @@ use super::report;
 use crate::agent_config;
 use crate::app::App;
 use crate::commands::{run_cancellable, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context};
 
 /// Parked members continue as soon as the roster names no lead.
-pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<()> {
     let team = &config.name;
     let spawn_context = for_stopping(app);
     runtime()?.block_on(spawn_context.team(team).clean_up_after_lead())?;
@@ -54,21 +54,21 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<(
 }
 
 /// Reads the current state of everything except dead members.
-fn refresh(app: &App, team: &TeamName, found: &mut Handover) -> Result<(), Failure> {
+fn refresh(app: &App, team: &TeamName, found: &mut Handover) -> Result<()> {
     let dead = std::mem::take(&mut found.dead);
     *found = handover(&*app.store.team(team))?;
     found.dead = dead;
     Ok(())
 }
 
-type BroughtBack = (DeadMember, Result<Restored, Failure>);
+type BroughtBack = (DeadMember, Result<Restored>);
 
 fn bring_all_back(
     app: &App,
     args: &ResumeArgs,
     team: &TeamName,
     dead: Vec<DeadMember>,
-) -> Result<Vec<BroughtBack>, Failure> {
+) -> Result<Vec<BroughtBack>> {
     let choices = Choices {
         backend: args.backend.clone(),
         requests: args.requests.clone(),

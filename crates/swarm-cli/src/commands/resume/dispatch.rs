@@ -13,9 +13,9 @@ use crate::app::App;
 use crate::commands::acting::require_no_agent;
 use crate::commands::input_text::prompt as prompt_of;
 use crate::commands::lead::{LeadFlags, Ready, output_format, show};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
-pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode> {
     require_no_agent(app, "resume")?;
     let config = without_lead(app, &TeamName::parse(&args.name)?)
         .map_err(|failure| or_name_of_member(app, &args.name, failure))?;
@@ -39,7 +39,7 @@ pub(in crate::commands) fn carry_on(
     flags: &LeadFlags,
     team: &TeamName,
     is_interactive: bool,
-) -> Result<Ready, Failure> {
+) -> Result<Ready> {
     require_no_agent(app, what)?;
     let config = without_lead(app, team)?;
     take_over(app, flags, &config, is_interactive)
@@ -60,7 +60,7 @@ fn or_name_of_member(app: &App, name: &str, failure: Failure) -> Failure {
 }
 
 /// Returns the roster of a team that a lead can take over.
-fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
+fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig> {
     let team = app.store.team(team);
     swarm_team::reconcile(&team)?;
     let config = team.config().block_on()?;
@@ -68,7 +68,7 @@ fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
     Ok(config)
 }
 
-fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
+fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<()> {
     let team = config.name.clone();
     match lead_standing(&*app.store, config)? {
         LeadStanding::Led(pid) => {

@@ -10,7 +10,7 @@ use swarm_worktree::Record;
 use crate::app::App;
 use crate::commands::lead::{KeptChoices, LeadFlags, OutputFormat, PromptArgs, Ready};
 use crate::commands::worktree::OwnWorktree;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::{backend_help, spawn_context, worktrees};
 
@@ -91,7 +91,7 @@ pub(super) fn take_over(
     flags: &LeadFlags,
     config: &TeamConfig,
     is_interactive: bool,
-) -> Result<Ready, Failure> {
+) -> Result<Ready> {
     forbid_inspection();
     let lead = config.member(&MemberName::lead());
     // A manually led team has no conversation to continue.
@@ -120,7 +120,7 @@ fn return_to_directory(
     app: &App,
     lead: &Member,
     spawn_context: &mut SpawnContext,
-) -> Result<Option<OwnWorktree>, Failure> {
+) -> Result<Option<OwnWorktree>> {
     let record = worktree_of(app, lead)?;
     spawn_context.workspace.cwd = directory_of(app, lead, record.as_ref())?;
     let own = |record| OwnWorktree::take_over(app, &record, spawn_context.workspace.cwd.clone());
@@ -128,7 +128,7 @@ fn return_to_directory(
 }
 
 /// Returns the worktree of a lost lead, if it had a separate one.
-fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>, Failure> {
+fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>> {
     if !lead.cwd.is_dir() {
         return Ok(None);
     }
@@ -139,7 +139,7 @@ fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>, Failure> {
 /// Checks that the lead continues in its directory, because its conversation and its permission
 /// rules depend on it. A lead with a worktree can also be resumed from the checkout where it was
 /// started.
-fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<PathBuf, Failure> {
+fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<PathBuf> {
     let started_in = worktree.map_or(&lead.cwd, |record| &record.from);
     let is_there = app.env.cwd == lead.cwd
         || worktree.is_some_and(|record| app.env.cwd.starts_with(&record.from));

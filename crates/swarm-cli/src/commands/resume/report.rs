@@ -8,17 +8,12 @@ use swarm_ui::print::counted;
 
 use crate::app::App;
 use crate::commands::{members, requests, task};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::with_commas;
 
 type Back = (DeadMember, SpawnedMember);
 
-pub(super) fn show(
-    app: &App,
-    config: &TeamConfig,
-    found: &Handover,
-    back: &[Back],
-) -> Result<(), Failure> {
+pub(super) fn show(app: &App, config: &TeamConfig, found: &Handover, back: &[Back]) -> Result<()> {
     if app.out.json {
         return app.out.json(&document(config, found, back)?);
     }
@@ -129,7 +124,7 @@ fn command(team: &TeamName, dead: &DeadMember) -> String {
     steps.join(" && ")
 }
 
-fn document(config: &TeamConfig, found: &Handover, back: &[Back]) -> Result<Value, Failure> {
+fn document(config: &TeamConfig, found: &Handover, back: &[Back]) -> Result<Value> {
     let all = &found.tasks.tasks;
     let mut document = json!({
         "name": config.name,
@@ -143,12 +138,12 @@ fn document(config: &TeamConfig, found: &Handover, back: &[Back]) -> Result<Valu
         .filter(|task| !found.tasks.state(task).is_terminal());
     document["tasks"] = open
         .map(|one| task::record(one, &found.tasks))
-        .collect::<Result<Value, Failure>>()?;
+        .collect::<Result<Value>>()?;
     document["live"] = found
         .live
         .iter()
         .map(|view| members::record(view, all, &found.team))
-        .collect::<Result<Value, Failure>>()?;
+        .collect::<Result<Value>>()?;
     let dead = found.dead.iter().map(|dead| {
         let ids: Vec<_> = dead.tasks.iter().map(|task| task.id).collect();
         json!({ "name": dead.member.name, "tasks": ids, "command": command(&found.team, dead), "stoppedByPerson": dead.stopped_by_person })

@@ -3,7 +3,7 @@
 use swarm_ui::print::counted;
 
 use super::diff_lines::{DiffLine, FILE_HEADER, diff_lines};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Sign of a comment in an edited diff.
 const SIGN: char = '>';
@@ -24,7 +24,7 @@ pub(super) struct Comment {
 }
 
 /// Parses `PATH:LINE` and looks the line up in the diff.
-pub(super) fn comment_on(diff: &str, place: &str, text: &str) -> Result<Comment, Failure> {
+pub(super) fn comment_on(diff: &str, place: &str, text: &str) -> Result<Comment> {
     let parsed = place.rsplit_once(':').and_then(|(path, line)| {
         let line: u64 = line.parse().ok().filter(|line| *line > 0)?;
         Some((path, line)).filter(|(path, _)| !path.is_empty())

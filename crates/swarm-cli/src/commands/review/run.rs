@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::commands::acting::party_in;
 use crate::commands::editor::EditorDraft;
 use crate::commands::{members, worktree};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 use crate::spawn_context::worktrees;
 
@@ -35,7 +35,7 @@ pub(crate) struct ReviewArgs {
     pub(crate) edit: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode> {
     let slug = Slug::parse(&args.slug)?;
     let worktrees = worktrees(app);
     worktree::fetch(app, &worktrees, Some(&slug))?;
@@ -71,7 +71,7 @@ pub(in crate::commands) fn run(app: &App, args: &ReviewArgs) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-fn receiver(work: &WorktreeDiff) -> Result<(TeamName, MemberName), Failure> {
+fn receiver(work: &WorktreeDiff) -> Result<(TeamName, MemberName)> {
     let owner = &work.record.owner;
     if let (Some(team), Some(member)) = (&owner.team, &owner.member) {
         return Ok((team.clone(), member.clone()));
@@ -84,7 +84,7 @@ fn receiver(work: &WorktreeDiff) -> Result<(TeamName, MemberName), Failure> {
     Err(Failure::usage(message).with_hint("spawn a member that continues in it"))
 }
 
-fn edited(app: &App, slug: &Slug, work: &WorktreeDiff) -> Result<String, Failure> {
+fn edited(app: &App, slug: &Slug, work: &WorktreeDiff) -> Result<String> {
     let draft = EditorDraft {
         name: &format!("review-{}.diff", slug.directory()),
         text: &format!("{INSTRUCTIONS}{}", plain(&work.diff)),
@@ -94,7 +94,7 @@ fn edited(app: &App, slug: &Slug, work: &WorktreeDiff) -> Result<String, Failure
     draft.edit(app)
 }
 
-fn send(app: &App, team: &TeamName, to: &MemberName, text: &str) -> Result<(), Failure> {
+fn send(app: &App, team: &TeamName, to: &MemberName, text: &str) -> Result<()> {
     let actor = party_in(app, "review", Some(team.clone()))?;
     let files = &actor.team;
     let config = files.config().block_on()?;

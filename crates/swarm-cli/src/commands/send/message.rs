@@ -15,7 +15,7 @@ use super::wait::{WaitFor, Waiting};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, party_in};
 use crate::commands::{input_text, members};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::with_commas;
 
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) struct SendArgs {
     pub(crate) timeout: Option<u64>,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<()> {
     if let Some(to) = PeerAddress::parse(&args.to) {
         refuse_member_options(args)?;
         return session::send(app, to, text(&args.text, LONGEST_FRAME)?);
@@ -82,7 +82,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<(), Failure
 }
 
 /// Refuses the options that only concern members of a team.
-fn refuse_member_options(args: &SendArgs) -> Result<(), Failure> {
+fn refuse_member_options(args: &SendArgs) -> Result<()> {
     let options = [
         (args.urgent, "--urgent"),
         (args.summary.is_some(), "--summary"),
@@ -132,7 +132,7 @@ fn sender(
     command_actor: &CommandActor,
     config: &TeamConfig,
     args: &SendArgs,
-) -> Result<MemberName, Failure> {
+) -> Result<MemberName> {
     let Some(name) = &args.from else {
         return Ok(command_actor.name.clone());
     };
@@ -145,7 +145,7 @@ fn receivers(
     command_actor: &CommandActor,
     sender: &MemberName,
     args: &SendArgs,
-) -> Result<Vec<MemberName>, Failure> {
+) -> Result<Vec<MemberName>> {
     match Recipient::parse(&args.to, &config.name) {
         Ok(Recipient::Member(name)) if &name == sender => {
             // A person writes as the lead, and the lead may be a program that reads its inbox.
@@ -176,7 +176,7 @@ fn receivers(
     }
 }
 
-fn text(argument: &str, limit: usize) -> Result<String, Failure> {
+fn text(argument: &str, limit: usize) -> Result<String> {
     let text = input_text::text_up_to(argument, limit)?;
     if text.trim().is_empty() {
         return Err(Failure::usage(SendError::Empty.to_string()));

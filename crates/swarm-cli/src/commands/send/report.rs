@@ -8,7 +8,7 @@ use swarm_ui::print::counted;
 
 use super::receiver::sentence;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 
 /// A queued message and its delivery state.
@@ -54,7 +54,7 @@ pub(super) struct Report<'a> {
 
 impl Report<'_> {
     /// Prints one line, or one object, per recipient.
-    pub(super) fn show(&self, app: &App) -> Result<(), Failure> {
+    pub(super) fn show(&self, app: &App) -> Result<()> {
         if app.out.json {
             let sent = self.sent.iter().map(record);
             let records: Vec<Value> = sent.chain(self.refused.iter().map(no_record)).collect();

@@ -10,11 +10,11 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::peers::peer_places;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::own_process::host_name;
 
 /// Writes to the session with this address in the person's name.
-pub(super) fn send(app: &App, to: PeerAddress<'_>, text: String) -> Result<(), Failure> {
+pub(super) fn send(app: &App, to: PeerAddress<'_>, text: String) -> Result<()> {
     let from = match to {
         PeerAddress::Socket(_) => PERSON_SENDER.to_owned(),
         PeerAddress::Bridge(_) => format!("{PERSON_SENDER}@{}", host_name()),

@@ -11,7 +11,7 @@ use swarm_team::Sent;
 use super::report::{DeliveryState, Tracked};
 use crate::commands::members::is_over;
 use crate::commands::watch::{Watch, deadline};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// How far a message has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -39,11 +39,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(
-        team: &Arc<dyn Team>,
-        goal: WaitFor,
-        seconds: Option<u64>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(team: &Arc<dyn Team>, goal: WaitFor, seconds: Option<u64>) -> Result<Self> {
         let mut watch = Watch::new()?;
         for topic in [Topic::AllMail, Topic::Journal] {
             watch.topic(&**team, topic);
@@ -65,7 +61,7 @@ impl Waiting {
     }
 
     /// Waits until every message has reached the state, and updates the state of each.
-    pub(super) fn wait(mut self, sent: &mut [Tracked]) -> Result<(), Failure> {
+    pub(super) fn wait(mut self, sent: &mut [Tracked]) -> Result<()> {
         // No message was sent yet, so an interrupt needs no report.
         self.watch.heed_ctrl_c()?;
         let mut in_time = true;
@@ -97,7 +93,7 @@ impl Waiting {
         }
     }
 
-    fn look(&mut self, sent: &mut [Tracked]) -> Result<(), Failure> {
+    fn look(&mut self, sent: &mut [Tracked]) -> Result<()> {
         self.follow_journal()?;
         for Tracked { sent, reached } in sent {
             if *reached >= self.goal || reached.is_gone() {
@@ -132,7 +128,7 @@ impl Waiting {
     }
 
     /// Returns the state of a message that is not in its inbox.
-    fn fate(&mut self, sent: &Sent, reached: DeliveryState) -> Result<DeliveryState, Failure> {
+    fn fate(&mut self, sent: &Sent, reached: DeliveryState) -> Result<DeliveryState> {
         // Another program may be writing. Removals are recorded in the journal before the inbox is
         // unlocked.
         let inbox = match self.team.inbox_at_rest(&sent.to).block_on() {
@@ -154,7 +150,7 @@ impl Waiting {
         })
     }
 
-    fn follow_journal(&mut self) -> Result<(), Failure> {
+    fn follow_journal(&mut self) -> Result<()> {
         let events = self.team.events_from(self.position).block_on()?;
         self.position = events.next;
         for entry in events.entries {
@@ -170,7 +166,7 @@ impl Waiting {
         Ok(())
     }
 
-    fn ended(&self) -> Result<HashSet<MemberName>, Failure> {
+    fn ended(&self) -> Result<HashSet<MemberName>> {
         let views = self.team.member_view().block_on()?;
         let over = views.into_iter().filter(|view| is_over(view.state));
         Ok(over.map(|view| view.member.name).collect())

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use swarm_agent::MemberRequest;
 use swarm_protocol::{AgentProgram, Budget, PermissionMode};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::backend_help;
 
@@ -97,7 +97,7 @@ pub(crate) struct SpawnArgs {
 
 impl SpawnArgs {
     /// Reads the initial prompt.
-    pub(super) fn initial_prompt(&self) -> Result<Option<String>, Failure> {
+    pub(super) fn initial_prompt(&self) -> Result<Option<String>> {
         let text = match (&self.prompt, &self.prompt_file) {
             (Some(text), _) => Some(text.clone()),
             (None, Some(path)) if path.as_os_str() == "-" => {
@@ -121,7 +121,7 @@ impl SpawnArgs {
     }
 
     /// Returns the properties that it asks for.
-    pub(super) fn member(&self) -> Result<MemberRequest, Failure> {
+    pub(super) fn member(&self) -> Result<MemberRequest> {
         Ok(MemberRequest {
             agent_type: self.agent.clone(),
             runtime: self.runtime.clone(),
@@ -134,7 +134,7 @@ impl SpawnArgs {
     }
 }
 
-fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+fn variables(given: &[String]) -> Result<BTreeMap<String, String>> {
     given
         .iter()
         .map(|pair| {

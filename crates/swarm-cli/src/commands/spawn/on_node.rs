@@ -8,7 +8,7 @@ use swarm_supervisor::SpawnCommand;
 use super::args::SpawnArgs;
 use crate::app::App;
 use crate::commands::node::on_node;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 
 /// Spawns a member on a node.
@@ -18,7 +18,7 @@ pub(super) fn spawn_on(
     acting: &Acting,
     team: &TeamName,
     on: &str,
-) -> Result<(), Failure> {
+) -> Result<()> {
     // Files are read before a node is asked.
     let mut command = command(args)?;
     match args.mode {
@@ -36,7 +36,7 @@ pub(super) fn spawn_on(
     done.show(app, &format!(" on {}", done.node))
 }
 
-fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
+fn command(args: &SpawnArgs) -> Result<SpawnCommand> {
     let SpawnArgs {
         name,
         agents,
@@ -83,7 +83,7 @@ fn command(args: &SpawnArgs) -> Result<SpawnCommand, Failure> {
 }
 
 /// Returns MCP servers as JSON: a file is on this machine.
-fn in_json(servers: &str) -> Result<String, Failure> {
+fn in_json(servers: &str) -> Result<String> {
     if servers.trim_start().starts_with('{') {
         return Ok(servers.to_owned());
     }

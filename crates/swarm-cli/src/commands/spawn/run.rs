@@ -25,14 +25,14 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::worktree::wish;
 use crate::commands::{agents, run_cancellable, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::models::{self, require_price};
 use crate::ordered::is_ordered;
 use crate::output::plain;
 use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
-pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<()> {
     run_next(app, args, &mut None)
 }
 
@@ -42,7 +42,7 @@ pub(in crate::commands) fn run_next(
     app: &App,
     args: &SpawnArgs,
     told: &mut Option<BackendType>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let acting = require_person(app, "spawn")?;
     acting.require_trust("spawn", args.trust)?;
     let name = MemberName::teammate(&args.name)?;
@@ -60,7 +60,7 @@ fn spawn_here(
     team: &TeamName,
     name: MemberName,
     told: &mut Option<BackendType>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     refuse_if_lead_lost(app, team)?;
     let choices = Choices {
         backend: args.backend.clone(),
@@ -160,7 +160,7 @@ fn chosen_definition<'a>(
     prepared: &'a Prepared,
     name: &MemberName,
     former_type: Option<&str>,
-) -> Result<Option<&'a AgentDefinition>, Failure> {
+) -> Result<Option<&'a AgentDefinition>> {
     let found = &prepared.definitions;
     let definition = match (&args.agent, former_type) {
         (Some(asked), _) => agents::known(found, asked)?,
@@ -178,7 +178,7 @@ fn check_model(
     member: &MemberName,
     model: Option<&str>,
     definition: Option<&AgentDefinition>,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let chosen = prepared.spawn_context.choose_model(model, definition);
     let explain = |failure: Failure| Failure {
         message: chosen.explain(definition, &failure.message),
@@ -194,7 +194,7 @@ fn check_model(
 }
 
 /// Refuses flags that the agent program of the member does not support.
-fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<(), Failure> {
+fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<()> {
     let runtime = member.runtime.clone().unwrap_or_default();
     let given = [
         ("--model", args.model.is_some()),
@@ -222,7 +222,7 @@ fn carry_out(
     team: SupervisedTeam<'_>,
     options: SpawnOptions,
     budget: Option<Budget>,
-) -> Result<SpawnedMember, Failure> {
+) -> Result<SpawnedMember> {
     let Some(budget) = budget else {
         return spawn(team, options);
     };
@@ -240,13 +240,13 @@ fn carry_out(
 }
 
 /// Spawns the member. Ctrl-C rolls the spawn back.
-fn spawn(team: SupervisedTeam<'_>, options: SpawnOptions) -> Result<SpawnedMember, Failure> {
+fn spawn(team: SupervisedTeam<'_>, options: SpawnOptions) -> Result<SpawnedMember> {
     let cancel = options.cancel.clone();
     Ok(run_cancellable(cancel, team.spawn(options))??)
 }
 
 /// Refuses the name of a running member before its model and its flags are checked.
-fn refuse_if_running(member: SupervisedMember<'_>) -> Result<(), Failure> {
+fn refuse_if_running(member: SupervisedMember<'_>) -> Result<()> {
     runtime()?.block_on(member.await_reported_end())?;
     let (team, name) = (member.team, member.name);
     // A name that is not in the roster is free; other errors are reported by the spawn.
@@ -262,7 +262,7 @@ fn refuse_if_running(member: SupervisedMember<'_>) -> Result<(), Failure> {
 }
 
 /// Warns that members of a team with a lost lead park or stop without reading their prompt.
-fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
+fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<()> {
     let config = app.store.team(team).config().block_on()?;
     let standing = lead_standing(&*app.store, &config)?;
     let LeadStanding::Lost(pid) = standing else {
@@ -285,7 +285,7 @@ fn show(
     member: &SpawnedMember,
     program: &AgentProgram,
     told: &mut Option<BackendType>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if app.out.json {
         return app.out.json(&json!({
             "agentId": member.agent_id,

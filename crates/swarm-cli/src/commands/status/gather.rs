@@ -22,7 +22,7 @@ use crate::commands::members::{self, is_over};
 use crate::commands::requests::is_open;
 use crate::commands::task;
 use crate::commands::team::state_in;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::own_process::host_name;
 use crate::spawn_context::worktrees;
 use crate::which_team::not_entered;
@@ -63,7 +63,7 @@ pub(super) struct Status {
 
 impl Status {
     /// Reconciles the team and reads everything once; of the journal only events after `past`.
-    pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
+    pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self> {
         let team = app.store.team(team);
         let (seen, tasks, unentered) = members_and_tasks(&team)?;
         let mut requests = team.requests().block_on()?;
@@ -118,7 +118,7 @@ impl Status {
         counts
     }
 
-    pub(super) fn document(&self) -> Result<Value, Failure> {
+    pub(super) fn document(&self) -> Result<Value> {
         let mut document = serde_json::to_value(&self.config)?;
         document["state"] = json!(self.state);
         let members = self.members.iter().map(|view| {
@@ -135,7 +135,7 @@ impl Status {
             }
             Ok(record)
         });
-        document["members"] = members.collect::<Result<Value, Failure>>()?;
+        document["members"] = members.collect::<Result<Value>>()?;
         let counts: Map<String, Value> = self
             .counts()
             .into_iter()
@@ -144,7 +144,7 @@ impl Status {
         let open = self.open_tasks().map(|one| task::record(one, &self.tasks));
         document["tasks"] = json!({
             "counts": counts,
-            "open": open.collect::<Result<Value, Failure>>()?,
+            "open": open.collect::<Result<Value>>()?,
         });
         document["requests"] = json!(self.requests);
         document["usage"] = json!(self.spending.total.usage);

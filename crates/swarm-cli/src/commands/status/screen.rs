@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use swarm_ui::Theme;
 use swarm_ui::print::counted;
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{Output, terminal_height};
 
 /// Moves the cursor to the upper left corner.
@@ -21,12 +21,12 @@ pub(super) fn is_there() -> bool {
 }
 
 /// Scrolls the current content into the scrollback.
-pub(super) fn make_room(out: Output) -> Result<(), Failure> {
+pub(super) fn make_room(out: Output) -> Result<()> {
     out.piece(&"\n".repeat(terminal_height(io::stdout()).unwrap_or_default()))
 }
 
 /// Replaces the displayed text in one write, to avoid flicker.
-pub(super) fn draw(out: Output, theme: Theme, text: &str) -> Result<(), Failure> {
+pub(super) fn draw(out: Output, theme: Theme, text: &str) -> Result<()> {
     out.piece(&frame(text, &way_out(theme), terminal_height(io::stdout())))
 }
 

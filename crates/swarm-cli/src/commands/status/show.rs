@@ -13,7 +13,7 @@ use super::{screen, text};
 use crate::app::App;
 use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{terminal_height, terminal_width};
 use crate::shell_guards::find_sandbox;
 
@@ -33,7 +33,7 @@ pub(crate) struct StatusArgs {
     pub(crate) all: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<()> {
     if args.all {
         return all(app);
     }
@@ -56,7 +56,7 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<(), Failu
 }
 
 /// Prints the status of every team; teams that cannot be read are reported at the end.
-fn all(app: &App) -> Result<(), Failure> {
+fn all(app: &App) -> Result<()> {
     let teams = app.all_teams()?;
     let (mut documents, mut texts, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for team in &teams {
@@ -91,7 +91,7 @@ fn warn_without_sandbox(app: &App) {
 }
 
 /// Prints the status on every change. A terminal is redrawn; other output gets each version once.
-fn watch(app: &App, team: &TeamName) -> Result<(), Failure> {
+fn watch(app: &App, team: &TeamName) -> Result<()> {
     let mut watch = Watch::new()?;
     let store = &app.store;
     let topics = [
@@ -152,7 +152,7 @@ fn theme(app: &App) -> Theme {
 }
 
 /// Prints a status unless it equals the last one; returns it for the next call.
-fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failure> {
+fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value> {
     let document = status.document()?;
     if document == last {
         return Ok(last);

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::node::{Elsewhere, RelayedCommand};
 use crate::commands::{called_off_by_signals, runtime};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(crate) struct KillArgs {
     pub(crate) targets: StopTargets,
 }
 
-pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<()> {
     require_person(app, "kill")?;
     if let Some(team) = lead_target(app, &args.targets)? {
         return lead::stop(app, &*team, BETWEEN_SIGNALS);

@@ -11,7 +11,7 @@ use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
 use crate::app::App;
 use crate::commands::run_until_ctrl_c;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// How long a lead may take to shut its team down. The first signal allows it two seconds, plus the
 /// `SessionEnd` hooks.
@@ -25,7 +25,7 @@ const KILL_WAIT: Duration = Duration::from_secs(3);
 
 /// Stops the lead of a team with the signals of its terminal: the first one shuts the team down, and
 /// after `patience` the second one kills it. SIGKILL follows if the process does not respond.
-pub(super) fn stop(app: &App, files: &dyn Team, patience: Duration) -> Result<(), Failure> {
+pub(super) fn stop(app: &App, files: &dyn Team, patience: Duration) -> Result<()> {
     let (process, team) = (lead_process(app, files)?, files.name());
     let stopping = escalate(process, patience);
     let standing = || {
@@ -53,7 +53,7 @@ pub(super) fn stop(app: &App, files: &dyn Team, patience: Duration) -> Result<()
 }
 
 /// Ends the lease of a lead that was killed, which a hub would keep for some time.
-fn end_lease(team: &dyn Team, killed: Process) -> Result<(), Failure> {
+fn end_lease(team: &dyn Team, killed: Process) -> Result<()> {
     let lead = MemberName::lead();
     let record = team.life_record(&lead).block_on();
     let its = |record: &LifeRecord| {
@@ -66,7 +66,7 @@ fn end_lease(team: &dyn Team, killed: Process) -> Result<(), Failure> {
 }
 
 /// Returns how the process ended; `None` if it did not.
-async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOutcome>, Failure> {
+async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOutcome>> {
     for (signal, wait, outcome) in [
         (Signal::TERM, patience, StopOutcome::Approved),
         (Signal::TERM, KILL_WAIT, StopOutcome::Terminated),
@@ -82,7 +82,7 @@ async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOut
 }
 
 /// Returns the running process that leads a team on this machine.
-fn lead_process(app: &App, files: &dyn Team) -> Result<Process, Failure> {
+fn lead_process(app: &App, files: &dyn Team) -> Result<Process> {
     let team = files.name();
     let pid = match lead_standing(&*app.store, &files.config().block_on()?)? {
         LeadStanding::Led(pid) => pid,

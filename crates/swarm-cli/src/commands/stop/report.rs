@@ -6,7 +6,7 @@ use swarm_supervisor::{LeadError, StopOutcome, StopReport};
 
 use crate::app::App;
 use crate::commands::node::Relayed;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 
 /// Prints one line, or one object, per stopped member and returns the worst failure. JSON is a list
@@ -14,9 +14,9 @@ use crate::output::plain;
 pub(super) fn report(
     app: &App,
     results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,
-    on_nodes: Vec<(MemberName, Result<Relayed, Failure>)>,
+    on_nodes: Vec<(MemberName, Result<Relayed>)>,
     is_list: bool,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
     let failed = |name: MemberName, failure: &Failure| {
@@ -98,7 +98,7 @@ fn tell_conversation(app: &App, stopped: &StopReport) {
     }
 }
 
-fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
+fn show(app: &App, records: &[Value], is_list: bool) -> Result<()> {
     match records {
         [one] if !is_list => app.out.json(one),
         records => app.out.json(&records),

@@ -14,7 +14,7 @@ use super::waiting::{saying_who, who_lives};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::run_until_ctrl_c;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) struct ShutdownArgs {
     pub(crate) force: bool,
 }
 
-pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<()> {
     require_person(app, "shutdown")?;
     if let Some(team) = lead_target(app, &args.targets)? {
         let patience = args.timeout.map_or(LEAD_PATIENCE, Duration::from_secs);

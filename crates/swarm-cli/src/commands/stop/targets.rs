@@ -8,7 +8,7 @@ use swarm_store::{BlockOn as _, Team};
 
 use crate::app::App;
 use crate::commands::members;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// A member argument: `NAME`, or an agent id `NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,10 +55,7 @@ impl StopTargets {
 
 /// Returns the team whose lead to stop, if the arguments name a lead. It is the only one:
 /// its teammates stop with it.
-pub(super) fn lead_target(
-    app: &App,
-    targets: &StopTargets,
-) -> Result<Option<Arc<dyn Team>>, Failure> {
+pub(super) fn lead_target(app: &App, targets: &StopTargets) -> Result<Option<Arc<dyn Team>>> {
     if !targets.names.iter().any(|word| word.name.is_lead()) {
         return Ok(None);
     }
@@ -77,7 +74,7 @@ pub(super) fn targets(
     app: &App,
     targets: &StopTargets,
     with_foreign: bool,
-) -> Result<(Arc<dyn Team>, Vec<MemberName>), Failure> {
+) -> Result<(Arc<dyn Team>, Vec<MemberName>)> {
     if targets.names.is_empty() {
         let team = app.team_to_end()?;
         let members = all_of(app, &*team, with_foreign)?;
@@ -96,7 +93,7 @@ pub(super) fn targets(
 }
 
 /// Returns the team named by agent ids in the arguments.
-fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
+fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>> {
     let mut teams: Vec<&TeamName> = words.iter().filter_map(|word| word.team.as_ref()).collect();
     teams.dedup();
     match teams[..] {
@@ -107,7 +104,7 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-fn all_of(app: &App, team: &dyn Team, with_foreign: bool) -> Result<Vec<MemberName>, Failure> {
+fn all_of(app: &App, team: &dyn Team, with_foreign: bool) -> Result<Vec<MemberName>> {
     let config = team.config().block_on()?;
     let is_target = |member: &&Member| with_foreign || member.swarm.is_some();
     let (chosen, others): (Vec<_>, Vec<_>) = config.teammates().partition(is_target);

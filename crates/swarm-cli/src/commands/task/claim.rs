@@ -8,7 +8,7 @@ use super::record::{self, warn_undelivered};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::members;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,7 +27,7 @@ pub(crate) struct TaskClaimArgs {
     pub(crate) member: Option<MemberName>,
 }
 
-pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<(), Failure> {
+pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<()> {
     let command_actor = command_actor(app, "task claim")?;
     let actor = claimant(&command_actor, args.member.as_ref())?;
     let claimed = match args.id {
@@ -51,10 +51,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<(), Failure> {
 }
 
 /// Returns the member that acts; a person may name any member.
-pub(super) fn claimant(
-    command_actor: &CommandActor,
-    named: Option<&MemberName>,
-) -> Result<Actor, Failure> {
+pub(super) fn claimant(command_actor: &CommandActor, named: Option<&MemberName>) -> Result<Actor> {
     match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
@@ -71,7 +68,7 @@ fn nothing_free(actor: &Actor) -> Failure {
     Failure::not_found(message).with_hint("`swarm task list` shows what blocks the others")
 }
 
-pub(super) fn release(app: &App, id: TaskId) -> Result<(), Failure> {
+pub(super) fn release(app: &App, id: TaskId) -> Result<()> {
     let command_actor = command_actor(app, "task release")?;
     let task = command_actor
         .team
@@ -87,7 +84,7 @@ pub(super) fn release(app: &App, id: TaskId) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn delete(app: &App, id: TaskId) -> Result<(), Failure> {
+pub(super) fn delete(app: &App, id: TaskId) -> Result<()> {
     let command_actor = command_actor(app, "task delete")?;
     let freed = command_actor
         .team

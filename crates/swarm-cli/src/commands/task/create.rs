@@ -13,7 +13,7 @@ use super::{file, record};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::team_hooks::task_hooks;
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<()> {
     let command_actor = command_actor(app, "task create")?;
     let budget = args.budget;
     if budget.is_some() {
@@ -117,7 +117,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<(), Failure> {
 
 /// Refuses empty checks, and those of a member: only its own tool asks for the permission that the
 /// commands need.
-fn check_checks(command_actor: &CommandActor, new: &[NewTask]) -> Result<(), Failure> {
+fn check_checks(command_actor: &CommandActor, new: &[NewTask]) -> Result<()> {
     let mut checks = new.iter().flat_map(|task| &task.checks).peekable();
     if checks.peek().is_some() && !command_actor.is_person {
         let message = "`swarm task create` sets checks for people only";
@@ -149,12 +149,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
 }
 
 /// Prints the task numbers or records; for a file, each record includes its `ref`.
-fn show(
-    app: &App,
-    team: &dyn Team,
-    ids: &[TaskId],
-    refs: Option<&[Option<String>]>,
-) -> Result<(), Failure> {
+fn show(app: &App, team: &dyn Team, ids: &[TaskId], refs: Option<&[Option<String>]>) -> Result<()> {
     let name = |place: usize| refs.and_then(|refs| refs.get(place)?.as_deref());
     if !app.out.json {
         let line = |(place, id): (usize, &TaskId)| match name(place) {

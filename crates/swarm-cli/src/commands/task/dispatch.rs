@@ -8,7 +8,7 @@ use super::list::TaskListArgs;
 use super::update::TaskUpdateArgs;
 use super::{claim, create, list, update};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -39,7 +39,7 @@ pub(crate) enum TaskCommand {
     },
 }
 
-pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<()> {
     match command {
         TaskCommand::Create(args) => create::run(app, *args),
         TaskCommand::List(args) => list::run(app, &args),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId};
 
 use crate::commands::input_text;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Format of the file, for errors.
 const FORM: &str = "write it as [{\"ref\": \"dig\", \"subject\": …}, {\"subject\": …, \"owner\": …, \"blockedBy\": [\"dig\", \"7\"]}]";
@@ -47,12 +47,12 @@ enum Blocker {
     Text(String),
 }
 
-pub(super) fn read(path: &Path, base: &Path) -> Result<Listed, Failure> {
+pub(super) fn read(path: &Path, base: &Path) -> Result<Listed> {
     let text = input_text::file(path, base)?;
     parse(&text, &input_text::name(path))
 }
 
-fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
+fn parse(text: &str, origin: &str) -> Result<Listed> {
     let entries: Vec<Entry> = serde_json::from_str(text).map_err(|error| {
         Failure::usage(format!("{origin} is not a list of tasks: {error}")).with_hint(FORM)
     })?;
@@ -90,7 +90,7 @@ fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
 }
 
 /// Returns the index of each `ref`. A numeric `ref` could be confused with an existing task.
-fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>, Failure> {
+fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>> {
     let mut places = HashMap::new();
     for (place, entry) in entries.iter().enumerate() {
         let Some(name) = &entry.name else { continue };
@@ -109,7 +109,7 @@ fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>, Fai
     Ok(places)
 }
 
-fn number(text: &str, subject: &str, origin: &str) -> Result<TaskId, Failure> {
+fn number(text: &str, subject: &str, origin: &str) -> Result<TaskId> {
     text.parse().map_err(|_| {
         let message = format!(
             "{origin}: `{}` waits for `{}`, which is neither a `ref` of the file nor a task number",

@@ -8,7 +8,7 @@ use swarm_team::check_line;
 use super::record;
 use crate::app::App;
 use crate::commands::members::{self, age};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::with_commas;
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ impl From<StateWord> for TaskState {
     }
 }
 
-pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<()> {
     let team = app.team()?;
     let list = team.tasks().block_on()?;
     let owner = args.owner.as_ref();
@@ -88,7 +88,7 @@ pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn show(app: &App, id: TaskId) -> Result<(), Failure> {
+pub(super) fn show(app: &App, id: TaskId) -> Result<()> {
     let team = app.team()?;
     let task = team.task(&id).block_on()?;
     let list = team.tasks().block_on()?;

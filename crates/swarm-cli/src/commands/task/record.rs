@@ -6,10 +6,10 @@ use swarm_store::{BlockOn as _, TaskList, Team};
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Returns a task's stored record with its state.
-pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value, Failure> {
+pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value> {
     let mut record = serde_json::to_value(task)?;
     record["state"] = json!(list.state(task));
     Ok(record)

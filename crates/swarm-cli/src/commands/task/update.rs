@@ -16,7 +16,7 @@ use super::record::{self, warn_undelivered};
 use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::shell_guards::shell_guards;
 use crate::spawn_context::{teammate_program, worktrees};
 use crate::team_hooks::task_hooks;
@@ -86,7 +86,7 @@ impl From<StatusWord> for TaskStatus {
     }
 }
 
-pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<()> {
     let command_actor = command_actor(app, "task update")?;
     let mut actor = claimant(&command_actor, args.member.as_ref())?;
     if args.force {
@@ -127,7 +127,7 @@ fn clear(
     actor: &Actor,
     id: TaskId,
     change: &TaskChange,
-) -> Result<Vec<CheckRun>, Failure> {
+) -> Result<Vec<CheckRun>> {
     if change.status != Some(TaskStatus::Completed) {
         return Ok(Vec::new());
     }
@@ -155,11 +155,7 @@ fn clear(
 }
 
 /// Requires a result from a member that completes a task; a person may omit it.
-fn require_result(
-    command_actor: &CommandActor,
-    id: TaskId,
-    change: &TaskChange,
-) -> Result<(), Failure> {
+fn require_result(command_actor: &CommandActor, id: TaskId, change: &TaskChange) -> Result<()> {
     let completes = change.status == Some(TaskStatus::Completed);
     if command_actor.is_person || !completes || change.result.is_some() {
         return Ok(());
@@ -187,7 +183,7 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
     }
 }
 
-fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Result<(), Failure> {
+fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Result<()> {
     let task = &updated.task;
     if app.out.json {
         let list = command_actor.team.tasks().block_on()?;
@@ -218,7 +214,7 @@ pub(in crate::commands) fn check_shell(
     app: &App,
     team: &dyn Team,
     id: TaskId,
-) -> Result<Option<ToolContext>, Failure> {
+) -> Result<Option<ToolContext>> {
     let task = team.task(&id).block_on()?;
     if task.swarm().checks.is_empty() || task.status == TaskStatus::Completed {
         return Ok(None);

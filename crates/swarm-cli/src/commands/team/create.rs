@@ -9,7 +9,7 @@ use super::list::state_in;
 use crate::app::App;
 use crate::commands::hub::HubArgs;
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -29,7 +29,7 @@ pub(crate) struct TeamCreateArgs {
     pub(crate) hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<()> {
     let name = TeamName::parse(&args.name)?;
     config_directory::make(&app.root)?;
     let new = NewTeam {
@@ -92,7 +92,7 @@ pub(crate) struct TeamJoinArgs {
     hub: HubArgs,
 }
 
-pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<(), Failure> {
+pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
     let name = TeamName::parse(&args.name)?;
     let hub = args.hub.required(app)?;
     config_directory::make(&app.root)?;

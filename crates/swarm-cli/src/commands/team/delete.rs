@@ -14,7 +14,7 @@ use swarm_ui::clean_line;
 use crate::app::App;
 use crate::commands::stop::{saying_who, tell_left, who_lives};
 use crate::commands::{run_until_ctrl_c, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) struct TeamDeleteArgs {
     pub(crate) purge: bool,
 }
 
-pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<()> {
     let team = match meant(app, args) {
         Err(failure) if args.force => match damage(app, args, failure) {
             Ok(damage) => return delete_damaged(app, args, asked_for(app, args)?, damage),
@@ -79,7 +79,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<(), Failure> {
 }
 
 /// Selects the team to delete; never guesses between several.
-fn meant(app: &App, args: &TeamDeleteArgs) -> Result<Arc<dyn Team>, Failure> {
+fn meant(app: &App, args: &TeamDeleteArgs) -> Result<Arc<dyn Team>> {
     match &args.name {
         None => app.team_to_end(),
         named_by => app.named_team(named_by.as_deref()),
@@ -88,7 +88,7 @@ fn meant(app: &App, args: &TeamDeleteArgs) -> Result<Arc<dyn Team>, Failure> {
 
 /// Returns why a team cannot be read if its directory can still be removed; otherwise the original
 /// error.
-fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure, Failure> {
+fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure> {
     if failure.kind == ErrorKind::Damaged {
         return Ok(failure);
     }
@@ -108,7 +108,7 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
 }
 
 /// Returns the team named by the command line or the environment.
-fn asked_for(app: &App, args: &TeamDeleteArgs) -> Result<Option<TeamName>, Failure> {
+fn asked_for(app: &App, args: &TeamDeleteArgs) -> Result<Option<TeamName>> {
     match &args.name {
         Some(name) => Ok(Some(TeamName::parse(name)?)),
         None => app.asked_team(),
@@ -122,7 +122,7 @@ fn delete_damaged(
     args: &TeamDeleteArgs,
     team: Option<TeamName>,
     damage: Failure,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Some(team) = team else {
         return Err(damage);
     };
@@ -165,7 +165,7 @@ fn delete_by_force(
     purge: bool,
     team: &dyn Team,
     stopped: &mut Vec<StopReport>,
-) -> Result<Option<PathBuf>, Failure> {
+) -> Result<Option<PathBuf>> {
     let until = Instant::now() + STORM;
     loop {
         stopped.extend(end_members(app, team)?);
@@ -182,7 +182,7 @@ fn delete_by_force(
 }
 
 /// Returns whether all remaining members belong to other programs.
-fn are_of_others(team: &dyn Team, members: &[MemberName]) -> Result<bool, Failure> {
+fn are_of_others(team: &dyn Team, members: &[MemberName]) -> Result<bool> {
     let config = team.config().block_on()?;
     let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
     Ok(members.iter().all(is_other))
@@ -193,12 +193,12 @@ fn remove(
     team: &dyn Team,
     purge: bool,
     force: bool,
-) -> Result<Result<Option<PathBuf>, StoreError>, Failure> {
+) -> Result<Result<Option<PathBuf>, StoreError>> {
     run_until_ctrl_c(|| standing(team, &[]), team.delete(purge, force))
 }
 
 /// Removes dead members from the roster and cleans up after them.
-fn clear(app: &App, team: &dyn Team, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
+fn clear(app: &App, team: &dyn Team, stopped: &mut Vec<StopReport>) -> Result<()> {
     let spawn_context = for_stopping(app);
     // A handled Ctrl-C no longer terminates this process by itself.
     let clearing = spawn_context.team(team.name()).clear_dead();
@@ -210,7 +210,7 @@ fn clear(app: &App, team: &dyn Team, stopped: &mut Vec<StopReport>) -> Result<()
     Ok(())
 }
 
-fn end_members(app: &App, team: &dyn Team) -> Result<Vec<StopReport>, Failure> {
+fn end_members(app: &App, team: &dyn Team) -> Result<Vec<StopReport>> {
     let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let config = team.config().block_on()?;
@@ -247,7 +247,7 @@ fn show(
     archive: Option<&Path>,
     stopped: &[StopReport],
     panes_left: &Value,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let trees = stopped.iter().filter_map(|one| one.worktree.as_ref());
     let document = json!({
         "name": team,

@@ -11,7 +11,7 @@ use super::up::TeamUpArgs;
 use super::{create, delete, down, external, list, show, up};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -47,7 +47,7 @@ Examples:
     Delete(TeamDeleteArgs),
 }
 
-pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<(), Failure> {
+pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<()> {
     match command {
         TeamCommand::Create(args) => {
             require_person(app, "team create")?;

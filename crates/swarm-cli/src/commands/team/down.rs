@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::members::is_over;
 use crate::commands::stop::{ShutdownArgs, StopTargets, shutdown};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::captured;
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct TeamDownArgs {
     pub(crate) template: Option<String>,
 }
 
-pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<()> {
     require_person(app, "team down")?;
     let word = args.template.as_deref();
     let is_template = word.is_some_and(|word| is_template(app, word));
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<(), Failure> {
     report(app, &name, "is down")
 }
 
-fn shut_down(app: &App) -> Result<(), Failure> {
+fn shut_down(app: &App) -> Result<()> {
     let args = ShutdownArgs {
         targets: StopTargets {
             names: Vec::new(),
@@ -77,12 +77,12 @@ fn is_template(app: &App, word: &str) -> bool {
     app.env.cwd.join(word).is_file() || TEAM_TEMPLATES.iter().any(|(name, _)| *name == word)
 }
 
-fn report(app: &App, name: &TeamName, state: &str) -> Result<(), Failure> {
+fn report(app: &App, name: &TeamName, state: &str) -> Result<()> {
     let document = json!({"team": name, "state": state});
     app.out.result(&document, &format!("team {name} {state}"))
 }
 
 /// Runs a part of the command; with `--json` without its own output.
-fn quiet(app: &App, run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+fn quiet(app: &App, run: impl FnOnce() -> Result<()>) -> Result<()> {
     if app.out.json { captured(run).0 } else { run() }
 }

@@ -9,7 +9,7 @@ use swarm_ui::print::counted;
 
 use crate::app::App;
 use crate::commands::members;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,7 +30,7 @@ pub(crate) struct TeamAddArgs {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<(), Failure> {
+pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<()> {
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?;
     let cwd = args.cwd.as_ref();
@@ -45,7 +45,7 @@ pub(super) fn add(app: &App, args: &TeamAddArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn remove(app: &App, name: &MemberName) -> Result<(), Failure> {
+pub(super) fn remove(app: &App, name: &MemberName) -> Result<()> {
     let team = app.team_to_change()?;
     let member = members::known(&team.config().block_on()?, name)?.clone();
     if name.is_lead() || member.swarm.is_some() {

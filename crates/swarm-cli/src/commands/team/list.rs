@@ -11,7 +11,7 @@ use swarm_ui::print::{Cell, Table};
 use crate::app::App;
 use crate::commands::members::{age, is_over};
 use crate::commands::requests::{pending, who_waits};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::which_team::without_roster;
 
 /// A team as far as it can be read.
@@ -37,7 +37,7 @@ pub(crate) struct TeamListArgs {
     pub(crate) all: bool,
 }
 
-pub(super) fn run(app: &App) -> Result<(), Failure> {
+pub(super) fn run(app: &App) -> Result<()> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
     let (mut teams, remains) = app.store.teams_and_remains().block_on()?;
@@ -61,7 +61,7 @@ pub(super) fn run(app: &App) -> Result<(), Failure> {
         return Err(hidden);
     }
     if app.out.json {
-        let records: Vec<Value> = lines.iter().map(record).collect::<Result<_, Failure>>()?;
+        let records: Vec<Value> = lines.iter().map(record).collect::<Result<_>>()?;
         app.out.json(&records)?;
     } else if is_empty {
         app.out
@@ -143,7 +143,7 @@ pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
     }
 }
 
-fn record(line: &Line) -> Result<Value, Failure> {
+fn record(line: &Line) -> Result<Value> {
     let mut record = serde_json::to_value(&line.config)?;
     record["state"] = json!(line.state);
     record["waiting"] = json!(line.waiting);

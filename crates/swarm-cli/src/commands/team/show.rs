@@ -9,10 +9,10 @@ use swarm_ui::print::{Cell, Table};
 use super::list::{ENDED, how_to_continue, state_in};
 use crate::app::App;
 use crate::commands::members;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 
-pub(super) fn run(app: &App, name: Option<&str>) -> Result<(), Failure> {
+pub(super) fn run(app: &App, name: Option<&str>) -> Result<()> {
     let team = app.named_team(name)?;
     let seen = team.view().block_on()?;
     let state = state_in(&seen);
@@ -24,7 +24,7 @@ pub(super) fn run(app: &App, name: Option<&str>) -> Result<(), Failure> {
         record["members"] = views
             .iter()
             .map(|view| members::record(view, &tasks, team.name()))
-            .collect::<Result<Value, Failure>>()?;
+            .collect::<Result<Value>>()?;
         return app.out.json(&record);
     }
     app.out.data(&heading(&config, &team.location(), state))?;

@@ -14,7 +14,7 @@ use crate::commands::hub::HubArgs;
 use crate::commands::members::is_over;
 use crate::commands::{spawn, task};
 use crate::config_directory;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::captured;
 use crate::spawn_context::backend_help;
 
@@ -37,7 +37,7 @@ pub(crate) struct TeamUpArgs {
     pub(crate) hub: HubArgs,
 }
 
-pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<()> {
     require_person(app, "team up")?;
     let template = template(app, &args.template)?;
     let name = app.asked_team()?.unwrap_or_else(|| template.name.clone());
@@ -70,7 +70,7 @@ pub(super) fn run(app: &App, args: &TeamUpArgs) -> Result<(), Failure> {
 }
 
 /// Reads a template: a file, or a built-in one.
-pub(super) fn template(app: &App, word: &str) -> Result<TeamTemplate, Failure> {
+pub(super) fn template(app: &App, word: &str) -> Result<TeamTemplate> {
     let path = app.env.cwd.join(word);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -93,7 +93,7 @@ pub(super) fn template(app: &App, word: &str) -> Result<TeamTemplate, Failure> {
 }
 
 /// Creates the team unless it exists. Returns whether it is new.
-fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, Failure> {
+fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool> {
     config_directory::make(&app.root)?;
     let new = NewTeam {
         description: template.description.clone(),
@@ -112,7 +112,7 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool, F
 }
 
 /// Returns whether a team that exists is on the hub that was asked for, if one was.
-fn is_where_asked(app: &App, name: &TeamName) -> Result<bool, Failure> {
+fn is_where_asked(app: &App, name: &TeamName) -> Result<bool> {
     match app.hubs.new_teams_on() {
         Some(asked) => Ok(app
             .hubs
@@ -123,7 +123,7 @@ fn is_where_asked(app: &App, name: &TeamName) -> Result<bool, Failure> {
 }
 
 /// Creates the tasks that the template has not created before.
-fn add_tasks(team: &dyn Team, template: &TeamTemplate) -> Result<Vec<TaskId>, Failure> {
+fn add_tasks(team: &dyn Team, template: &TeamTemplate) -> Result<Vec<TaskId>> {
     let list = team.tasks().block_on()?;
     let created = list.tasks.iter().filter_map(|task| {
         let key = task.metadata.as_ref()?.get(TEMPLATE_KEY)?.as_str()?;
@@ -151,7 +151,7 @@ fn start(
     member: &TemplateMember,
     backend: Option<&str>,
     told: &mut Option<BackendType>,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let name = member.name.get_ref();
     let views = team.member_view().block_on()?;
     let view = views.iter().find(|view| view.member.name == *name);

@@ -7,7 +7,7 @@ use swarm_worktree::{Collision, Slug, WorktreeDiff};
 
 use super::published::{fetch, uncommitted_there};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct WorktreeDiffArgs {
     pub(crate) slug: String,
 }
 
-pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode> {
     let slug = Slug::parse(&args.slug)?;
     let worktrees = worktrees(app);
     fetch(app, &worktrees, Some(&slug))?;
@@ -28,7 +28,7 @@ pub(super) fn run(app: &App, args: &WorktreeDiffArgs) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(), Failure> {
+pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<()> {
     let slug = &work.record.slug;
     if app.out.json {
         let document = json!({ "slug": slug, "branch": work.record.branch, "base": work.base, "diff": work.diff });
@@ -45,7 +45,7 @@ pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(
     Ok(())
 }
 
-pub(super) fn forecast(app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn forecast(app: &App) -> Result<ExitCode> {
     let worktrees = worktrees(app);
     fetch(app, &worktrees, None)?;
     let collisions = worktrees.forecast(&app.env.cwd)?;

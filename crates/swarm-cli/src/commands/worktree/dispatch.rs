@@ -7,7 +7,7 @@ use super::merge::WorktreeMergeArgs;
 use super::remove::WorktreeRemoveArgs;
 use super::{diff, list, merge, remove};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -36,7 +36,7 @@ Examples:
     Forecast,
 }
 
-pub(in crate::commands) fn run(app: &App, command: &WorktreeCommand) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn run(app: &App, command: &WorktreeCommand) -> Result<ExitCode> {
     match command {
         WorktreeCommand::List => list::run(app),
         WorktreeCommand::Remove(args) => remove::run(app, args),

@@ -10,11 +10,11 @@ use swarm_worktree::{Condition, Hazard, ListedWorktree, Worktrees};
 
 use super::published::fetch;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::plain;
 use crate::spawn_context::worktrees;
 
-pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App) -> Result<ExitCode> {
     let worktrees = worktrees(app);
     fetch(app, &worktrees, None)?;
     let (listed, damaged) = worktrees.list(&app.env.cwd)?;
@@ -45,7 +45,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the stored record with the detected state.
-pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
+pub(super) fn record(listed: &ListedWorktree) -> Result<Value> {
     let mut record = serde_json::to_value(&listed.record).map_err(anyhow::Error::from)?;
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
     record["state"] = json!(listed.condition.name());

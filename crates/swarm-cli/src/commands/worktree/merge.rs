@@ -11,7 +11,7 @@ use super::merging::{Checks, Merge};
 use super::published::{fetch, uncommitted_there};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct WorktreeMergeArgs {
     pub(crate) no_checks: bool,
 }
 
-pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode> {
     require_person(app, "worktree merge")?;
     let worktrees = worktrees(app);
     let wanted = args.slug.as_deref().map(Slug::parse).transpose()?;
@@ -109,7 +109,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
 }
 
 /// Splits worktrees into unused ones and those in use.
-fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>), Failure> {
+fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>)> {
     let (mut at_rest, mut in_use) = (Vec::new(), Vec::new());
     for listed in worktrees.list(&app.env.cwd)?.0 {
         match listed.condition {

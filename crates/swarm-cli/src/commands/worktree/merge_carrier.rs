@@ -11,7 +11,7 @@ use swarm_worktree::{MergeCandidate, MergeMode, Slug, Worktrees};
 use super::merging::{Checks, Merge, NotMerged};
 use crate::app::App;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::captured;
 use crate::spawn_context::worktrees;
 
@@ -27,7 +27,7 @@ impl MergeCarrier for PublishedMerges {
 }
 
 impl PublishedMerges {
-    fn try_merge(&self, taken: &TakenMerge) -> Result<MergeReply, Failure> {
+    fn try_merge(&self, taken: &TakenMerge) -> Result<MergeReply> {
         let (team, order) = (&*taken.team, &taken.merge);
         let (app, worktrees) = (&self.0, worktrees(&self.0));
         if team.is_joined() {
@@ -79,7 +79,7 @@ impl PublishedMerges {
 
 /// Requires that the order is still valid, and that the candidate is what the member completes its
 /// task with.
-fn permit(taken: &TakenMerge, candidate: &MergeCandidate) -> Result<(), Failure> {
+fn permit(taken: &TakenMerge, candidate: &MergeCandidate) -> Result<()> {
     let why = match runtime()?.block_on(taken.why_void())? {
         Some(why) => why,
         None if candidate.tip() == taken.merge.commit => return Ok(()),
@@ -97,7 +97,7 @@ fn refused(
     worktrees: &Worktrees,
     branch: &PublishedBranch,
     not_merged: NotMerged,
-) -> Result<MergeReply, Failure> {
+) -> Result<MergeReply> {
     let why = not_merged.failure.message;
     let awaited = match not_merged.refusal.as_deref() {
         Some(MergeError::TargetChanged { awaited, .. }) => Some(awaited.clone()),
@@ -108,7 +108,7 @@ fn refused(
         Some(_) => worktrees.export_target(&app.env.cwd, branch, limit)?,
         None => None,
     };
-    let target = target.map(|target| -> Result<_, Failure> {
+    let target = target.map(|target| -> Result<_> {
         Ok(SentTarget {
             branch: target.branch,
             commit: target.commit,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::commands::runtime;
 use crate::commands::task::check_shell;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Why a worktree was not merged.
 pub(super) struct NotMerged {
@@ -79,7 +79,7 @@ pub(super) struct Merge<'a> {
     pub(super) worktrees: &'a Worktrees,
     pub(super) checks: Checks,
     /// Asked about each merge before its checks, which may take minutes, and before it is applied.
-    pub(super) permit: &'a dyn Fn(&MergeCandidate) -> Result<(), Failure>,
+    pub(super) permit: &'a dyn Fn(&MergeCandidate) -> Result<()>,
     /// Told what a merge waits for.
     pub(super) on_wait: &'a dyn Fn(&str),
 }
@@ -144,7 +144,7 @@ pub(super) enum Checks {
 }
 
 /// Runs checks on a merge. Fails at the first that does not pass.
-fn run_checks(app: &App, candidate: &mut MergeCandidate, checks: Checks) -> Result<(), Failure> {
+fn run_checks(app: &App, candidate: &mut MergeCandidate, checks: Checks) -> Result<()> {
     let only = match checks {
         Checks::None => return Ok(()),
         Checks::OfTask(_) if candidate.adds_nothing() => return Ok(()),

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::own_process::identity;
 use crate::spawn_context::worktrees;
 
@@ -29,7 +29,7 @@ impl OwnWorktree {
         app: &App,
         wish: WorktreeWish,
         session: SessionId,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let worktrees = worktrees(app);
         let id: String = session.to_string().chars().take(8).collect();
         let slug = wish
@@ -50,17 +50,13 @@ impl OwnWorktree {
     }
 
     /// Reuses the worktree of a lost lead and changes into the directory in which it worked.
-    pub(in crate::commands) fn take_over(
-        app: &App,
-        record: &Record,
-        cwd: PathBuf,
-    ) -> Result<Self, Failure> {
+    pub(in crate::commands) fn take_over(app: &App, record: &Record, cwd: PathBuf) -> Result<Self> {
         let worktrees = worktrees(app);
         let created = worktrees.take_over(record, identity().mark())?;
         Self::moved(app, worktrees, Created { cwd, ..created })
     }
 
-    fn moved(app: &App, worktrees: Worktrees, created: Created) -> Result<Self, Failure> {
+    fn moved(app: &App, worktrees: Worktrees, created: Created) -> Result<Self> {
         std::env::set_current_dir(&created.cwd)?;
         let entered = Self {
             worktrees,
@@ -113,11 +109,7 @@ impl OwnWorktree {
 }
 
 /// Creates the worktree unless a signal cancels it.
-fn create(
-    worktrees: &Worktrees,
-    request: Request,
-    cancel: CancellationToken,
-) -> Result<Created, Failure> {
+fn create(worktrees: &Worktrees, request: Request, cancel: CancellationToken) -> Result<Created> {
     let maker = worktrees.clone();
     let making = tokio::task::spawn_blocking;
     let called_off = cancel.clone();

@@ -8,7 +8,7 @@ use swarm_worktree::{RemoteState, Slug, Worktrees};
 
 use crate::app::App;
 use crate::commands::runtime;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::plain;
 
 /// How long the hub of a team that may have nothing here is asked.
@@ -21,7 +21,7 @@ pub(in crate::commands) fn fetch(
     app: &App,
     worktrees: &Worktrees,
     wanted: Option<&Slug>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     for name in app.store.teams().block_on()? {
         let team = app.store.team(&name);
         if !team.is_remote() {

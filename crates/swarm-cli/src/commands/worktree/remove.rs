@@ -9,7 +9,7 @@ use swarm_worktree::{ListedWorktree, Pruned, Slug, WorktreeError};
 use super::list::{record, why};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct WorktreeRemoveArgs {
     pub(crate) force: bool,
 }
 
-pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode> {
     require_person(app, "worktree remove")?;
     let slug = Slug::parse(&args.slug)?;
     let removed = worktrees(app).remove(&app.env.cwd, &slug, args.force, app.clock.now())?;
@@ -73,7 +73,7 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
+pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode> {
     require_person(app, "worktree prune")?;
     let Pruned { gone, kept, failed } = worktrees(app).prune(&app.env.cwd, dry, app.clock.now())?;
     if app.out.json {
@@ -111,7 +111,7 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
 }
 
 /// Prints why worktrees could not be removed; the last reason becomes the command's error.
-fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure> {
+fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode> {
     let last = failed.pop();
     for error in failed {
         app.out.say(&format!("not removed: {error}"));

@@ -3,7 +3,7 @@
 use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{Slug, Uncommitted};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Parses a worktree name. The value of `--worktree` is optional, so a prompt after it would be
 /// taken for the name; such values are rejected.
@@ -21,7 +21,7 @@ pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
 pub(in crate::commands) fn wish(
     worktree: Option<&str>,
     snapshot: bool,
-) -> Result<Option<WorktreeWish>, Failure> {
+) -> Result<Option<WorktreeWish>> {
     let Some(name) = worktree else {
         return Ok(None);
     };

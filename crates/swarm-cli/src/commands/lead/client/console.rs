@@ -23,7 +23,7 @@ use crate::commands::lead::request_dialog::{DialogRequest, KeyAnswer, QuestionHo
 use crate::commands::lead::slash::TerminalCommands;
 use crate::commands::lead::terminal::LeadTerminal;
 use crate::commands::lead::typist::{status_line, wait_for_answers};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Connects a lead that is about to run with the client of `session`, and responds to the request
 /// that opened the session.
@@ -32,7 +32,7 @@ pub(in crate::commands::lead) fn attach(
     app: &App,
     parts: &mut LeadParts,
     lines: &Arc<ShellLines>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     parts.stops = session.stops.clone();
     let sink = Arc::new(ClientSink::new(Arc::clone(session), parts.session));
     let terminal = LeadTerminal::begin(None, "")?;
