@@ -6,6 +6,8 @@ use swarm_model::ModelError;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
+pub(crate) type Result<T, E = AgentError> = std::result::Result<T, E>;
+
 /// Errors when a session is opened, input is delivered or a turn runs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -41,6 +41,7 @@ pub(crate) use agent_tool::AgentTool;
 pub use coordinator::coordinated;
 pub use environment::{AgentEnvironment, Brief, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
+pub(crate) use error::Result;
 pub use events::{EventSink, NoEvents, PermissionGate};
 pub use fork::ForkPoint;
 pub use hook_clients::{HookClients, HookModels};

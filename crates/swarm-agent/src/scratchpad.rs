@@ -7,19 +7,15 @@ use swarm_os::ensure_private_dir;
 use swarm_permissions::{AgentConfig, RuleSet};
 use swarm_tools::prompt;
 
-use crate::AgentError;
 use crate::rights::may_edit;
+use crate::{AgentError, Result};
 
 /// Creates the scratchpad `name` below the state directory `root` and shares it with all agents
 /// that get this configuration.
 ///
 /// # Errors
 /// [`AgentError::Scratchpad`] if it cannot be created.
-pub fn share_scratchpad(
-    agent_config: &mut AgentConfig,
-    root: &Path,
-    name: &str,
-) -> Result<(), AgentError> {
+pub fn share_scratchpad(agent_config: &mut AgentConfig, root: &Path, name: &str) -> Result<()> {
     // Not in a team's directory, where file tools cannot write.
     let path = root.join("scratchpad").join(name);
     ensure_private_dir(&path).map_err(|source| AgentError::Scratchpad {

@@ -19,7 +19,7 @@ use crate::media_block::image_block;
 use crate::tool_search::defer;
 use crate::transcript::{Entry, TranscriptAuthor};
 use crate::turn::{Noted, Repetition};
-use crate::{AgentError, AgentParts, Delivery, Injected, Totals, TranscriptFile};
+use crate::{AgentParts, Delivery, Injected, Result, Totals, TranscriptFile};
 
 /// A conversation: its transcript, its messages in memory, and the components of its agent.
 ///
@@ -69,9 +69,9 @@ impl Session {
     /// a crash gets an error result that says so.
     ///
     /// # Errors
-    /// [`AgentError::DuplicateTool`], and [`AgentError::Transcript`] if the repair cannot be
-    /// written.
-    pub fn open(transcript: TranscriptFile, mut parts: AgentParts) -> Result<Self, AgentError> {
+    /// [`crate::AgentError::DuplicateTool`], and [`crate::AgentError::Transcript`] if the repair
+    /// cannot be written.
+    pub fn open(transcript: TranscriptFile, mut parts: AgentParts) -> Result<Self> {
         let defers = parts.model.defers_tools() && defer(&mut parts.tools);
         let head = Head::of(&parts.system, &parts.tools, defers)?;
         Self::with_head(transcript, parts, head)
@@ -83,7 +83,7 @@ impl Session {
         transcript: TranscriptFile,
         parts: AgentParts,
         origin: &Origin,
-    ) -> Result<Self, AgentError> {
+    ) -> Result<Self> {
         let mut session = Self::with_head(transcript, parts, origin.head.clone())?;
         if session.history.is_empty() {
             session.inherit(&origin.messages)?;
@@ -91,11 +91,7 @@ impl Session {
         Ok(session)
     }
 
-    fn with_head(
-        mut transcript: TranscriptFile,
-        parts: AgentParts,
-        head: Head,
-    ) -> Result<Self, AgentError> {
+    fn with_head(mut transcript: TranscriptFile, parts: AgentParts, head: Head) -> Result<Self> {
         let entries = transcript.take_entries();
         let sources = parts.instructions.clone();
         let mut session = Self {
@@ -134,8 +130,8 @@ impl Session {
     /// transcript are not added again.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`]; nothing was delivered then.
-    pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery, AgentError> {
+    /// [`crate::AgentError::Transcript`]; nothing was delivered then.
+    pub fn deliver(&mut self, input: Vec<Injected>) -> Result<Delivery> {
         let (delivery, entry) = self.sort(input);
         match entry {
             Some(entry) => {
@@ -153,7 +149,7 @@ impl Session {
     /// Delivers input without waiting for the disk ([`Session::sync_handle`] reports it), so that a
     /// model request can start meanwhile. This applies only to messages, which are sent again if
     /// the disk fails, and not after a failure of the disk.
-    pub(crate) fn begin_delivery(&mut self, input: Vec<Injected>) -> Result<Delivery, AgentError> {
+    pub(crate) fn begin_delivery(&mut self, input: Vec<Injected>) -> Result<Delivery> {
         let is_message = |piece: &Injected| !piece.message_ids.is_empty();
         if self.sync_first || !input.iter().all(is_message) {
             return self.deliver(input);
@@ -177,8 +173,8 @@ impl Session {
     /// delivered.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`], once.
-    pub fn flush(&mut self) -> Result<(), AgentError> {
+    /// [`crate::AgentError::Transcript`], once.
+    pub fn flush(&mut self) -> Result<()> {
         let begun = std::mem::take(&mut self.pending);
         let synced = self.transcript.sync();
         if synced.is_err() {
@@ -347,7 +343,7 @@ impl Session {
 
     /// Appends a line to the transcript and, once it is on disk, to the conversation. A synced
     /// append takes about a millisecond, so it runs inline.
-    pub(crate) fn append(&mut self, entry: Entry) -> Result<(), AgentError> {
+    pub(crate) fn append(&mut self, entry: Entry) -> Result<()> {
         self.flush()?;
         let appended = self.transcript.append(&entry);
         self.sync_first = appended.is_err();
@@ -356,7 +352,7 @@ impl Session {
         Ok(())
     }
 
-    fn inherit(&mut self, messages: &[Arc<StoredMessage>]) -> Result<(), AgentError> {
+    fn inherit(&mut self, messages: &[Arc<StoredMessage>]) -> Result<()> {
         let entries: Vec<Entry> = messages.iter().cloned().map(Entry::Inherited).collect();
         self.flush()?;
         self.transcript.append_all(&entries)?;
@@ -458,7 +454,7 @@ impl Session {
         self.emit(AgentEvent::Notice { line });
     }
 
-    fn repair(&mut self) -> Result<(), AgentError> {
+    fn repair(&mut self) -> Result<()> {
         let cut = self.history.unanswered();
         if cut.is_empty() {
             return Ok(());

@@ -8,7 +8,7 @@ use swarm_tools::{ChangedFile, Restoration};
 
 use crate::compaction::Recent;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
-use crate::{AgentError, ReadyModel, RewindPoints, Session, SessionLimits};
+use crate::{AgentError, ReadyModel, Result, RewindPoints, Session, SessionLimits};
 
 /// Replaces the cleared conversation for the model.
 const CLEARED: &str = "[The user cleared the conversation: what was said before is gone.]";
@@ -30,7 +30,7 @@ impl Session {
     ///
     /// # Errors
     /// [`AgentError::Transcript`]; the conversation is unchanged then.
-    pub fn clear(&mut self) -> Result<(), AgentError> {
+    pub fn clear(&mut self) -> Result<()> {
         let message = Message::user(vec![ContentBlock::text(CLEARED)]);
         let before = self.meter.tokens();
         self.append(Entry::Compacted(Compaction {
@@ -56,11 +56,7 @@ impl Session {
     /// # Errors
     /// [`AgentError::NotRewound`] if the conversation has no such line, and
     /// [`AgentError::Transcript`]; the conversation is unchanged then.
-    pub fn rewind(
-        &mut self,
-        line: &str,
-        scope: RewindScope,
-    ) -> Result<Vec<ChangedFile>, AgentError> {
+    pub fn rewind(&mut self, line: &str, scope: RewindScope) -> Result<Vec<ChangedFile>> {
         self.flush()?;
         let files = if scope.has_files() {
             self.restore_files(line)?
@@ -77,7 +73,7 @@ impl Session {
     }
 
     /// Gives the files that were changed after a line their earlier contents.
-    fn restore_files(&self, line: &str) -> Result<Vec<ChangedFile>, AgentError> {
+    fn restore_files(&self, line: &str) -> Result<Vec<ChangedFile>> {
         let transcript = self.transcript().path();
         let failed = |source| AgentError::Transcript {
             path: transcript.to_owned(),

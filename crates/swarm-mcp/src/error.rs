@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+pub(crate) type Result<T, E = McpError> = std::result::Result<T, E>;
+
 /// A server is unusable, or a call to it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use uuid::Uuid;
 
 use crate::stderr_log::{StderrTail, drain};
-use crate::{McpError, McpHost};
+use crate::{McpError, McpHost, Result};
 
 /// The environment variable that identifies all processes of one server, in addition to the owner's
 /// variables.
@@ -43,7 +43,7 @@ pub(crate) fn launch(
     host: &McpHost,
     sandbox: Option<&ProgramLaunch>,
     log: Option<PathBuf>,
-) -> Result<Launched, McpError> {
+) -> Result<Launched> {
     let failed = |why: String| McpError::Program {
         command: command.to_owned(),
         why,

@@ -20,6 +20,7 @@ mod server;
 mod stderr_log;
 mod tool;
 
+pub(crate) use error::Result;
 pub use error::{McpError, McpProblem};
 pub use host::{McpHost, McpLimits};
 pub use name::{server_part, tool_name};

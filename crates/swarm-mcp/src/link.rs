@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::launch::{Launched, Program, launch};
 use crate::sdk::{Connection, HandshakeError, Protocol};
 use crate::stderr_log::StderrTail;
-use crate::{McpError, McpHost};
+use crate::{McpError, McpHost, Result};
 
 /// A connection whose tools have been listed. Dropping it kills its program.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) async fn connect(
     config: &McpServerConfig,
     host: &McpHost,
     stop: &CancellationToken,
-) -> Result<(Link, Vec<McpToolSpec>), McpError> {
+) -> Result<(Link, Vec<McpToolSpec>)> {
     match config {
         McpServerConfig::Stdio {
             command,

@@ -12,7 +12,7 @@ use crate::name::server_part;
 use crate::resource_tools::resource_tools;
 use crate::server::Server;
 use crate::tool::tools_of;
-use crate::{McpError, McpHost, McpProblem};
+use crate::{McpError, McpHost, McpProblem, Result};
 
 /// The result of testing one server.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct ServerReport {
     /// Where the server is configured.
     pub origin: String,
     /// The names of its tools as used in rules, or the error.
-    pub tools: Result<Vec<String>, McpError>,
+    pub tools: Result<Vec<String>>,
     /// How long the test took.
     pub took: Duration,
 }

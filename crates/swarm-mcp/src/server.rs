@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::link::{Link, connect};
 use crate::sdk::{Answer, CallOptions};
-use crate::{McpError, McpHost};
+use crate::{McpError, McpHost, Result};
 
 /// Maximum number of restarts after an unexpected exit.
 const RESTARTS: u32 = 1;
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Returns the tools as last listed; starts the server if they are unknown.
-    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, McpError> {
+    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>> {
         let mut state = self.state.lock().await;
         if let Some(link) = state.link.clone()
             && let Some(changed) = link.changed_tools(self.host.limits.start).await
@@ -75,7 +75,7 @@ impl Server {
     }
 
     /// Starts the server even if its tools are known.
-    pub(crate) async fn start(&self) -> Result<(), McpError> {
+    pub(crate) async fn start(&self) -> Result<()> {
         self.link(&mut *self.state.lock().await).await.map(drop)
     }
 
@@ -89,14 +89,14 @@ impl Server {
         tool: &str,
         arguments: Map<String, Value>,
         ctx: &ToolContext,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<Answer> {
         let options = self.options(ctx.cancel.clone(), ctx.host.clone());
         let link = self.up(&options).await?;
         let called = link.connection.call(tool, arguments, &options);
         self.until_stopped(called).await
     }
 
-    pub(crate) async fn resources(&self, ctx: &ToolContext) -> Result<Vec<Value>, McpError> {
+    pub(crate) async fn resources(&self, ctx: &ToolContext) -> Result<Vec<Value>> {
         let link = self
             .up(&self.options(ctx.cancel.clone(), ctx.host.clone()))
             .await?;
@@ -104,11 +104,7 @@ impl Server {
         self.until_stopped(listed).await
     }
 
-    pub(crate) async fn read_resource(
-        &self,
-        uri: &str,
-        ctx: &ToolContext,
-    ) -> Result<Answer, McpError> {
+    pub(crate) async fn read_resource(&self, uri: &str, ctx: &ToolContext) -> Result<Answer> {
         let options = self.options(ctx.cancel.clone(), ctx.host.clone());
         let link = self.up(&options).await?;
         let read = link.connection.read_resource(uri, &options);
@@ -116,11 +112,7 @@ impl Server {
     }
 
     /// Returns the text of a prompt requested by a person.
-    pub(crate) async fn prompt(
-        &self,
-        fits: impl Fn(&str) -> bool,
-        words: &str,
-    ) -> Result<String, McpError> {
+    pub(crate) async fn prompt(&self, fits: impl Fn(&str) -> bool, words: &str) -> Result<String> {
         let options = self.options(CancellationToken::new(), None);
         let link = self.up(&options).await?;
         let asked = link.connection.prompt(fits, words, &options);
@@ -142,7 +134,7 @@ impl Server {
     }
 
     /// Connects if necessary, until the call is cancelled.
-    async fn up(&self, options: &CallOptions) -> Result<Arc<Link>, McpError> {
+    async fn up(&self, options: &CallOptions) -> Result<Arc<Link>> {
         let link = async { self.link(&mut *self.state.lock().await).await };
         tokio::select! {
             link = link => link,
@@ -150,10 +142,7 @@ impl Server {
         }
     }
 
-    async fn until_stopped<T>(
-        &self,
-        call: impl Future<Output = Result<T, McpError>>,
-    ) -> Result<T, McpError> {
+    async fn until_stopped<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             answer = call => answer,
             () = self.stopped.cancelled() => Err(McpError::Closed),
@@ -161,7 +150,7 @@ impl Server {
     }
 
     /// Returns the connection, starting the server if necessary.
-    async fn link(&self, state: &mut State) -> Result<Arc<Link>, McpError> {
+    async fn link(&self, state: &mut State) -> Result<Arc<Link>> {
         if self.stopped.is_cancelled() {
             return Err(McpError::Closed);
         }

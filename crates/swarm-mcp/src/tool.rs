@@ -9,7 +9,7 @@ use swarm_permissions::McpToolSpec;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
 
-use crate::McpError;
+use crate::Result;
 use crate::name::tool_name;
 use crate::sdk::Answer;
 use crate::server::Server;
@@ -84,7 +84,7 @@ impl Tool for McpTool {
 }
 
 /// Converts a server's answer to the output of a call.
-pub(crate) fn output(server: &Server, answer: Result<Answer, McpError>) -> ToolOutput {
+pub(crate) fn output(server: &Server, answer: Result<Answer>) -> ToolOutput {
     match answer {
         Ok(answer) => {
             let text = truncate_result(answer.text, server.host.limits.result_chars);

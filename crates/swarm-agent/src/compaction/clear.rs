@@ -10,7 +10,7 @@ use super::run::TAIL;
 use super::tail::beginning;
 use crate::history::CLEARED;
 use crate::transcript::{Clearing, CompactTrigger, Entry};
-use crate::{AgentError, Session};
+use crate::{Result, Session};
 
 /// Results up to this many bytes are kept: the placeholder would hardly be shorter.
 const SHORT: u64 = 300;
@@ -21,7 +21,7 @@ const WORTHWHILE: u64 = 4;
 
 impl Session {
     /// Clears all but the latest results in one sweep if that frees enough. Returns whether it did.
-    pub(crate) fn clear_old_results(&mut self) -> Result<bool, AgentError> {
+    pub(crate) fn clear_old_results(&mut self) -> Result<bool> {
         let limits = &self.parts.limits;
         let Some(window) = limits.window.filter(|_| limits.clear_tool_results) else {
             return Ok(false);

@@ -17,7 +17,7 @@ use super::{attach, summary, tail};
 use crate::fork::fork_opening;
 use crate::instructions::Instructions;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
-use crate::{AgentError, Session, TurnSignals};
+use crate::{AgentError, Result, Session, TurnSignals};
 
 /// Most attempts per compaction.
 const ATTEMPTS: usize = 3;
@@ -102,7 +102,7 @@ impl Session {
         &mut self,
         wish: Option<&str>,
         signals: impl Into<TurnSignals>,
-    ) -> Result<(), AgentError> {
+    ) -> Result<()> {
         if !self.history.has_answer() {
             let why = "there is nothing to summarize yet".to_owned();
             return Err(AgentError::NotCompacted(why));
@@ -121,7 +121,7 @@ impl Session {
         trigger: CompactTrigger,
         wish: Option<&str>,
         signals: &TurnSignals,
-    ) -> Result<(), AgentError> {
+    ) -> Result<()> {
         let detail = "compacting the conversation".to_owned();
         self.state(MemberState::Working, Some(detail));
         let compacted = self.try_compacting(trigger, wish, signals).await;
@@ -146,7 +146,7 @@ impl Session {
         trigger: CompactTrigger,
         wish: Option<&str>,
         signals: &TurnSignals,
-    ) -> Result<(u64, String), AgentError> {
+    ) -> Result<(u64, String)> {
         let hooks = self.ask_hooks(trigger, wish, signals).await?;
         let extra_instructions: Vec<String> = wish
             .map(str::to_owned)
@@ -193,7 +193,7 @@ impl Session {
         trigger: CompactTrigger,
         wish: Option<&str>,
         signals: &TurnSignals,
-    ) -> Result<HookOutcome, AgentError> {
+    ) -> Result<HookOutcome> {
         let fields = json!({
             "trigger": trigger.word(),
             "custom_instructions": wish,

@@ -9,7 +9,7 @@ use swarm_permissions::AgentDefinition;
 use swarm_protocol::partial_debug;
 use swarm_tools::Tool;
 
-use crate::AgentError;
+use crate::{AgentError, Result};
 
 /// The conversation at which forks of an agent begin, set only while calls run. Clones share it.
 #[derive(Clone, Default)]
@@ -74,11 +74,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Renders both. `defers` says whether deferrable tools are deferred.
-    pub(crate) fn of(
-        system: &[String],
-        tools: &[Arc<dyn Tool>],
-        defers: bool,
-    ) -> Result<Self, AgentError> {
+    pub(crate) fn of(system: &[String], tools: &[Arc<dyn Tool>], defers: bool) -> Result<Self> {
         Ok(Self {
             system: system_blocks(system),
             specs: tool_specs(tools, defers)?,
@@ -110,7 +106,7 @@ fn system_blocks(texts: &[String]) -> Arc<[SystemBlock]> {
         .collect()
 }
 
-fn tool_specs(tools: &[Arc<dyn Tool>], defers: bool) -> Result<Arc<[ToolSpec]>, AgentError> {
+fn tool_specs(tools: &[Arc<dyn Tool>], defers: bool) -> Result<Arc<[ToolSpec]>> {
     let mut names = HashSet::new();
     tools
         .iter()

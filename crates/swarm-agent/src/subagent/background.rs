@@ -10,7 +10,7 @@ use swarm_tools::BackgroundCommands;
 use super::notification::{command_ended, command_outcome, message_id, notification};
 use super::record::{Record, StoppedBy};
 use super::{ReadyModel, SubAgents};
-use crate::{AgentError, Injected, Session};
+use crate::{Injected, Result, Session};
 
 impl SubAgents {
     pub(crate) fn limits(&self) -> &AgentLimits {
@@ -92,8 +92,8 @@ impl SubAgents {
     /// there were any.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`]; the notifications stay pending then.
-    pub fn deliver_to(&self, session: &mut Session) -> Result<bool, AgentError> {
+    /// [`crate::AgentError::Transcript`]; the notifications stay pending then.
+    pub fn deliver_to(&self, session: &mut Session) -> Result<bool> {
         let ended = self.take_notifications();
         if ended.is_empty() {
             return Ok(false);

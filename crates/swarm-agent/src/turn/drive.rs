@@ -9,7 +9,7 @@ use super::step::{self, Call, Step};
 use super::types::{NOT_RUN, TurnProgress, TurnStop};
 use crate::history::error_result;
 use crate::transcript::{CompactTrigger, Entry, TurnEnd};
-use crate::{AgentError, Session};
+use crate::{AgentError, Result, Session};
 
 const CONTINUE: &str = "[Your answer was cut off at the limit of output tokens. Continue exactly where it stopped, without repeating anything.]";
 
@@ -167,7 +167,7 @@ impl Session {
 
     /// Compacts the conversation. A failure ends the turn only if the window has no room for a
     /// response; otherwise the next turn tries again.
-    async fn compact_if_possible(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
+    async fn compact_if_possible(&mut self, signals: &TurnSignals) -> Result<()> {
         match self.compact(CompactTrigger::Auto, None, signals).await {
             Err(error @ AgentError::NotCompacted(_)) if self.has_room() => {
                 tracing::warn!(agent = %self.parts.name, %error, "continuing the turn without a compaction");
@@ -181,10 +181,7 @@ impl Session {
     }
 
     /// Adds error results for calls that are not run.
-    pub(super) fn leave_unrun(
-        &mut self,
-        calls: impl IntoIterator<Item = Call>,
-    ) -> Result<(), AgentError> {
+    pub(super) fn leave_unrun(&mut self, calls: impl IntoIterator<Item = Call>) -> Result<()> {
         let calls = calls.into_iter();
         let results: Vec<_> = calls.map(|call| error_result(&call.id, NOT_RUN)).collect();
         if results.is_empty() {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::types::{NOT_RUN, PreparedCall, Refusal, TurnStop, Verdict};
 use crate::transcript::Entry;
-use crate::{AgentError, Delivery, Injected, Session};
+use crate::{Delivery, Injected, Result, Session};
 
 /// Most consecutive times that hooks may keep a turn from ending, as in Claude Code.
 const MAX_CONTINUATIONS: u32 = 8;
@@ -63,13 +63,13 @@ impl Session {
     /// no call runs before they are on disk.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`]; nothing was delivered then.
+    /// [`crate::AgentError::Transcript`]; nothing was delivered then.
     pub async fn submit(
         &mut self,
         context: Vec<Injected>,
         prompts: Vec<Injected>,
         cancel: &CancellationToken,
-    ) -> Result<Submitted, AgentError> {
+    ) -> Result<Submitted> {
         let (mut input, mut withheld) = (context, Vec::new());
         for mut prompt in prompts {
             // Sequentially, because a user's program may not support concurrent runs.
@@ -231,7 +231,7 @@ impl Session {
         last_words: &str,
         held: &mut u32,
         cancel: &CancellationToken,
-    ) -> Result<bool, AgentError> {
+    ) -> Result<bool> {
         let event = self.parts.hooks.end_event();
         let mut fields =
             json!({"stop_hook_active": *held > 0, "last_assistant_message": last_words});

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, Session, Totals};
+use crate::{Result, Session, Totals};
 
 use super::types::TurnStop;
 
@@ -89,7 +89,7 @@ impl Session {
     ///
     /// A cancelled turn delivers nothing: the mail waits for the next turn, which can respond to
     /// it.
-    pub(super) async fn interject(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
+    pub(super) async fn interject(&mut self, signals: &TurnSignals) -> Result<()> {
         if signals.is_over() {
             return Ok(());
         }

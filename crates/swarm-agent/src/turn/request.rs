@@ -8,7 +8,7 @@ use swarm_protocol::{AgentEvent, MemberState, Usage};
 
 use super::outcome::TurnSignals;
 use crate::compaction::within_limits;
-use crate::{AgentError, Session, SessionLimits};
+use crate::{Result, Session, SessionLimits};
 
 impl Session {
     /// Returns the request for the whole conversation. Tools, system prompt and all messages but
@@ -28,10 +28,7 @@ impl Session {
 
     /// Sends the conversation to the model and streams the response as events. Text of an
     /// incomplete response is discarded, but its usage counts.
-    pub(super) async fn ask_model(
-        &mut self,
-        signals: &TurnSignals,
-    ) -> Result<ModelResponse, AgentError> {
+    pub(super) async fn ask_model(&mut self, signals: &TurnSignals) -> Result<ModelResponse> {
         let request = self.request();
         self.asked_output = request.max_tokens;
         self.ask(request, signals, true).await
@@ -44,7 +41,7 @@ impl Session {
         request: ModelRequest,
         signals: &TurnSignals,
         is_shown: bool,
-    ) -> Result<ModelResponse, AgentError> {
+    ) -> Result<ModelResponse> {
         if signals.is_over() {
             return Err(ModelError::Cancelled.into());
         }

@@ -10,7 +10,7 @@ use swarm_protocol::{AgentEvent, Usage};
 use super::outcome::TurnSignals;
 use super::types::{TurnProgress, TurnStop};
 use crate::transcript::Entry;
-use crate::{AgentError, AgentParts, Session};
+use crate::{AgentParts, Result, Session};
 
 /// Responds to the messages at the end of a conversation. The session handles transcript, delivery,
 /// hooks and turn events for every runtime.
@@ -25,8 +25,8 @@ pub trait AgentRuntime: Send + Sync + fmt::Debug {
     /// Prepares the runtime before the member reports that it is ready.
     ///
     /// # Errors
-    /// [`AgentError::Runtime`] if it cannot respond.
-    async fn start(&self, _agent: &AgentParts) -> Result<(), AgentError> {
+    /// [`crate::AgentError::Runtime`] if it cannot respond.
+    async fn start(&self, _agent: &AgentParts) -> Result<()> {
         Ok(())
     }
 

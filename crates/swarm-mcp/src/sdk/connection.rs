@@ -26,7 +26,7 @@ use super::content::content;
 use super::handler::Handler;
 use super::http;
 use super::probe::ProbingTransport;
-use crate::{McpError, McpHost};
+use crate::{McpError, McpHost, Result};
 use swarm_tools::Picture;
 
 /// Maximum number of items in a server's list.
@@ -80,7 +80,7 @@ impl Connection {
         url: &str,
         headers: &BTreeMap<String, String>,
         host: &McpHost,
-    ) -> Result<Self, McpError> {
+    ) -> Result<Self> {
         let transport = http::transport(url, headers, host)?;
         let service =
             Handler::default().serve_with_lifecycle(transport, Protocol::Either.lifecycle());
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Lists all tools in the server's order.
-    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, McpError> {
+    pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>> {
         let offers = self.peer.peer_info();
         if offers.is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(Vec::new());
@@ -140,7 +140,7 @@ impl Connection {
         tool: &str,
         arguments: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<Answer> {
         let build_request = |round: Round| {
             let params = CallToolRequestParams::new(tool.to_owned());
             let mut params = params.with_arguments(arguments.clone());
@@ -219,9 +219,9 @@ fn was_read(stdin: Option<&OwnedFd>) -> bool {
 pub(super) async fn all_pages<T, F>(
     what: &str,
     page: impl Fn(Option<PaginatedRequestParams>) -> F,
-) -> Result<Vec<T>, McpError>
+) -> Result<Vec<T>>
 where
-    F: Future<Output = Result<(Vec<T>, Option<Cursor>), McpError>>,
+    F: Future<Output = Result<(Vec<T>, Option<Cursor>)>>,
 {
     let mut all = Vec::new();
     let mut params = PaginatedRequestParams::default();
@@ -248,7 +248,7 @@ fn object_schema(schema: &Map<String, Value>) -> Value {
     Value::Object(schema)
 }
 
-fn read(result: ServerResult) -> Result<Answer, McpError> {
+fn read(result: ServerResult) -> Result<Answer> {
     match result {
         ServerResult::CallToolResult(result) => {
             let (text, pictures) = content(&result);

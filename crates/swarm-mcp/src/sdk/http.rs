@@ -19,7 +19,7 @@ use rustls_platform_verifier::Verifier;
 use swarm_protocol::{shortened, with_causes};
 
 use super::client::{HttpClient, HttpError};
-use crate::{McpError, McpHost};
+use crate::{McpError, McpHost, Result};
 
 /// Maximum attempts to resume a broken stream, 2 s and 4 s apart, before pending requests fail.
 const STREAM_RETRIES: usize = 3;
@@ -35,7 +35,7 @@ pub(super) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
     host: &McpHost,
-) -> Result<StreamableHttpClientTransport<HttpClient>, McpError> {
+) -> Result<StreamableHttpClientTransport<HttpClient>> {
     let address = Url::parse(url)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
@@ -52,9 +52,7 @@ pub(super) fn transport(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-fn header_map(
-    headers: &BTreeMap<String, String>,
-) -> Result<HashMap<HeaderName, HeaderValue>, McpError> {
+fn header_map(headers: &BTreeMap<String, String>) -> Result<HashMap<HeaderName, HeaderValue>> {
     headers
         .iter()
         .map(|(name, value)| {
@@ -67,7 +65,7 @@ fn header_map(
         .collect()
 }
 
-fn client(address: &Url, host: &McpHost) -> Result<Client, McpError> {
+fn client(address: &Url, host: &McpHost) -> Result<Client> {
     let proxy = proxy(address, host)?;
     let builder = Client::builder()
         .user_agent(concat!("swarm/", env!("CARGO_PKG_VERSION")))
@@ -98,7 +96,7 @@ fn same_origin() -> Policy {
 }
 
 /// Returns the proxy that the environment sets for a URL.
-fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>, McpError> {
+fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>> {
     let is_local = address.host_str().is_some_and(|name| {
         let ip = name.trim_matches(['[', ']']).parse::<IpAddr>();
         name == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
@@ -131,7 +129,7 @@ fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>, McpError> {
 
 /// Creates a TLS configuration with ring, which the model clients use too. Without TLS the system's
 /// certificates are not loaded: a local server must work on a machine without any.
-fn tls(needed: bool) -> Result<ClientConfig, McpError> {
+fn tls(needed: bool) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let tls_error = |error: &dyn Error| McpError::Address(format!("cannot configure TLS: {error}"));
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::calls::CallOptions;
 use super::connection::{Connection, Round, all_pages, call_error};
 use super::content::block;
-use crate::McpError;
+use crate::{McpError, Result};
 
 impl Connection {
     /// Returns the text of the first prompt for which `fits` is true. `words` holds its arguments
@@ -19,7 +19,7 @@ impl Connection {
         fits: impl Fn(&str) -> bool,
         words: &str,
         options: &CallOptions,
-    ) -> Result<String, McpError> {
+    ) -> Result<String> {
         let listed = tokio::time::timeout(options.within, self.prompts()).await;
         let prompts = listed.unwrap_or(Err(McpError::TimedOut(options.within)))?;
         let Some(prompt) = prompts.iter().find(|prompt| fits(&prompt.name)) else {
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    async fn prompts(&self) -> Result<Vec<Prompt>, McpError> {
+    async fn prompts(&self) -> Result<Vec<Prompt>> {
         let offers = self.peer.peer_info();
         if offers.is_some_and(|info| info.capabilities.prompts.is_none()) {
             return Err(McpError::Refused("the server offers no prompts".to_owned()));
@@ -56,7 +56,7 @@ impl Connection {
     }
 }
 
-fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>, McpError> {
+fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>> {
     let wanted = prompt.arguments.as_deref().unwrap_or_default();
     let mut left = words.trim();
     let mut given = Map::new();

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::calls::{ActiveCall, CallOptions, RegisteredCall};
 use super::connection::{Connection, Round, call_error};
 use super::elicit::elicit;
-use crate::McpError;
+use crate::{McpError, Result};
 
 /// Maximum number of times that a server may request input for one request, as in other clients.
 const MAX_ROUNDS: usize = 10;
@@ -22,7 +22,7 @@ impl Connection {
         &self,
         build_request: impl Fn(Round) -> ClientRequest,
         options: &CallOptions,
-    ) -> Result<ServerResult, McpError> {
+    ) -> Result<ServerResult> {
         let registered = self.calls.register(options);
         let mut round = Round::default();
         for _ in 0..MAX_ROUNDS {
@@ -42,7 +42,7 @@ impl Connection {
         &self,
         request: ClientRequest,
         registered: &RegisteredCall,
-    ) -> Result<ServerResult, McpError> {
+    ) -> Result<ServerResult> {
         let options = &registered.call.options;
         registered.set_progress_token(None);
         let sent = self
@@ -81,7 +81,7 @@ impl Connection {
 }
 
 /// Asks a person for the input that a server requires.
-async fn answered(needed: InputRequiredResult, call: &ActiveCall) -> Result<Round, McpError> {
+async fn answered(needed: InputRequiredResult, call: &ActiveCall) -> Result<Round> {
     let mut responses = InputResponses::new();
     for (key, request) in needed.input_requests.unwrap_or_default() {
         let InputRequest::Elicitation(request) = request else {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::calls::CallOptions;
 use super::connection::{Answer, Connection, Round, all_pages, call_error};
 use super::content::{picture, size};
-use crate::McpError;
+use crate::{McpError, Result};
 
 impl Connection {
     pub(crate) fn offers_resources(&self) -> bool {
@@ -20,12 +20,12 @@ impl Connection {
     }
 
     /// Lists all resources and resource templates in the server's order.
-    pub(crate) async fn resources(&self, within: Duration) -> Result<Vec<Value>, McpError> {
+    pub(crate) async fn resources(&self, within: Duration) -> Result<Vec<Value>> {
         let listed = tokio::time::timeout(within, self.list_resources());
         listed.await.unwrap_or(Err(McpError::TimedOut(within)))
     }
 
-    async fn list_resources(&self) -> Result<Vec<Value>, McpError> {
+    async fn list_resources(&self) -> Result<Vec<Value>> {
         let listed = all_pages("resources", |page| async move {
             let listed = self.peer.list_resources(page).await.map_err(call_error)?;
             Ok((listed.resources, listed.next_cursor))
@@ -39,11 +39,7 @@ impl Connection {
         Ok(all)
     }
 
-    pub(crate) async fn read_resource(
-        &self,
-        uri: &str,
-        options: &CallOptions,
-    ) -> Result<Answer, McpError> {
+    pub(crate) async fn read_resource(&self, uri: &str, options: &CallOptions) -> Result<Answer> {
         let build_request = |round: Round| {
             let mut params = ReadResourceRequestParams::new(uri);
             params.input_responses = round.responses;

@@ -19,7 +19,7 @@ use swarm_permissions::McpToolSpec;
 use swarm_tools::{Attachment, ToolOutput};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::McpError;
+use crate::{McpError, Result};
 
 /// How often a client that asks for progress hears of a running call. Clients wait for 30 seconds or
 /// longer.
@@ -57,7 +57,7 @@ pub async fn serve_tools(
     served: ServedTools,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
-) -> Result<(), McpError> {
+) -> Result<()> {
     let transport = AsyncRwTransport::new_server(input, output);
     let service = match serve_server(Served(served), transport).await {
         Ok(service) => service,
