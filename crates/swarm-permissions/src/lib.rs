@@ -51,7 +51,7 @@ pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,
     ToolPool, ToolSelector, known_tools, tool_pool,
 };
-pub use question::{FileFacts, PlainFiles, Question, RunsLater, absolute};
+pub use question::{FileFacts, PlainFiles, Question, RunsLater};
 pub use rule::{Behavior, Rule, RuleError};
 pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;

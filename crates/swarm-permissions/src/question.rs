@@ -80,7 +80,7 @@ impl<'a> Question<'a> {
 
 /// Returns a path as tools interpret it: relative to the working directory, with `.` and `..`
 /// resolved lexically.
-pub fn absolute(path: &str, cwd: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
     let mut folded = PathBuf::new();
     for component in cwd.join(path).components() {
         match component {

@@ -1,9 +1,8 @@
 //! Paths in tool inputs.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
-use swarm_permissions::absolute;
 
 use super::resolve;
 use crate::ToolContext;
@@ -31,7 +30,7 @@ impl Target {
                 "`{path}` is not absolute: write out the path of the home directory."
             ));
         }
-        let given = absolute(path, cwd);
+        let given = fold(&cwd.join(path));
         let Some(real) = resolve(&given) else {
             return Err(format!(
                 "{} contains a cycle of symbolic links.",
@@ -81,4 +80,18 @@ pub(crate) fn touched(input: &Value, field: &str, cwd: &Path) -> Vec<PathBuf> {
         .map(|target| target.real)
         .into_iter()
         .collect()
+}
+
+pub(crate) fn fold(path: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::CurDir => {}
+            other => folded.push(other),
+        }
+    }
+    folded
 }
