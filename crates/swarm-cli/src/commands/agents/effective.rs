@@ -1,5 +1,6 @@
 //! `swarm agents show --effective`: the configuration that results from a definition.
 
+use serde::Serialize;
 use serde_json::json;
 use swarm_permissions::{
     AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
@@ -43,9 +44,11 @@ pub(crate) struct AgentsShowArgs {
 }
 
 /// The kinds of agents that have definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
     /// Team member.
+    #[serde(rename = "teammate-process")]
     Teammate,
     /// Sub-agent; the caller waits for it.
     SubAgent,
@@ -59,14 +62,6 @@ impl Role {
             Self::Teammate => AgentKind::TeammateProcess,
             Self::SubAgent => AgentKind::SubAgent,
             Self::Background => AgentKind::Background,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Teammate => "teammate-process",
-            Self::SubAgent => "sub-agent",
-            Self::Background => "background",
         }
     }
 }
@@ -98,7 +93,7 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<()> {
             "name": definition.name,
             "source": definition.source,
             "path": definition.path,
-            "as": args.role.word(),
+            "as": args.role,
             "hidden": hidden,
             "model": model,
             "modelSource": chosen.source,

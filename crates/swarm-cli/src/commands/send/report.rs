@@ -1,5 +1,6 @@
 //! Delivery report of a message for each recipient.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, TeamName};
 use swarm_store::StoreError;
@@ -107,7 +108,7 @@ fn record(Tracked { sent, reached }: &Tracked) -> Value {
     json!({
         "to": sent.to,
         "msg_id": sent.posted.msg_id,
-        "state": reached.word(),
+        "state": reached,
         "superseded": sent.posted.superseded,
         "quarantine": sent.posted.quarantine,
         "receiver": sent.receiver.as_ref().map(|receiver| json!({
@@ -126,7 +127,8 @@ fn no_record(refused: &Refused) -> Value {
     record
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum DeliveryState {
     Queued,
     /// Replaced by a newer message with the same key.
@@ -141,15 +143,5 @@ impl DeliveryState {
     /// Whether the message will never be read.
     pub(super) fn is_gone(self) -> bool {
         matches!(self, Self::Superseded | Self::Lost)
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Superseded => "superseded",
-            Self::Lost => "lost",
-            Self::Delivered => "delivered",
-            Self::Acked => "acked",
-        }
     }
 }
