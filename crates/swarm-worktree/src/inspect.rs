@@ -153,14 +153,7 @@ fn files(
     checkout: &Checkout<'_>,
     found: &mut Vec<Hazard>,
 ) -> Result<()> {
-    let out = checkout.git().run(&[
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--untracked-files=all",
-        checkout.submodules(),
-    ])?;
+    let out = checkout.status("--untracked-files=all")?;
     let (mut dirty, mut untracked, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields(&out) {
         let (mark, file) = field.split_at(field.len().min(3));

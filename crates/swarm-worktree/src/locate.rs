@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use swarm_protocol::word_list;
+
 use crate::enclosing::{EnclosingWorktree, find_enclosing};
 use crate::git::text;
 use crate::registration::admin;
@@ -43,17 +45,11 @@ impl Repository {
     }
 
     fn around(git: &Git, registry: &WorktreeRegistry, directory: &Path) -> Result<Self> {
-        let words = [
-            // A clone may contain a bare repository with settings that name programs.
-            "-c",
-            "safe.bareRepository=explicit",
-            "rev-parse",
-            "--path-format=absolute",
-            "--show-toplevel",
-            "--git-dir",
-            "--git-common-dir",
-            "--show-prefix",
-        ];
+        // A clone may contain a bare repository with settings that name programs.
+        let words = word_list::<8>(
+            "-c safe.bareRepository=explicit rev-parse --path-format=absolute --show-toplevel
+            --git-dir --git-common-dir --show-prefix",
+        );
         let out = match git.at(directory).status(&words)? {
             (Some(0), out, _) => out,
             (_, _, said) => return Err(no_checkout(directory, &text(&said))),

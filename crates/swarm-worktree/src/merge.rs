@@ -1,6 +1,6 @@
 //! Merges of a worktree's branch into its target branch.
 
-use swarm_protocol::named_enum;
+use swarm_protocol::{named_enum, word_list};
 
 use crate::copy::copy;
 use crate::merge_tree::Merging;
@@ -198,14 +198,9 @@ impl Merging<'_> {
             at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
             return Ok(true);
         };
-        let moved = checkout.git().changing().under(self.lock).run(&[
-            "merge",
-            "--quiet",
-            "--ff-only",
-            "--no-autostash",
-            "--no-stat",
-            new,
-        ]);
+        let words = word_list::<5>("merge --quiet --ff-only --no-autostash --no-stat");
+        let at = checkout.git().changing().under(self.lock);
+        let moved = at.run(&[&words[..], &[new]].concat());
         match moved {
             Ok(_) => Ok(true),
             Err(GitError::Failed { why, .. }) => {

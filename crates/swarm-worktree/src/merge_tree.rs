@@ -1,6 +1,7 @@
 //! Merges of two commits without a checkout.
 
 use swarm_os::InheritableLock;
+use swarm_protocol::word_list;
 
 use crate::git::{Call, fields, text};
 use crate::repository::Repository;
@@ -61,15 +62,8 @@ pub(crate) enum MergedTree {
 
 /// Merges two commits in the object database. No ref changes.
 pub(crate) fn merge_trees(at: &Call<'_>, one: &str, other: &str) -> Result<MergedTree, GitError> {
-    let words = [
-        "merge-tree",
-        "--write-tree",
-        "-z",
-        "--name-only",
-        "--no-messages",
-        one,
-        other,
-    ];
+    let words = word_list::<5>("merge-tree --write-tree -z --name-only --no-messages");
+    let words = [&words[..], &[one, other]].concat();
     let (code, out, said) = at.status(&words)?;
     let mut parts = fields(&out);
     let tree = text(parts.next().unwrap_or_default());

@@ -10,6 +10,9 @@ use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{GitError, Record, Result, Slug, Stage};
 
+/// Options for all refs that keep commits.
+const OTHER_REFS: [&str; 3] = ["--branches", "--remotes", "--tags"];
+
 /// Returns the ref of the snapshot that a worktree is based on.
 pub(crate) fn snapshot_ref(slug: &Slug) -> String {
     format!("refs/swarm/snapshots/{}", slug.directory())
@@ -133,15 +136,7 @@ pub(crate) fn unmerged_commits(repository: &Repository, record: &Record) -> Resu
 
 /// Returns whether a branch, remote branch or tag contains a commit.
 pub(crate) fn is_merged(repository: &Repository, commit: &str) -> Result<bool, GitError> {
-    let words = [
-        "rev-list",
-        "--count",
-        commit,
-        "--not",
-        "--branches",
-        "--remotes",
-        "--tags",
-    ];
+    let words = [&["rev-list", "--count", commit, "--not"][..], &OTHER_REFS].concat();
     Ok(repository.common_git().line(&words)? == "0")
 }
 
@@ -157,13 +152,8 @@ pub(crate) fn unreachable_elsewhere(
     words.extend(tips);
     words.push("--not");
     words.extend(taken(repository, record)?);
-    words.extend([
-        &record.base.sha,
-        &exclude,
-        "--branches",
-        "--remotes",
-        "--tags",
-    ]);
+    words.extend([record.base.sha.as_str(), &exclude]);
+    words.extend(OTHER_REFS);
     let count = repository.common_git().line(&words)?;
     count.parse().map_err(|_| GitError::Failed {
         command: words.join(" "),
@@ -180,16 +170,8 @@ fn taken<'a>(repository: &Repository, record: &'a Record) -> Result<Option<&'a s
         return Ok(None);
     };
     let exclude = format!("--exclude={}", record.branch);
-    let words = [
-        "rev-list",
-        "--count",
-        with,
-        "--not",
-        &exclude,
-        "--branches",
-        "--remotes",
-        "--tags",
-    ];
+    let words = ["rev-list", "--count", with.as_str(), "--not", &exclude];
+    let words = [&words[..], &OTHER_REFS].concat();
     // Fails if git has pruned the commit.
     let (code, out, _) = repository.common_git().status(&words)?;
     let is_held = code == Some(0) && out.trim_ascii() == b"0";

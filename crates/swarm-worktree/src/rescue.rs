@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_os::{ensure_private_dir, replace_alone};
-use swarm_protocol::UnixMs;
+use swarm_protocol::{UnixMs, word_list};
 
 use crate::inspect::changed_listed;
 use crate::repository::Repository;
@@ -48,16 +48,9 @@ pub(crate) fn rescue(repository: &Repository, record: &Record, now: UnixMs) -> R
     let reference = format!("refs/swarm/rescue/{name}");
     let changing = repository.common_git().changing();
     changing.run(&["update-ref", "--create-reflog", &reference, &commit])?;
-    let diff = repository.common_git().run(&[
-        "diff",
-        "--binary",
-        "--full-index",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        &record.base.sha,
-        &commit,
-    ])?;
+    let words = word_list::<6>("diff --binary --full-index --no-color --no-ext-diff --no-textconv");
+    let words = [&words[..], &[&record.base.sha, &commit]].concat();
+    let diff = repository.common_git().run(&words)?;
     let directory = repository.own_directory().join("rescue");
     ensure_private_dir(&directory)?;
     let patch = directory.join(format!("{name}.patch"));

@@ -128,17 +128,9 @@ impl Worktrees {
         // Keeps it for the next bundle, which builds on it.
         let kept = format!("refs/swarm/received/{}", wanted.base);
         at.run(&["update-ref", &kept, &wanted.base])?;
-        at.run(&[
-            "-c",
-            "submodule.recurse=false",
-            "checkout",
-            "--quiet",
-            "--force",
-            "--no-track",
-            "-B",
-            branch,
-            &wanted.base,
-        ])?;
+        let words =
+            word_list::<7>("-c submodule.recurse=false checkout --quiet --force --no-track -B");
+        at.run(&[&words[..], &[branch, &wanted.base]].concat())?;
         Ok(ReceivedRepository {
             checkout,
             _lock: lock,
@@ -150,11 +142,7 @@ impl Worktrees {
     pub fn known_commits(&self, own: &Path, here: &Path) -> Vec<String> {
         let mut known = Vec::new();
         for checkout in checkouts_below(own) {
-            let words = [
-                "for-each-ref",
-                "--format=%(objectname)",
-                "refs/swarm/received/",
-            ];
+            let words = word_list::<3>("for-each-ref --format=%(objectname) refs/swarm/received/");
             if let Ok(listed) = self.git().at(&checkout).line(&words) {
                 known.extend(listed.lines().map(str::to_owned));
             }

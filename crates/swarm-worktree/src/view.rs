@@ -8,13 +8,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{ensure_private_dir, read_optional, replace_alone};
+use swarm_protocol::word_list;
 
 use crate::git::{Call, fields, path, text};
 use crate::heads::Seen;
 use crate::registration::{SETTINGS, check, trusted_settings};
 use crate::repository::Repository;
 use crate::temporary::TemporaryDirectory;
-use crate::{Record, Result, WorktreeError};
+use crate::{GitError, Record, Result, WorktreeError};
 
 /// A checkout that git runs in.
 #[derive(Debug)]
@@ -42,6 +43,14 @@ impl<'a> Checkout<'a> {
         }
     }
 
+    /// Returns git's list of the files that differ from the commit. `untracked` is its option for
+    /// untracked files.
+    pub(crate) fn status(&self, untracked: &str) -> Result<Vec<u8>, GitError> {
+        let words = word_list::<4>("status --porcelain=v1 -z --no-renames");
+        let words = [&words[..], &[untracked, self.submodules()]].concat();
+        self.git().run(&words)
+    }
+
     /// Returns the option for submodules. Git does not enter submodules of worktrees, because it
     /// would use their settings.
     pub(crate) fn submodules(&self) -> &'static str {
@@ -51,17 +60,9 @@ impl<'a> Checkout<'a> {
         }
     }
 
-    /// Returns the paths that differ from the commit. `untracked` is git's option for untracked
-    /// files.
+    /// Returns the paths of these files.
     pub(crate) fn changed_files(&self, untracked: &str) -> Result<Vec<String>> {
-        let listed = self.git().run(&[
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            untracked,
-            self.submodules(),
-        ])?;
+        let listed = self.status(untracked)?;
         let paths = fields(&listed).map(|field| text(field.get(3..).unwrap_or_default()));
         Ok(paths.collect())
     }
