@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use swarm_protocol::word_list;
+
 use crate::git::text;
 use crate::repository::Repository;
 use crate::{Record, Result, Slug, WorktreeError, Worktrees, snapshot};
@@ -35,20 +37,13 @@ impl Worktrees {
             Some(path) if path.is_dir() => snapshot::tree(&repository, path, &[])?,
             _ => tip,
         };
-        let diff = repository.common_git().run(&[
-            // Names with letters beyond ASCII are readable.
-            "-c",
-            "core.quotePath=false",
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            "--find-renames",
-            &base,
-            &work,
-        ])?;
+        // Names with letters beyond ASCII are readable.
+        let words = word_list::<9>(
+            "-c core.quotePath=false diff --no-color --no-ext-diff --no-textconv --src-prefix=a/
+            --dst-prefix=b/ --find-renames",
+        );
+        let words = [&words[..], &[&base, &work]].concat();
+        let diff = repository.common_git().run(&words)?;
         Ok(WorktreeDiff {
             record,
             base,

@@ -109,18 +109,9 @@ impl TemporaryObjects {
         tree: &str,
         parent: &str,
     ) -> Result<String, GitError> {
-        self.git(repository).line(&[
-            "-c",
-            "user.name=swarm",
-            "-c",
-            "user.email=swarm@localhost",
-            "commit-tree",
-            tree,
-            "-p",
-            parent,
-            "-m",
-            "Uncommitted work",
-        ])
+        let words = word_list::<5>("-c user.name=swarm -c user.email=swarm@localhost commit-tree");
+        let commit = [tree, "-p", parent, "-m", "Uncommitted work"];
+        self.git(repository).line(&[words, commit].concat())
     }
 }
 
