@@ -450,11 +450,14 @@ fn hub(programs: &Programs, seed: Seed) -> String {
     let run = HubRun {
         writers: 8,
         messages: 200,
+        pause: Duration::from_millis(400),
         racers: 16,
+        effort: Duration::from_secs(2),
         cuts: 100,
         long_cuts: 2,
         hub_kills: 5,
-        kills: 10,
+        kills: 20,
+        nodes: 3,
     };
     format!("{run:?}: {:?}", run.run(programs, seed))
 }

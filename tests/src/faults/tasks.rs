@@ -372,11 +372,13 @@ pub(super) fn enter(history: &mut History, spawn: u64, said: &[Line]) {
     }
 }
 
-/// Claims and completes tasks until all are completed, or the lease is lost.
+/// Claims and completes tasks until all are completed, or the lease is lost. A second number is how
+/// long it works on each, in milliseconds.
 pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
     let (actor, _life) = begin(&mut arguments)?;
+    let effort = Duration::from_millis(arguments.number(1).unwrap_or_default());
     loop {
-        match work_once(&mut arguments, &actor) {
+        match work_once(&mut arguments, &actor, effort) {
             Ok(true) => {}
             // Other processes may have reported its death before.
             Ok(false) | Err(StoreError::LeaseLost { .. } | StoreError::SpawnGone { .. }) => {
@@ -390,7 +392,11 @@ pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
 }
 
 /// Returns `false` once all tasks are completed.
-fn work_once(arguments: &mut WorkerArguments, actor: &Actor) -> Result<bool, StoreError> {
+fn work_once(
+    arguments: &mut WorkerArguments,
+    actor: &Actor,
+    effort: Duration,
+) -> Result<bool, StoreError> {
     let (team, log) = (&arguments.team, &mut arguments.log);
     let mut say = |words: &str| log.say(words).expect("a log");
     say("claiming");
@@ -406,6 +412,7 @@ fn work_once(arguments: &mut WorkerArguments, actor: &Actor) -> Result<bool, Sto
         return Ok(true);
     };
     say(&format!("claimed {}", task.id));
+    std::thread::park_timeout(effort);
     say(&format!("completing {}", task.id));
     let done = TaskChange::from(TaskStatus::Completed);
     match team.update_task(&task.id, done, actor).block_on() {

@@ -157,10 +157,17 @@ fn hold(mut arguments: WorkerArguments) -> Result<()> {
 }
 
 /// Sends the numbers from the first to the last, each once. A send that was interrupted by a kill
-/// is not repeated: it may have arrived or not.
+/// is not repeated: it may have arrived or not. One that a hub refuses during an outage may have
+/// arrived too; another number is sent instead. A third number is the pause after each, in
+/// milliseconds.
 fn send(mut arguments: WorkerArguments) -> Result<()> {
     let reader = MemberName::parse(READER)?;
-    for number in arguments.number(0)?..arguments.number(1)? {
+    let pause = Duration::from_millis(arguments.number(2).unwrap_or_default());
+    let mut end = arguments.number(1)?;
+    for number in arguments.number(0)?.. {
+        if number >= end {
+            break;
+        }
         arguments.log.say(&format!("begin {number}"))?;
         // Of all lengths, so that the pages of the file fill up differently.
         let padding = "x".repeat(usize::try_from(number % 7 * 97)?);
@@ -172,9 +179,11 @@ fn send(mut arguments: WorkerArguments) -> Result<()> {
             Ok(id) => arguments.log.say(&format!("sent {number} {id}"))?,
             Err(error) if is_outage(&*arguments.team, &error) => {
                 arguments.log.say(&format!("refused {number}"))?;
+                end += 1;
             }
             Err(error) => return Err(error.into()),
         }
+        std::thread::park_timeout(pause);
     }
     arguments.log.say("finished")?;
     Ok(())

@@ -2,6 +2,8 @@
 
 mod machines;
 mod network;
+mod nodes;
+mod racers;
 mod run;
 mod workers;
 

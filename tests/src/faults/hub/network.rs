@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use swarm_hubkit::Link;
 
@@ -46,7 +47,9 @@ pub fn in_own_network(seed: Seed) -> Option<String> {
         .expect("this program");
     let printed = String::from_utf8_lossy(&again.stdout).into_owned();
     assert!(again.status.success(), "{}: {printed}", again.status);
-    Some(printed.trim().to_owned())
+    let told = printed.lines().next().unwrap_or_default();
+    let told = told.split_once("HubRun").map_or(told, |(_, told)| told);
+    Some(format!("in network namespaces, HubRun{told}"))
 }
 
 fn has_own() -> bool {
@@ -109,6 +112,21 @@ impl Cable {
                 command.arg(program);
                 command
             }
+        }
+    }
+
+    /// Returns what precedes the command line of a program that runs on the machine.
+    pub(super) fn prefix(&self) -> Vec<String> {
+        match self {
+            Self::Proxy(_) => Vec::new(),
+            Self::Namespace(namespace) => vec!["nsenter".to_owned(), namespace.option()],
+        }
+    }
+
+    /// Delays each packet. Only proxies can: few kernels have `netem`.
+    pub(super) fn delay(&self, delay: Duration) {
+        if let Self::Proxy(link) = self {
+            link.delay(delay);
         }
     }
 
@@ -187,8 +205,12 @@ impl Namespace {
 
     fn enter(&self) -> Command {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/proc/{}/ns/net", self.holder.id()));
+        command.arg(self.option());
         command
+    }
+
+    fn option(&self) -> String {
+        format!("--net=/proc/{}/ns/net", self.holder.id())
     }
 
     fn set(&self, state: &str) {

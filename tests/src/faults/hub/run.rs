@@ -4,18 +4,15 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use swarm_os::Liveness;
-use swarm_protocol::{MemberName, MessageId, NewTask, SpawnId, TaskId, TaskStatus};
+use swarm_protocol::{MemberName, MessageId, NewTask, TaskId, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, TaskChange};
 
 use super::machines::Machines;
-use super::workers::{Racer, racer_log};
+use super::nodes::Nodes;
+use super::racers::Racers;
 use crate::faults::arrivals::arrivals;
 use crate::faults::dice::{Dice, Seed};
-use crate::faults::ground::{commit, join, name, new_task};
-use crate::faults::history::{Call, Effect, History};
-use crate::faults::log::{lines, monotonic_nanos, path_of};
-use crate::faults::tasks::{enter, release_failed};
+use crate::faults::ground::{join, name, new_task};
 use crate::faults::worker::READER;
 use crate::faults::workers::{Programs, Worker};
 use crate::wait::wait_until;
@@ -28,24 +25,32 @@ const PAUSE: Duration = Duration::from_millis(150);
 const CUT: Duration = Duration::from_millis(400);
 /// A cut that no lease survives.
 const LONG_CUT: Duration = Duration::from_secs(14);
+/// How long a packet takes on a link that is slow while another one is cut.
+const DELAY: Duration = Duration::from_millis(20);
 
 /// Parameters of a run.
 #[derive(Debug, Clone)]
 pub struct HubRun {
     /// Number of writers.
     pub writers: usize,
-    /// Number of messages of each.
-    pub messages: u64,
+    /// Number of acknowledged messages of each.
+    pub messages: usize,
+    /// Pause of a writer after a message.
+    pub pause: Duration,
     /// Number of processes that compete for tasks.
     pub racers: usize,
-    /// Number of times that a link is cut, with one more task each.
+    /// How long one of them works on a task.
+    pub effort: Duration,
+    /// Number of times that a link is cut and another one is slow, with one more task each.
     pub cuts: usize,
     /// How many of them last longer than a lease.
     pub long_cuts: usize,
     /// Number of times that the server is killed.
     pub hub_kills: usize,
-    /// Number of times that a writer, the reader and a racer is killed.
+    /// Number of times that a writer, the reader, a racer, and a node or its member are killed.
     pub kills: usize,
+    /// Number of machines with a node that runs a member.
+    pub nodes: usize,
 }
 
 /// Result of a run.
@@ -61,20 +66,24 @@ pub struct HubReport {
     pub released: usize,
     /// Racers that were lost: killed, or without a lease.
     pub lost: usize,
+    /// Messages to the members of nodes.
+    pub letters: usize,
+    /// Killed writers.
+    pub writer_kills: usize,
+    /// Killed racers: with a task, and without one.
+    pub racer_kills: (usize, usize),
+    /// Killed nodes, and members of nodes.
+    pub node_kills: (usize, usize),
 }
 
 struct Storm<'a> {
     run: &'a HubRun,
     programs: &'a Programs,
     machines: Machines,
-    racers: Vec<Racer>,
-    /// Racers that count as dead and may not know it yet.
-    former: Vec<Worker>,
-    /// All spawns of racers, by number.
-    spawns: Vec<SpawnId>,
-    history: History,
+    racers: Racers<'a>,
+    nodes: Nodes,
     blockers: Vec<u64>,
-    report: HubReport,
+    writer_kills: usize,
 }
 
 impl HubRun {
@@ -88,17 +97,14 @@ impl HubRun {
         let mut storm = Storm {
             run: self,
             programs,
+            nodes: Nodes::start(&machines, programs, self.nodes),
+            racers: Racers::new(programs, self.effort),
             machines,
-            racers: Vec::new(),
-            former: Vec::new(),
-            spawns: Vec::new(),
-            history: History::default(),
             blockers: Vec::new(),
-            report: HubReport::default(),
+            writer_kills: 0,
         };
         storm.blow(&mut Dice::new(seed));
-        storm.judge();
-        storm.report
+        storm.judge()
     }
 }
 
@@ -108,23 +114,17 @@ impl Storm<'_> {
             owner: Some(MemberName::lead()),
             ..new_task("the last", &[])
         });
-        for at in 0..self.run.racers {
-            self.start_racer(&format!("c{at}"), self.machines.of(at));
-        }
-        let names = self.writers();
-        let start = |at: usize| {
-            let place = self.machines.of(at);
-            let (programs, end) = (self.programs, self.run.messages);
-            self.machines.writer(programs, &names[at], place, end)
-        };
-        let mut writers: Vec<Worker> = (0..names.len()).map(start).collect();
+        self.racers.start(&self.machines, self.run.racers);
+        let mut writers: Vec<Worker> = (0..self.run.writers).map(|at| self.writer(at)).collect();
         let mut reader = self.machines.reader(self.programs);
         for fault in 0..self.run.cuts {
             self.more_work(dice);
-            let is_turn = |of: usize| of > 0 && fault % self.run.cuts.div_ceil(of) == 0;
+            let is_turn = |of: usize| of > 0 && (fault + 1) % self.run.cuts.div_ceil(of) == 0;
             let is_long = is_turn(self.run.long_cuts);
             let at = dice.below(self.machines.links.len());
+            let slow = dice.below(self.machines.links.len());
             self.machines.links[at].cut();
+            self.machines.links[slow].delay(DELAY);
             if is_turn(self.run.hub_kills) {
                 self.machines.server.stop();
                 dice.linger(CUT);
@@ -133,44 +133,58 @@ impl Storm<'_> {
             if is_turn(self.run.kills) {
                 let at = dice.below(writers.len());
                 if writers[at].kill() {
-                    let (name, place) = (&names[at], self.machines.of(at));
-                    let end = self.run.messages;
-                    writers[at] = self.machines.writer(self.programs, name, place, end);
+                    writers[at] = self.writer(at);
+                    self.writer_kills += 1;
                 }
                 assert!(reader.kill(), "the reader reads on");
                 reader = self.machines.reader(self.programs);
-                self.kill_racer(dice);
+                self.racers.kill_one(dice);
+                self.nodes.kill(dice);
             }
+            self.nodes.write(&*self.machines.team, dice);
             self.wait(if is_long { LONG_CUT } else { Duration::ZERO });
             dice.linger(CUT);
             self.machines.links[at].heal();
+            self.machines.links[slow].delay(Duration::ZERO);
             dice.linger(PAUSE);
             self.replace_lost();
         }
         self.complete(last);
-        self.finish_racers();
-        let former = std::mem::take(&mut self.former);
-        former.into_iter().chain(writers).for_each(Worker::finish);
-        let team = &self.machines.team;
+        self.racers.finish(&self.machines, LAST);
+        writers.into_iter().for_each(Worker::finish);
+        self.finish_reading(reader);
+    }
+
+    /// Waits until all messages are read.
+    fn finish_reading(&mut self, mut reader: Worker) {
+        let team = &*self.machines.team;
         let read = wait_until("everything is read", LAST, || {
             let unread = team.take_unread(&name(READER)).block_on().ok()?;
-            unread.is_empty().then_some(())
+            (unread.is_empty() && self.nodes.is_done(team)).then_some(())
         });
-        read.expect("the reader reads on");
+        read.expect("the reader and members read on");
         assert!(reader.kill(), "the reader reads on");
     }
 
-    fn writers(&self) -> Vec<String> {
-        (0..self.run.writers).map(|at| format!("w{at}")).collect()
+    /// Starts a writer, or the next process of one.
+    fn writer(&self, at: usize) -> Worker {
+        let (place, run) = (self.machines.of(at), self.run);
+        self.machines
+            .writer(self.programs, &writer(at), place, run.messages, run.pause)
     }
 
-    /// Waits, and replaces racers meanwhile.
+    /// Waits, and replaces what is lost meanwhile.
     fn wait(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
             self.replace_lost();
             std::thread::park_timeout(PAUSE);
         }
+    }
+
+    fn replace_lost(&mut self) {
+        self.nodes.restart_ended(&*self.machines.team);
+        self.racers.replace_lost(&self.machines);
     }
 
     fn create(&mut self, new: &NewTask) -> TaskId {
@@ -196,85 +210,7 @@ impl Storm<'_> {
             .expect("it is a person's");
     }
 
-    fn start_racer(&mut self, name: &str, at: usize) {
-        let number = self.spawns.len();
-        let racer = self.machines.racer(self.programs, name, at, number);
-        self.spawns.push(racer.spawn);
-        self.racers.push(racer);
-    }
-
-    /// Kills a racer that has held its lease: another one is still being spawned.
-    fn kill_racer(&mut self, dice: &mut Dice) {
-        let lives = |at: &usize| {
-            let racer = &self.racers[*at];
-            racer.is_committed && racer.process.is_some()
-        };
-        let living: Vec<usize> = (0..self.racers.len()).filter(lives).collect();
-        if !living.is_empty() {
-            let at = *dice.pick(&living);
-            drop(self.racers[at].process.take());
-        }
-    }
-
-    /// Records deaths, and starts racers again that the team counts as dead.
-    fn replace_lost(&mut self) {
-        for racer in self.racers.iter_mut().filter(|racer| !racer.is_committed) {
-            let process = racer.process.as_ref();
-            if process.is_some_and(|process| !process.said().is_empty()) {
-                commit(&*self.machines.team, racer.spawn);
-                racer.is_committed = true;
-            }
-        }
-        let began = monotonic_nanos();
-        let done = self.machines.team.reconcile().block_on();
-        let returned = monotonic_nanos();
-        for departure in done.expect("a reconciliation").died {
-            let spawn = departure.spawn_id;
-            let number = self.spawns.iter().position(|known| *known == spawn);
-            let number = number.expect("a racer");
-            let actor = u64::try_from(number).unwrap_or(u64::MAX);
-            for task in departure.released {
-                let call = Call {
-                    effect: Effect::Release(actor),
-                    began,
-                    returned,
-                    perhaps: false,
-                };
-                self.history.enter(task.number(), call);
-                self.report.released += 1;
-            }
-            let at = self.racers.iter().position(|racer| racer.spawn == spawn);
-            let lost = self.racers.swap_remove(at.expect("a racer"));
-            let said = lines(&path_of(&self.machines.logs, &racer_log(number)));
-            // All tasks are completed.
-            let has_finished = said.last().is_some_and(|line| line.word(0) == "finished");
-            self.former.extend(lost.process);
-            if !has_finished {
-                self.start_racer(&lost.name, lost.at);
-                self.report.lost += 1;
-            }
-        }
-        release_failed(&*self.machines.team);
-    }
-
-    /// Waits until all racers have finished. One that loses its lease exits too, and is replaced.
-    fn finish_racers(&mut self) {
-        let end = Instant::now() + LAST;
-        loop {
-            self.replace_lost();
-            let has_finished = |racer: &mut Racer| {
-                let process = racer.process.as_mut();
-                process.is_some_and(Worker::has_finished)
-            };
-            if self.racers.iter_mut().all(has_finished) {
-                return;
-            }
-            assert!(Instant::now() < end, "racers do not finish");
-            std::thread::park_timeout(PAUSE);
-        }
-    }
-
-    fn judge(&mut self) {
+    fn judge(mut self) -> HubReport {
         let (team, logs) = (&self.machines.team, &self.machines.logs);
         let reader = name(READER);
         let inbox = team.inbox(&reader).block_on().expect("the inbox");
@@ -282,15 +218,9 @@ impl Storm<'_> {
         let kept = inbox.entries.into_iter().filter(|entry| entry.read);
         let kept = kept.chain(archived.expect("the archive"));
         let kept: HashSet<MessageId> = kept.filter_map(|entry| entry.msg_id).collect();
-        let arrivals = arrivals(logs, &self.writers(), &kept);
-        self.report.acknowledged = arrivals.acknowledged;
-        self.report.interrupted = (arrivals.cut, arrivals.cut_but_there);
-        for number in 0..self.spawns.len() {
-            let said = lines(&path_of(logs, &racer_log(number)));
-            let number = u64::try_from(number).unwrap_or(u64::MAX);
-            enter(&mut self.history, number, &said);
-        }
-        let twice = self.history.unsound();
+        let writers: Vec<String> = (0..self.run.writers).map(writer).collect();
+        let arrivals = arrivals(logs, &writers, &kept);
+        let twice = self.racers.unsound(&self.machines);
         assert!(twice.is_empty(), "tasks were done twice: {twice:?}");
         let tasks = team.tasks().block_on().expect("the list").tasks;
         let open = tasks.iter();
@@ -298,10 +228,22 @@ impl Storm<'_> {
             .filter(|task| task.status != TaskStatus::Completed)
             .collect();
         assert!(open.is_empty(), "tasks are left: {open:?}");
-        self.report.tasks = tasks.len();
-        for racer in &self.racers {
-            let lease = team.lease(&name(&racer.name)).block_on();
-            assert_eq!(lease.expect("a lease"), Liveness::Dead, "{}", racer.name);
+        let (letters, node_kills) = self.nodes.finish();
+        HubReport {
+            acknowledged: arrivals.acknowledged,
+            interrupted: (arrivals.cut, arrivals.cut_but_there),
+            tasks: tasks.len(),
+            released: self.racers.released,
+            lost: self.racers.lost,
+            letters,
+            writer_kills: self.writer_kills,
+            racer_kills: self.racers.kills,
+            node_kills,
         }
     }
+}
+
+/// Returns the name of a writer.
+fn writer(number: usize) -> String {
+    format!("w{number}")
 }

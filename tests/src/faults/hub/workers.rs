@@ -1,6 +1,7 @@
 //! The processes on the machines.
 
 use std::process::Command;
+use std::time::Duration;
 
 use swarm_protocol::SpawnId;
 
@@ -34,14 +35,23 @@ impl Machines {
         command
     }
 
-    /// Starts a writer that continues after its predecessor, up to a number. An interrupted send is not
-    /// retried.
-    pub(super) fn writer(&self, programs: &Programs, name: &str, at: usize, end: u64) -> Worker {
+    /// Starts a writer that continues after its predecessor, until `count` of its messages are
+    /// acknowledged, with a pause after each. An interrupted send is not repeated.
+    pub(super) fn writer(
+        &self,
+        programs: &Programs,
+        name: &str,
+        at: usize,
+        count: usize,
+        pause: Duration,
+    ) -> Worker {
         let said = lines(&path_of(&self.logs, name));
-        let mut begun = said.iter().filter(|line| line.word(0) == "begin");
-        let next = begun.next_back().map_or(0, |line| line.number(1) + 1);
+        let number = |word| said.iter().filter(|line| line.word(0) == word).count();
+        let (next, sent) = (number("begin"), number("sent"));
+        let numbers = [next, next + count - sent].map(|number| number.to_string());
+        let pause = pause.as_millis().to_string();
         let mut command = self.command(programs, "sends", at, name);
-        command.arg(name).args([next.to_string(), end.to_string()]);
+        command.arg(name).args(numbers).arg(pause);
         Worker::start(command, &self.logs, name)
     }
 
@@ -53,12 +63,20 @@ impl Machines {
     }
 
     /// Creates or replaces a member, and starts its process. `number` is that of its log, which belongs
-    /// to the spawn.
-    pub(super) fn racer(&self, programs: &Programs, name: &str, at: usize, number: usize) -> Racer {
+    /// to the spawn; `effort` is how long it works on a task.
+    pub(super) fn racer(
+        &self,
+        programs: &Programs,
+        name: &str,
+        at: usize,
+        number: usize,
+        effort: Duration,
+    ) -> Racer {
         let spawn = reserve(&*self.team, name);
         let log = racer_log(number);
         let mut command = self.command(programs, "works", at, &log);
-        command.args([name, &spawn.to_string()]);
+        let effort = effort.as_millis().to_string();
+        command.args([name, &spawn.to_string(), &effort]);
         Racer {
             name: name.to_owned(),
             at,
