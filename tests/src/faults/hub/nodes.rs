@@ -123,9 +123,10 @@ impl Nodes {
             node.process.wait().ok();
             let transcripts = transcripts(&node.world.root());
             for letter in node.letters {
-                let text = text(letter);
-                let times = transcripts.matches(&text).count();
-                assert_eq!(times, 1, "how often {member} has read `{text}`");
+                // The whole message, which follows its summary.
+                let line = format!("\\n{}\\n", text(letter));
+                let times = transcripts.matches(&line).count();
+                assert_eq!(times, 1, "how often {member} has read message {letter}");
             }
         }
         (self.letters, self.kills)
