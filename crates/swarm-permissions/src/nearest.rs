@@ -7,9 +7,13 @@ const LETTERS: usize = 2;
 /// transpositions) of at most two letters and a third of the word.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = folded(wrong);
+    let length = wrong.chars().count();
     known
         .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&wrong, &folded(word)), word))
+        .map(|word| (folded(word), word))
+        // The distance is at least the difference in length, and costs more to compute.
+        .filter(|(folded, _)| folded.chars().count().abs_diff(length) <= LETTERS)
+        .map(|(folded, word)| (strsim::damerau_levenshtein(&wrong, &folded), word))
         .filter(|(letters, word)| *letters <= LETTERS && *letters * 3 <= word.len())
         .min()
         .map(|(_, word)| word)
