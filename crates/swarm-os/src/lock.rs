@@ -232,7 +232,6 @@ impl LockGuard {
     ///
     /// # Errors
     /// As [`crate::read_optional`].
-    #[expect(clippy::unused_self, reason = "the lock keeps the file current")]
     pub fn read(&self, path: &Path) -> Result<(Option<Vec<u8>>, Original), OsError> {
         Original::read(path)
     }
