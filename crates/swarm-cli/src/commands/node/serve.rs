@@ -46,6 +46,7 @@ pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> 
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
         awaited: Vec::new(),
+        cut_off: Vec::new(),
         is_stale: false,
     };
     serving.greet();
@@ -131,6 +132,8 @@ struct Serving<'a> {
     watcher: DirectoryWatcher,
     /// What has to happen before the worktrees of members that have ended can be handled.
     awaited: Vec<Awaited>,
+    /// The members that ran here when the lease was last lost.
+    cut_off: Vec<AgentId>,
     /// Some members are not known, or not reported.
     is_stale: bool,
 }
@@ -229,10 +232,7 @@ impl Serving<'_> {
         let node = self.node;
         let members = node.members_here().await?;
         let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
-        for gone in before.iter().filter(|one| !members.contains(one)) {
-            let text = format!("{} has stopped", gone.name);
-            node.out.tell_of_member("stopped", gone, &text);
-        }
+        self.tell_of_gone(&before, &members);
         for member in &members {
             if self.watched.insert(member.clone()) {
                 let end = node.app.store.team(&member.team).lease_end(&member.name);
@@ -262,6 +262,24 @@ impl Serving<'_> {
         Ok(())
     }
 
+    /// Reports the members that do not run here any more. Those that were cut off from the hub may have
+    /// parked.
+    fn tell_of_gone(&self, before: &[AgentId], now: &[AgentId]) {
+        let node = self.node;
+        for gone in before.iter().filter(|one| !now.contains(one)) {
+            let (word, text) = if self.cut_off.contains(gone) {
+                let text = format!(
+                    "{0} does not run here any more; if it is parked, `swarm spawn {0} --on {1}` continues it",
+                    gone.name, node.name
+                );
+                ("parked", text)
+            } else {
+                ("stopped", format!("{} has stopped", gone.name))
+            };
+            node.out.tell_of_member(word, gone, &text);
+        }
+    }
+
     /// Waits a moment for members that have ended to leave their teams, and for their processes.
     /// The next node of this machine handles the worktrees of those that leave later.
     async fn finish_last_worktrees(&mut self) {
@@ -287,7 +305,7 @@ impl Serving<'_> {
             node.name
         );
         node.out.tell("lost", &text);
-        let before = node.slots.lock().members.clone();
+        self.cut_off.clone_from(&node.slots.lock().members);
         let joined = {
             let mut joining = pin!(until_joined(node, &self.report));
             loop {
@@ -306,14 +324,7 @@ impl Serving<'_> {
         }
         node.out
             .tell("ready", &format!("node {} joined again", node.name));
-        let here = &self.report.members;
-        for gone in before.iter().filter(|one| !here.contains(one)) {
-            let text = format!(
-                "{0} does not run here any more; if it is parked, `swarm spawn {0} --on {1}` continues it",
-                gone.name, node.name
-            );
-            node.out.tell_of_member("parked", gone, &text);
-        }
+        self.tell_of_gone(&self.cut_off, &self.report.members);
         node.look_again.notify_one();
         Ok(true)
     }
