@@ -19,7 +19,7 @@ const SCENARIO: &str = "[[turn]]\n[[turn.step]]\nwait_ms = 300\nsay = \"done\"\n
 
 /// The nodes, and the machine that gives them orders.
 pub(super) struct Nodes {
-    nodes: Vec<Node>,
+    all: Vec<Node>,
     desk: World,
     /// Number of messages to their members.
     letters: usize,
@@ -51,7 +51,7 @@ impl Nodes {
         }
         let nodes = (0..count).map(|at| Node::start(machines, programs, at));
         Self {
-            nodes: nodes.collect(),
+            all: nodes.collect(),
             desk,
             letters: 0,
             kills: (0, 0),
@@ -60,18 +60,18 @@ impl Nodes {
 
     /// Starts again what has ended.
     pub(super) fn restart_ended(&mut self, team: &dyn Team) {
-        for node in &mut self.nodes {
+        for node in &mut self.all {
             node.restart_ended(team, &self.desk);
         }
     }
 
     /// Sends a message to one of the members, if it has been started once.
     pub(super) fn write(&mut self, team: &dyn Team, dice: &mut Dice) {
-        if self.nodes.is_empty() {
+        if self.all.is_empty() {
             return;
         }
-        let node = dice.below(self.nodes.len());
-        let node = &mut self.nodes[node];
+        let node = dice.below(self.all.len());
+        let node = &mut self.all[node];
         if team.liveness(&node.member).block_on().is_ok() {
             let draft = Draft::person(text(self.letters));
             team.send(&node.member, draft).block_on().expect("a send");
@@ -82,11 +82,11 @@ impl Nodes {
 
     /// Kills a node or a member, in turns.
     pub(super) fn kill(&mut self, dice: &mut Dice) {
-        if self.nodes.is_empty() {
+        if self.all.is_empty() {
             return;
         }
-        let node = dice.below(self.nodes.len());
-        let node = &mut self.nodes[node];
+        let node = dice.below(self.all.len());
+        let node = &mut self.all[node];
         if self.kills.0 <= self.kills.1 {
             if !node.process.has_ended() {
                 node.process.signal(Signal::KILL);
@@ -103,7 +103,7 @@ impl Nodes {
     /// Returns whether all nodes and members run, and the members have read their messages.
     pub(super) fn is_done(&mut self, team: &dyn Team) -> bool {
         self.restart_ended(team);
-        self.nodes.iter().all(|node| {
+        self.all.iter().all(|node| {
             let unread = team.take_unread(&node.member).block_on();
             let has_read = unread.is_ok_and(|unread| unread.is_empty());
             has_read && node.is_ready() && node.lives(team)
@@ -116,7 +116,7 @@ impl Nodes {
     /// # Panics
     /// If a message is missing or doubled, or a process is left.
     pub(super) fn finish(self) -> (usize, (usize, usize)) {
-        for node in self.nodes {
+        for node in self.all {
             let member = node.member.as_str();
             self.desk.swarm(&["kill", member, "--team", TEAM]).ok();
             node.process.signal(Signal::INT);

@@ -22,7 +22,7 @@ pub(super) struct Racers<'a> {
     programs: &'a Programs,
     /// How long they work on a task.
     effort: Duration,
-    racers: Vec<Racer>,
+    all: Vec<Racer>,
     /// Racers that count as dead and may not know it yet.
     former: Vec<Worker>,
     /// All spawns of racers, by number.
@@ -43,7 +43,7 @@ impl<'a> Racers<'a> {
         Self {
             programs,
             effort,
-            racers: Vec::new(),
+            all: Vec::new(),
             former: Vec::new(),
             spawns: Vec::new(),
             history: History::default(),
@@ -65,14 +65,14 @@ impl<'a> Racers<'a> {
         let number = self.spawns.len();
         let racer = machines.racer(self.programs, name, at, number, self.effort);
         self.spawns.push(racer.spawn);
-        self.racers.push(racer);
+        self.all.push(racer);
     }
 
     /// Kills a racer that has held its lease, with a task if one has. Another one is still being
     /// spawned.
     pub(super) fn kill_one(&mut self, dice: &mut Dice) {
         let (mut owners, mut others) = (Vec::new(), Vec::new());
-        for (at, racer) in self.racers.iter().enumerate() {
+        for (at, racer) in self.all.iter().enumerate() {
             let Some(process) = racer.process.as_ref().filter(|_| racer.is_committed) else {
                 continue;
             };
@@ -90,13 +90,13 @@ impl<'a> Racers<'a> {
             (true, true) => return,
         };
         *kills += 1;
-        drop(self.racers[*dice.pick(&from)].process.take());
+        drop(self.all[*dice.pick(&from)].process.take());
     }
 
     /// Records deaths, and starts racers again that the team counts as dead.
     pub(super) fn replace_lost(&mut self, machines: &Machines) {
         let team = &*machines.team;
-        for racer in self.racers.iter_mut().filter(|racer| !racer.is_committed) {
+        for racer in self.all.iter_mut().filter(|racer| !racer.is_committed) {
             let process = racer.process.as_ref();
             if process.is_some_and(|process| !process.said().is_empty()) {
                 commit(team, racer.spawn);
@@ -134,8 +134,8 @@ impl<'a> Racers<'a> {
             self.history.enter(task.number(), call);
         }
         self.released += released.len();
-        let lost = self.racers.iter().position(|racer| racer.spawn == spawn);
-        let lost = self.racers.swap_remove(lost.expect("a racer dies once"));
+        let lost = self.all.iter().position(|racer| racer.spawn == spawn);
+        let lost = self.all.swap_remove(lost.expect("a racer dies once"));
         let said = lines(&path_of(&machines.logs, &racer_log(number)));
         let has_finished = said.last().is_some_and(|line| line.word(0) == "finished");
         self.former.extend(lost.process);
@@ -158,7 +158,7 @@ impl<'a> Racers<'a> {
                 process.is_some_and(Worker::has_finished)
             };
             let left: Vec<String> = self
-                .racers
+                .all
                 .iter_mut()
                 .filter_map(|racer| (!has_finished(racer)).then(|| racer.name.clone()))
                 .collect();
@@ -169,7 +169,7 @@ impl<'a> Racers<'a> {
             std::thread::park_timeout(PAUSE);
         }
         self.former.drain(..).for_each(Worker::finish);
-        for racer in &self.racers {
+        for racer in &self.all {
             let lease = machines.team.lease(&name(&racer.name)).block_on();
             assert_eq!(lease.expect("a lease"), Liveness::Dead, "{}", racer.name);
         }
