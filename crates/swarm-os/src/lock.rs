@@ -217,7 +217,7 @@ impl LockGuard {
         self.place_over(Original::default(), path, bytes)
     }
 
-    /// Like [`LockGuard::place`], for a file that was read by [`LockGuard::read`].
+    /// Like [`LockGuard::place`], for a file that was read since the lock was taken.
     pub fn place_over(
         &self,
         original: Original,
@@ -225,15 +225,6 @@ impl LockGuard {
         bytes: &[u8],
     ) -> Result<PendingSync, OsError> {
         place_if(path, bytes, original, || self.confirm(path))
-    }
-
-    /// Reads a file and keeps it open for [`LockGuard::place_over`]. The content is `None` if the
-    /// file does not exist.
-    ///
-    /// # Errors
-    /// As [`crate::read_optional`].
-    pub fn read(&self, path: &Path) -> Result<(Option<Vec<u8>>, Original), OsError> {
-        Original::read(path)
     }
 
     /// Like [`LockGuard::place`], for many files of one directory, whose contents are flushed

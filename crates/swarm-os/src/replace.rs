@@ -77,7 +77,8 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// A file to be replaced that is already open, if it is.
+/// A file to be replaced that is already open, if it is: opening it again would take time under a
+/// lock.
 #[derive(Debug, Default)]
 pub struct Original(Option<File>);
 
@@ -87,7 +88,7 @@ impl Original {
     ///
     /// # Errors
     /// As [`crate::read_optional`].
-    pub(crate) fn read(path: &Path) -> Result<(Option<Vec<u8>>, Self), OsError> {
+    pub fn read(path: &Path) -> Result<(Option<Vec<u8>>, Self), OsError> {
         let Some((file, found)) = open_known(path, OFlags::RDONLY)? else {
             return Ok((None, Self::default()));
         };

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use swarm_os::{
-    Appendable, LockOptions, OsError, append_durable, place_private_dir, rename_no_replace,
-    replace_alone,
+    Appendable, LockOptions, Original, OsError, append_durable, place_private_dir,
+    rename_no_replace, replace_alone,
 };
 
 use crate::children::LockFixture;
@@ -45,7 +45,7 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
         first.and(held.place(&below("second.json"), b"2")?).sync()
     });
     locked(&|held| {
-        let (content, original) = held.read(&below("first.json"))?;
+        let (content, original) = Original::read(&below("first.json"))?;
         assert_eq!(content.unwrap(), b"1");
         held.place_over(original, &below("first.json"), b"3")?
             .sync()

@@ -119,7 +119,7 @@ impl InboxFile {
     /// moved aside and recorded in the journal first.
     pub(super) fn open(files: &FileTeam, name: &MemberName, held: &LockGuard) -> Result<Self> {
         let path = files.at.inbox(name);
-        let (bytes, original) = held.read(&path)?;
+        let (bytes, original) = Original::read(&path)?;
         let mut inbox = Self {
             text: String::new(),
             slots: Vec::new(),
