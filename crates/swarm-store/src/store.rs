@@ -498,7 +498,8 @@ pub trait Journal: Send + Sync {
     /// beginning. An incomplete last line is left for the next call.
     async fn events_from(&self, from: Cursor) -> Result<Events>;
 
-    /// Returns the position after the last event, without reading the events.
+    /// Returns a position that later events follow, without reading events. On a hub, events of the
+    /// last seconds may follow it too: the hub is only asked before anything was heard from it.
     async fn journal_end(&self) -> Result<Cursor>;
 }
 

@@ -82,6 +82,7 @@ impl Requests {
                             published.insert(message.subject.to_string(), entry(message));
                             continue;
                         };
+                        self.note_sequence(at);
                         Some((at, published.remove(subject).flatten()))
                     }
                     None => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{
@@ -47,6 +47,8 @@ pub(super) struct Requests {
     pub(super) lost: Mutex<HashSet<MemberName>>,
     /// Whether the stream was seen with a message in it.
     is_complete: AtomicBool,
+    /// The highest sequence number that the server has told; 0 before the first one.
+    heard: AtomicU64,
 }
 
 /// A message that was sent, and perhaps not stored yet.
@@ -72,11 +74,22 @@ impl Requests {
             chunked: Mutex::default(),
             lost: Mutex::default(),
             is_complete: AtomicBool::new(false),
+            heard: AtomicU64::new(0),
         }
+    }
+
+    pub(super) fn note_sequence(&self, sequence: u64) {
+        self.heard.fetch_max(sequence, Ordering::SeqCst);
+    }
+
+    /// Returns a sequence number that those of later messages exceed, if the server has told one.
+    pub(super) fn heard_sequence(&self) -> Option<u64> {
+        Some(self.heard.load(Ordering::SeqCst)).filter(|sequence| *sequence > 0)
     }
 
     pub(super) fn absent(&self) -> NoAnswer {
         self.is_complete.store(false, Ordering::SeqCst);
+        self.heard.store(0, Ordering::SeqCst);
         NoAnswer::Failed(absent(&self.hub, &self.team))
     }
 
@@ -210,7 +223,10 @@ impl Requests {
             Err(error) => Err(error),
         };
         match ack {
-            Ok(ack) => Ok(Published::At(ack.sequence)),
+            Ok(ack) => {
+                self.note_sequence(ack.sequence);
+                Ok(Published::At(ack.sequence))
+            }
             Err(error) => match error.kind() {
                 PublishErrorKind::WrongLastSequence => Ok(Published::Conflict),
                 // Nobody answers for the subject: the stream is gone.

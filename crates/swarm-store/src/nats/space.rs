@@ -183,6 +183,10 @@ impl Space for NatsSpace {
         )
     }
 
+    fn heard_end(&self) -> Option<u64> {
+        self.requests.heard_sequence()
+    }
+
     fn heard(&self, keys: &[Key]) -> Heard {
         self.requests.heard(keys)
     }

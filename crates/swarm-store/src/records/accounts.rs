@@ -26,7 +26,10 @@ impl RecordsTeam {
 
     pub(super) fn journal_end(&self) -> Result<Cursor> {
         let log = values::journal().key;
-        let end = self.answered(false, |at_most| self.space.end(&log, at_most))?;
+        let end = match self.space.heard_end() {
+            Some(heard) => heard,
+            None => self.answered(false, |at_most| self.space.end(&log, at_most))?,
+        };
         Ok(Cursor(end))
     }
 

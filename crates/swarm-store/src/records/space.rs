@@ -166,6 +166,12 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the position after the last entry.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
+    /// Returns a position that later entries of all logs follow, if it is known without a request.
+    /// Entries that this process has not heard of may follow it too.
+    fn heard_end(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns what changes when a record, log or lease of these keys, or with these prefixes of words,
     /// is written. It may also change without that.
     fn heard(&self, keys: &[Key]) -> Heard;

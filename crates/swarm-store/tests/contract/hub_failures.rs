@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_hubkit::Link;
 use swarm_os::Liveness;
-use swarm_protocol::{SpawnId, TaskStatus};
+use swarm_protocol::{Event, SpawnId, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, HubStore, StoreError};
 
 use crate::hub::{has_no_server, settings, wait_for};
@@ -211,4 +211,23 @@ fn a_slow_link_delays_changes_and_loses_none() {
     let tasks = far.tasks().block_on().unwrap().tasks;
     let numbers: Vec<u64> = tasks.iter().map(|task| task.id.number()).collect();
     assert_eq!(numbers, (1..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_position_in_the_journal_is_known_while_the_hub_does_not_answer() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let team = crew(&scene.here);
+    scene.server.signal(Signal::STOP);
+    let position = team.journal_end().block_on();
+    scene.server.signal(Signal::CONT);
+    let draft = Draft::new("alice", "done");
+    team.send(&name("team-lead"), draft).block_on().unwrap();
+    let later = team.events_from(position.unwrap()).block_on().unwrap();
+    let [later] = &later.entries[..] else {
+        panic!("one event follows it: {:?}", later.entries);
+    };
+    assert!(matches!(later.event, Event::Queued { .. }), "{later:?}");
 }
