@@ -1,14 +1,17 @@
 //! Minimal programs that send and receive through a NATS server: each message and each event of a
-//! journal is published and acknowledged, and nothing else.
+//! journal is published once and acknowledged, and nothing else. "Once" needs an ID that the server
+//! recognizes when a publish is repeated, and an answer to the acknowledgement of a received message.
 
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
+use async_nats::jetstream::context::PublishAckFuture;
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, Stream};
-use async_nats::jetstream::{self, Context};
-use futures::StreamExt as _;
+use async_nats::jetstream::{self, Context, Message};
+use futures::{StreamExt as _, TryStreamExt as _};
 use tokio::runtime::Runtime;
 
 use super::inbox::entry;
@@ -16,6 +19,8 @@ use super::receiver::Server;
 use crate::bench::roles::{ready, say, until_closed};
 
 const STREAM: &str = "floor";
+/// Received messages that are acknowledged at the same time.
+const AT_ONCE: usize = 64;
 
 /// A connection to the server.
 pub(crate) struct BareHub {
@@ -59,12 +64,20 @@ impl BareHub {
 async fn send(context: &Context, from: &str, number: usize) -> Result<()> {
     let message = entry(number).to_string();
     let event = format!("{STREAM}.log.{from}-{number}");
-    let event = context.publish(event, message.clone().into()).await?;
+    let event = publish(context, event, message.clone()).await?;
     let mail = format!("{STREAM}.mail.{from}-{number}");
-    let mail = context.publish(mail, message.into()).await?;
+    let mail = publish(context, mail, message).await?;
     event.await?;
     mail.await?;
     Ok(())
+}
+
+/// Publishes under a subject that is used once, with an ID that is as long as a UUID.
+async fn publish(context: &Context, subject: String, payload: String) -> Result<PublishAckFuture> {
+    let id = format!("{subject:->36}");
+    let message = PublishMessage::build().payload(payload.into());
+    let published = context.send_publish(subject, message.message_id(id));
+    Ok(published.await?)
 }
 
 /// Sends a number of messages and prints the nanoseconds of each.
@@ -83,44 +96,68 @@ pub(crate) fn play(words: &[&str]) -> Result<()> {
     say(&times.join(" "))
 }
 
-/// Records that each message was delivered, until standard input is closed.
+/// Records that a number of messages was delivered, says so, and waits until standard input is
+/// closed.
 pub(crate) fn drain(words: &[&str]) -> Result<()> {
-    let [url] = words else {
-        bail!("bare-drain URL")
+    let [url, count] = words else {
+        bail!("bare-drain URL COUNT")
     };
-    receive(url, None)
+    let count = count.parse()?;
+    receive(url, |context, messages| async move {
+        let marked = messages.enumerate().map(|(number, message)| {
+            let context = context.clone();
+            async move { mark(&context, &message?, number).await }
+        });
+        let marked = marked.buffer_unordered(AT_ONCE).take(count);
+        marked.try_for_each(|()| async { Ok(()) }).await?;
+        say("done")
+    })
 }
 
-/// Sends a request to a model server for each message first.
+/// Sends a request to a model server for each message, and records that it was delivered.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
     let [url, address, body] = words else {
         bail!("bare-ask URL ADDRESS BODY");
     };
     let body = std::fs::read(Path::new(body))?;
-    receive(url, Some((Server::connect(address)?, body)))
-}
-
-fn receive(url: &str, mut model: Option<(Server, Vec<u8>)>) -> Result<()> {
-    let BareHub { runtime, context } = BareHub::connect(url)?;
-    let stream = runtime.block_on(context.get_stream(STREAM))?;
-    let mut messages = runtime.block_on(messages(&stream))?;
-    runtime.spawn(async move {
+    let mut server = Server::connect(address)?;
+    receive(url, |context, mut messages| async move {
         let mut number = 0;
         while let Some(message) = messages.next().await {
-            if let Some((server, body)) = &mut model {
-                tokio::task::block_in_place(|| server.ask(body))?;
-            }
-            let event = format!("{STREAM}.log.read-{number}");
-            context.publish(event, "read".into()).await?.await?;
-            let message = message.ok().context("a message")?;
-            message.ack().await.ok().context("an acknowledgement")?;
+            tokio::task::block_in_place(|| server.ask(&body))?;
+            mark(&context, &message?, number).await?;
             number += 1;
         }
-        anyhow::Ok(())
+        Ok(())
+    })
+}
+
+/// Works with the messages that arrive, until standard input is closed. Prints why that fails.
+fn receive<W>(url: &str, work: impl FnOnce(Context, pull::Stream) -> W) -> Result<()>
+where
+    W: Future<Output = Result<()>> + Send + 'static,
+{
+    let BareHub { runtime, context } = BareHub::connect(url)?;
+    let stream = runtime.block_on(context.get_stream(STREAM))?;
+    let messages = runtime.block_on(messages(&stream))?;
+    let work = work(context, messages);
+    runtime.spawn(async move {
+        match work.await {
+            Ok(()) => Ok(()),
+            Err(error) => say(&format!("{error:#}")),
+        }
     });
     ready()?;
     until_closed();
     Ok(())
+}
+
+/// Publishes the event of a delivery, and acknowledges the message.
+async fn mark(context: &Context, message: &Message, number: usize) -> Result<()> {
+    let event = format!("{STREAM}.log.read-{number}");
+    publish(context, event, "read".to_owned()).await?.await?;
+    let acknowledged = message.double_ack().await;
+    acknowledged.map_err(|error| anyhow!(error))
 }
 
 async fn messages(stream: &Stream) -> Result<pull::Stream> {

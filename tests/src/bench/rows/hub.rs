@@ -14,8 +14,8 @@ use swarm_store::{
     BlockOn as _, Draft, HubSettings, NewTeam, RootStore, Team, TeamStore as _, Topic,
 };
 
-use super::played::{Played, TEAM};
-use super::send::{race, text};
+use super::played::{Played, TEAM, pause};
+use super::send::{Finish, race, text};
 use super::team::{member_name, store, team_name};
 use crate::bench::figure::{Figure, Unit};
 use crate::bench::floor::hub::BareHub;
@@ -32,6 +32,8 @@ const SENDERS: [usize; 3] = [1, 8, 32];
 const MESSAGES: usize = 640;
 /// Number of messages to one member, whose conversation must not grow much.
 const FRESH: usize = 20;
+/// Pause after a member has become idle, as in the row `message`.
+const SETTLED: Duration = Duration::from_millis(15);
 
 /// Latency, throughput and the detection of a lost member.
 #[expect(clippy::unnecessary_wraps, reason = "as every row")]
@@ -131,7 +133,7 @@ fn start(played: &Played, team: &Arc<dyn Team>, number: usize) -> Result<(String
     Ok((name, first))
 }
 
-/// Waits until the member is idle.
+/// Waits until the member is idle, and has handled the announcement of its own report.
 fn rest(played: &Played, team: &Arc<dyn Team>, name: &str) {
     let name = member_name(name);
     let idle = wait_until("the member is idle", DEADLINE, || {
@@ -140,6 +142,7 @@ fn rest(played: &Played, team: &Arc<dyn Team>, name: &str) {
         (unread.is_empty() && state.state == MemberState::Idle).then_some(())
     });
     idle.expect("a member that becomes idle");
+    pause(SETTLED);
     played.forget();
 }
 
@@ -175,6 +178,7 @@ fn lost(order: &Order, played: &Played, team: &Arc<dyn Team>) -> Result<Line> {
 
 fn sends(order: &Order, senders: usize) -> Result<Line> {
     let mut rates: [Vec<f64>; 2] = Default::default();
+    let all = MESSAGES.to_string();
     for _ in 0..order.runs(3) {
         let place = on_disk();
         let server = NatsServer::start(&place.path().join("server"), &[]);
@@ -182,15 +186,17 @@ fn sends(order: &Order, senders: usize) -> Result<Line> {
         let root = place.path().join("root");
         join(&*create(&root, &server)?, "reader");
         let root = root.display().to_string();
-        let reader = Part::start(&["hub-read", &root])?;
-        rates[0].push(race(reader, senders, &["hub-write", &root, &each])?.rate());
+        let reader = Part::start(&["hub-read", &root, &all])?;
+        let words = ["hub-write", &root, &each];
+        rates[0].push(race(reader, senders, &words, Finish::Acknowledged)?.rate());
         BareHub::connect(&server.url())?.create()?;
         let url = server.url();
-        let reader = Part::start(&["bare-drain", &url])?;
-        rates[1].push(race(reader, senders, &["bare-send", &url, &each])?.rate());
+        let reader = Part::start(&["bare-drain", &url, &all])?;
+        let words = ["bare-send", &url, &each];
+        rates[1].push(race(reader, senders, &words, Finish::Acknowledged)?.rate());
     }
     let [ours, floor] = rates.map(|rates| Figure::of(Unit::Rate, rates));
-    let what = format!("send on a hub, {senders} senders");
+    let what = format!("sent and acknowledged on a hub, {senders} senders");
     let floor_is = "bare client with the same publishes";
     Ok(Line::against(
         what,
@@ -201,8 +207,7 @@ fn sends(order: &Order, senders: usize) -> Result<Line> {
     ))
 }
 
-/// Runs a writer: sends a number of messages and prints the nanoseconds of each. One that is
-/// refused is not counted and not repeated.
+/// Runs a writer: sends a number of messages and prints the nanoseconds of each.
 pub(crate) fn write(words: &[&str]) -> Result<()> {
     let [root, count] = words else {
         bail!("hub-write ROOT COUNT");
@@ -214,34 +219,39 @@ pub(crate) fn write(words: &[&str]) -> Result<()> {
     for number in 0..count.parse::<usize>()? {
         let began = Instant::now();
         let draft = Draft::new("team-lead", text(number));
-        match team.post(&to, draft).block_on() {
-            Ok(_) => times.push(began.elapsed().as_nanos().to_string()),
-            Err(error) => eprintln!("bench: a message was not sent: {error}"),
-        }
+        team.post(&to, draft).block_on()?;
+        times.push(began.elapsed().as_nanos().to_string());
     }
     say(&times.join(" "))
 }
 
-/// Runs the reader: acknowledges whatever arrives.
+/// Runs the reader: acknowledges whatever arrives, and says when that is a number of messages.
 pub(crate) fn read(words: &[&str]) -> Result<()> {
-    let [root] = words else {
-        bail!("hub-read ROOT")
+    let [root, count] = words else {
+        bail!("hub-read ROOT COUNT")
     };
+    let mut left = count.parse::<usize>()?;
     let (team, name) = (open(Path::new(root)), member_name("reader"));
     let mut mail = team.watch(&DirectoryWatcher::new(), &Topic::Mail(name.clone()));
     ready()?;
     std::thread::spawn(move || {
-        loop {
+        while left > 0 {
             let unread = team.take_unread(&name).block_on().unwrap_or_default();
             let ids = unread.into_iter().filter_map(|entry| entry.msg_id);
             let ids: Vec<_> = ids.collect();
             if ids.is_empty() {
                 mail.changed().block_on();
-            } else if let Err(error) = team.delivered(&name, &ids).block_on() {
-                eprintln!("bench: {error}");
-                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            match team.delivered(&name, &ids).block_on() {
+                Ok(delivered) => left -= delivered.len(),
+                Err(error) => {
+                    eprintln!("bench: {error}");
+                    std::thread::sleep(Duration::from_millis(5));
+                }
             }
         }
+        say("done")
     });
     until_closed();
     Ok(())

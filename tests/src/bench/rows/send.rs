@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_store::{BlockOn as _, Draft, TeamStore as _};
 
@@ -122,7 +122,7 @@ fn ours(root: &Path, writers: usize) -> Result<Round> {
     let root = root.display().to_string();
     let each = (MESSAGES / writers).to_string();
     let reader = Part::start(&["read", &root])?;
-    race(reader, writers, &["write", &root, &each])
+    race(reader, writers, &["write", &root, &each], Finish::Sent)
 }
 
 fn bare(directory: &Path, writers: usize, class: Class) -> Result<Round> {
@@ -137,11 +137,26 @@ fn bare(directory: &Path, writers: usize, class: Class) -> Result<Round> {
         reader,
         writers,
         &["send", &path, &lock, class.word(), &each],
+        Finish::Sent,
     )
 }
 
+/// When a round is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finish {
+    /// All messages are sent.
+    Sent,
+    /// The reader says that it has acknowledged all of them.
+    Acknowledged,
+}
+
 /// Starts writers at the same time, and ends the reader after them.
-pub(super) fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
+pub(super) fn race(
+    mut reader: Part,
+    writers: usize,
+    words: &[&str],
+    finish: Finish,
+) -> Result<Round> {
     let mut parts: Vec<Part> = (0..writers)
         .map(|_| Part::start(words))
         .collect::<Result<_>>()?;
@@ -158,6 +173,10 @@ pub(super) fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<R
             .map(|time| time.map(Duration::from_nanos))
             .collect();
         times.push(each?);
+    }
+    if finish == Finish::Acknowledged {
+        let said = reader.line()?;
+        ensure!(said.as_deref() == Some("done"), "the reader said {said:?}");
     }
     let took = began.elapsed();
     for part in parts {
