@@ -350,4 +350,33 @@ mod tests {
         assert!(attempt.is_abandoned());
         assert!(!attempt.begin_change());
     }
+    #[test]
+    fn an_interrupted_wait_lasts_long_enough_for_a_lock_in_normal_use() {
+        let interrupt = LockInterrupt::default();
+        interrupt.interrupt();
+        // It begins in a minute, so nothing of it is over.
+        let deadline = Deadline {
+            began: Instant::now() + Duration::from_mins(1),
+            ..Deadline::after(Duration::from_mins(1)).or_interrupt(Some(&interrupt))
+        };
+        assert_eq!(deadline.remaining(), INTERRUPTED_LIMIT);
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_sleep() {
+        for _ in 0..100 {
+            let interrupt = LockInterrupt::default();
+            thread::scope(|scope| {
+                let (begins, begun) = std::sync::mpsc::channel();
+                let sleeper = interrupt.clone();
+                scope.spawn(move || {
+                    begins.send(()).unwrap();
+                    sleeper.sleep(Duration::from_hours(1));
+                });
+                begun.recv().unwrap();
+                thread::yield_now();
+                interrupt.interrupt();
+            });
+        }
+    }
 }
