@@ -273,6 +273,12 @@ mod tests {
             assert!(format!("{pending:?}").contains("File"), "{pending:?}");
             pending.sync().unwrap();
         }
+        let pending = place_alone(&path, b"three").unwrap();
+        assert!(
+            format!("{pending:?}").contains("freed: [File"),
+            "{pending:?}"
+        );
+        pending.sync().unwrap();
     }
 
     #[test]

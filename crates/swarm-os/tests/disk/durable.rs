@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use swarm_os::{
-    Appendable, LockOptions, Original, OsError, append_durable, place_private_dir,
-    rename_no_replace, replace_alone,
+    Appendable, LockOptions, Original, OsError, SyncHandle, append, append_durable, left_unsynced,
+    place_alone, place_private_dir, rename_no_replace, replace_alone,
 };
 
 use crate::children::LockFixture;
@@ -26,6 +26,14 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
     assert_durable(directory, || replace_alone(&below("alone.json"), b"1"));
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"1"));
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"2"));
+    assert_durable(directory, || {
+        // Its writer is killed before it waits for the disk.
+        drop(append(&below("killed.jsonl"), b"1")?);
+        left_unsynced(&below("killed.jsonl"))?.unwrap().sync()
+    });
+    assert_durable(directory, || {
+        SyncHandle::from(place_alone(&below("shared.json"), b"1")?).wait()
+    });
     assert_durable(directory, || place_private_dir(&below("a/b/c"))?.sync());
     assert_durable(directory, || rename_no_replace(&below("a"), &below("b")));
     let locked = |work: &dyn Fn(&swarm_os::LockGuard) -> Result<(), OsError>| {
