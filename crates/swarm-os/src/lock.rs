@@ -403,3 +403,22 @@ impl Drop for LockGuard {
         while self.directories.get_mut().pop().is_some() {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_descriptor_in_a_forked_child_does_not_keep_the_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inbox.lk");
+        crate::create_sidecar(&path).unwrap();
+        let sidecar = File::open(&path).unwrap();
+        // Like the copy in a forked child: another descriptor of the same open file.
+        let _copy = sidecar.try_clone().unwrap();
+        let deadline = Deadline::after(Duration::from_mins(1));
+        drop(Flock::take(&path, &sidecar, deadline).unwrap());
+        drop(sidecar);
+        File::open(&path).unwrap().try_lock().unwrap();
+    }
+}

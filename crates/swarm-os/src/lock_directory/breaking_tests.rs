@@ -99,6 +99,24 @@ fn a_lock_taken_after_the_last_check_is_put_back() {
 }
 
 #[test]
+fn a_lock_that_cannot_be_put_back_replaces_no_other() {
+    let fixture = StaleLockFixture::fresh();
+    let mut breaking = Breaking::of(&fixture.lock);
+    let turn = breaking
+        .take_turn(Protocol::DirectoryOnly)
+        .unwrap()
+        .unwrap();
+    crate::create_private_dir(&fixture.turn.join(MOVED)).unwrap();
+    // A third process has taken the lock meanwhile.
+    let taken = fixture.create_stale_lock();
+    turn.put_back(&fixture.lock);
+    let there = metadata_at(&fixture.lock).unwrap().unwrap();
+    assert_eq!(state_of(&there), taken);
+    drop(turn);
+    assert_eq!(fixture.names(), ["f.lock"]);
+}
+
+#[test]
 fn only_one_process_breaks_a_lock_at_a_time() {
     let fixture = StaleLockFixture::fresh();
     let seen = fixture.create_stale_lock();

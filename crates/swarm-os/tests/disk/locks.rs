@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use swarm_os::{LockInterrupt, LockOptions, LockPlan, OsError, with_lock};
+use swarm_os::{InheritableLock, LockInterrupt, LockOptions, LockPlan, OsError, with_lock};
 
 use crate::children::{Child, LockFixture, directory_only, until, until_blocked_on, waiting};
 
@@ -64,6 +64,8 @@ fn a_killed_holder_leaves_no_lock() {
     );
 
     let began = Instant::now();
+    let was_left_behind = fixture.within(SOON, |held| Ok(held.was_left_behind()));
+    assert!(was_left_behind.unwrap());
     fixture.increment(&LockOptions::default()).unwrap();
     assert!(began.elapsed() < SOON);
     assert_eq!(fixture.content(), "1");
@@ -99,9 +101,12 @@ fn a_waiter_gets_the_lock_when_its_holder_is_killed() {
     let mut holder = Child::start("holds", &fixture.directory);
     assert_eq!(holder.says(), "held");
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| fixture.increment(&LockOptions::default()));
+        let waiter = scope.spawn(|| fixture.increment(&waiting(SOON * 2)));
+        until_blocked_on(&fixture.sidecar, 1);
+        let began = Instant::now();
         holder.kill();
         assert_eq!(waiter.join().unwrap().unwrap(), 1);
+        assert!(began.elapsed() < SOON, "the kernel wakes it");
     });
 }
 
@@ -240,6 +245,38 @@ fn a_writer_creates_nothing_after_its_team_was_deleted() {
     });
     assert!(matches!(refused, Err(OsError::Gone(_))), "{refused:?}");
     assert!(!team.exists());
+}
+
+#[test]
+fn a_writer_whose_sidecar_was_replaced_writes_nothing_after_a_second() {
+    let (_directory, fixture) = LockFixture::fresh();
+    fixture
+        .within(SOON, |held| {
+            fs::remove_file(&fixture.sidecar).unwrap();
+            swarm_os::create_sidecar(&fixture.sidecar).unwrap();
+            until("the sidecar checked", || {
+                matches!(held.replace(&fixture.data, b"x"), Err(OsError::Gone(_)))
+            });
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_retired_lock_is_not_taken_by_a_waiter_and_a_timeout_names_the_holder() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    let take = |wait| InheritableLock::take(&path, wait);
+    let lock = take(Duration::ZERO).unwrap();
+    let refused = take(Duration::ZERO).unwrap_err().to_string();
+    assert!(refused.contains("this process ("), "{refused}");
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| take(SOON).unwrap());
+        until_blocked_on(&path, 1);
+        lock.retire();
+        let _taken = waiter.join().unwrap();
+        assert!(InheritableLock::try_take(&path).unwrap().is_none());
+    });
 }
 
 #[test]
