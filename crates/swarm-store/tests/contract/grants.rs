@@ -146,6 +146,20 @@ pub(crate) fn the_leads_model_grants_no_further_calls(world: &World) {
         .block_on()
         .unwrap();
     assert!(matches!(found, AnswerLookup::Rejected(_)), "{found:?}");
+
+    let asked = files
+        .open_request(request("perm-1-bbbbbbb", 1), None)
+        .block_on()
+        .unwrap();
+    files
+        .answer_request(&asked.id, None, Answer::once(), AnsweredBy::lead_agent())
+        .block_on()
+        .unwrap();
+    let found = files
+        .look_up_answer(&asked, key.as_ref())
+        .block_on()
+        .unwrap();
+    assert!(matches!(found, AnswerLookup::Answered(_)), "{found:?}");
 }
 
 pub(crate) fn each_team_has_its_own_key(world: &World) {

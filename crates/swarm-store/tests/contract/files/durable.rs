@@ -1,6 +1,8 @@
 //! Completed operations are synced, file and directory.
 
-use swarm_protocol::{Answer, AnsweredBy, TaskStatus};
+use std::path::Path;
+
+use swarm_protocol::{Answer, AnsweredBy, Event, TaskStatus};
 use swarm_store::{BlockOn as _, Draft, TaskChange, TeamStore};
 
 use crate::files::grants::asked;
@@ -83,6 +85,59 @@ fn what_was_done_to_tasks_is_on_disk() {
             .block_on()
             .unwrap()
     });
+}
+
+/// Returns what a power failure could undo of `work`, except directories and locks of members,
+/// which are created again if they are missing.
+fn left_of<T>(world: &World, work: impl FnOnce() -> T) -> Vec<String> {
+    let (_done, mut left) = left_open(&world.root, work);
+    left.retain(|left| {
+        let directory = Path::new(left).parent().unwrap();
+        !directory.ends_with("swarm/members") && !directory.ends_with("swarm/locks")
+    });
+    left
+}
+
+#[test]
+fn a_reservation_and_its_prompt_are_on_disk() {
+    let world = World::new();
+    let mut new = new_member("ann");
+    new.prompt = Some(Draft::new("team-lead", "begin"));
+    let left = left_of(&world, || world.handle().reserve(new).block_on().unwrap());
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_member_of_another_program_an_event_and_a_removal_are_on_disk() {
+    let world = World::with_member("ann");
+    let files = world.handle();
+    let left = left_of(&world, || {
+        let ivy = name("ivy");
+        let added = files.add_external(&ivy, Path::new("/work"));
+        added.block_on().unwrap();
+    });
+    assert!(left.is_empty(), "{left:?}");
+    assert_durable(&world, || {
+        let by = "a test".to_owned();
+        let event = Event::TeamDeleted { by };
+        files.journal(event).block_on().unwrap();
+    });
+    let left = left_of(&world, || {
+        files.remove_member(&name("ann"), None).block_on().unwrap();
+    });
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_archive_is_on_disk() {
+    let world = World::new();
+    world.create("part", &[]);
+    let (archive, mut left) = left_open(&world.root, || {
+        world.handle().delete(false, false).block_on().unwrap()
+    });
+    left.retain(|left| left.contains("swarm/archive"));
+    assert!(left.is_empty(), "{left:?}");
+    assert!(archive.unwrap().join("tasks/1.json").is_file());
 }
 
 #[test]
