@@ -1,6 +1,7 @@
 //! Tables of words.
 
-/// Splits a text at white space into its `N` words, at compile time.
+/// Splits a text at white space into its `N` words. Call it in a constant or in a `const` block: there
+/// a wrong `N` is a compile error.
 ///
 /// # Panics
 /// If the text has another number of words.

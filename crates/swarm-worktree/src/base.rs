@@ -7,6 +7,9 @@ use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
 use crate::{Base, GitError, Result};
 
+/// The command that names the upstream of the branch.
+const UPSTREAM: [&str; 4] = word_list("rev-parse --abbrev-ref --symbolic-full-name @{upstream}");
+
 impl Base {
     /// Returns the commit of the caller's checkout, without network access.
     pub(crate) fn of_checkout(repository: &Repository) -> Result<Self> {
@@ -37,9 +40,7 @@ impl Base {
     }
 
     fn compare(&mut self, at: &Call<'_>) -> Result<(), GitError> {
-        let named = at.status(&word_list::<4>(
-            "rev-parse --abbrev-ref --symbolic-full-name @{upstream}",
-        ))?;
+        let named = at.status(&UPSTREAM)?;
         // There is nothing to compare without an upstream, or if it was never fetched.
         let (Some(0), out, _) = named else {
             return Ok(());

@@ -17,6 +17,10 @@ const INCLUDE: &str = ".worktreeinclude";
 /// The user's personal settings for the repository.
 const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 
+/// The command that lists ignored files, and directories with nothing else as one.
+const IGNORED: [&str; 6] =
+    word_list("ls-files -z --others --ignored --exclude-standard --directory");
+
 /// Copies all configured files, and records in `record` which were copied and which were not.
 pub(crate) fn copy_untracked(
     repository: &Repository,
@@ -217,9 +221,7 @@ impl FileCopier<'_> {
     /// the worktree.
     fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>> {
         let from = Checkout::at(self.repository, &self.from)?;
-        let out = from.git().run(&word_list::<6>(
-            "ls-files -z --others --ignored --exclude-standard --directory",
-        ))?;
+        let out = from.git().run(&IGNORED)?;
         let is_wanted = |directory: &PathBuf| {
             let name = directory.file_name().unwrap_or_default();
             names.iter().any(|wanted| name == wanted.as_str())

@@ -308,9 +308,9 @@ impl Creation<'_> {
     /// be filled concurrently.
     fn fill(&self, record: &mut Record) -> Result<()> {
         let at = self.repository.at(&record.path);
-        at.changing().under(self.lock).run(&word_list::<4>(
-            "reset --hard --quiet --no-recurse-submodules",
-        ))?;
+        at.changing()
+            .under(self.lock)
+            .run(&const { word_list::<4>("reset --hard --quiet --no-recurse-submodules") })?;
         carry::copy_untracked(self.repository, self.settings, record)
     }
 

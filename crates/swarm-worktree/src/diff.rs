@@ -8,6 +8,12 @@ use crate::git::text;
 use crate::repository::Repository;
 use crate::{Record, Result, Slug, WorktreeError, Worktrees, snapshot};
 
+/// The command of the diff. Names with letters beyond ASCII are readable.
+const DIFF: [&str; 9] = word_list(
+    "-c core.quotePath=false diff --no-color --no-ext-diff --no-textconv --src-prefix=a/
+    --dst-prefix=b/ --find-renames",
+);
+
 /// The work in a worktree that its target does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeDiff {
@@ -37,12 +43,7 @@ impl Worktrees {
             Some(path) if path.is_dir() => snapshot::tree(&repository, path, &[])?,
             _ => tip,
         };
-        // Names with letters beyond ASCII are readable.
-        let words = word_list::<9>(
-            "-c core.quotePath=false diff --no-color --no-ext-diff --no-textconv --src-prefix=a/
-            --dst-prefix=b/ --find-renames",
-        );
-        let words = [&words[..], &[&base, &work]].concat();
+        let words = [&DIFF[..], &[&base, &work]].concat();
         let diff = repository.common_git().run(&words)?;
         Ok(WorktreeDiff {
             record,

@@ -117,16 +117,19 @@ fn commits(
     Ok(())
 }
 
-/// Returns the descriptions of all stashes. Uses the reflog, because `git stash` does not run in a
-/// bare repository.
+/// The command that lists stashes. It reads the reflog, because `git stash` does not run in a bare
+/// repository.
+const STASHES: [&str; 8] = word_list(
+    "log --no-show-signature --walk-reflogs --first-parent -z --format=%gs refs/stash --",
+);
+
+/// Returns the descriptions of all stashes.
 fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
     let at = repository.common_git();
     if !at.succeeds(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
         return Ok(Vec::new());
     }
-    at.run(&word_list::<8>(
-        "log --no-show-signature --walk-reflogs --first-parent -z --format=%gs refs/stash --",
-    ))
+    at.run(&STASHES)
 }
 
 /// Returns the private refs of this worktree by their file names.
@@ -208,9 +211,9 @@ fn ignored_on_node(
     if !repository.is_received()? {
         return Ok(Vec::new());
     }
-    let out = checkout.git().run(&word_list::<5>(
-        "ls-files -z --others --ignored --exclude-standard",
-    ))?;
+    let out = checkout
+        .git()
+        .run(&const { word_list::<5>("ls-files -z --others --ignored --exclude-standard") })?;
     // A dependency is a directory.
     let is_in_dependency = |file: &Path| {
         let mut carried = record.carried.iter();

@@ -11,6 +11,13 @@ use crate::registry::WorktreeRegistry;
 use crate::repository::{Repository, unsuitable};
 use crate::{Git, Result, WorktreeError};
 
+/// The command that locates a repository. A clone may contain a bare repository with settings that
+/// name programs.
+const LOCATE: [&str; 8] = word_list(
+    "-c safe.bareRepository=explicit rev-parse --path-format=absolute --show-toplevel
+    --git-dir --git-common-dir --show-prefix",
+);
+
 impl Repository {
     /// Returns the innermost repository that contains a directory. Nested repositories and
     /// submodules count as separate ones. Git is not run in a worktree of swarm, whose `.git` file
@@ -45,12 +52,7 @@ impl Repository {
     }
 
     fn around(git: &Git, registry: &WorktreeRegistry, directory: &Path) -> Result<Self> {
-        // A clone may contain a bare repository with settings that name programs.
-        let words = word_list::<8>(
-            "-c safe.bareRepository=explicit rev-parse --path-format=absolute --show-toplevel
-            --git-dir --git-common-dir --show-prefix",
-        );
-        let out = match git.at(directory).status(&words)? {
+        let out = match git.at(directory).status(&LOCATE)? {
             (Some(0), out, _) => out,
             (_, _, said) => return Err(no_checkout(directory, &text(&said))),
         };

@@ -198,7 +198,7 @@ impl Merging<'_> {
             at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
             return Ok(true);
         };
-        let words = word_list::<5>("merge --quiet --ff-only --no-autostash --no-stat");
+        let words = const { word_list::<5>("merge --quiet --ff-only --no-autostash --no-stat") };
         let at = checkout.git().changing().under(self.lock);
         let moved = at.run(&[&words[..], &[new]].concat());
         match moved {

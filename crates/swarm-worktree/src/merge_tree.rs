@@ -62,7 +62,7 @@ pub(crate) enum MergedTree {
 
 /// Merges two commits in the object database. No ref changes.
 pub(crate) fn merge_trees(at: &Call<'_>, one: &str, other: &str) -> Result<MergedTree, GitError> {
-    let words = word_list::<5>("merge-tree --write-tree -z --name-only --no-messages");
+    let words = const { word_list::<5>("merge-tree --write-tree -z --name-only --no-messages") };
     let words = [&words[..], &[one, other]].concat();
     let (code, out, said) = at.status(&words)?;
     let mut parts = fields(&out);

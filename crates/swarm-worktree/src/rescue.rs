@@ -48,7 +48,9 @@ pub(crate) fn rescue(repository: &Repository, record: &Record, now: UnixMs) -> R
     let reference = format!("refs/swarm/rescue/{name}");
     let changing = repository.common_git().changing();
     changing.run(&["update-ref", "--create-reflog", &reference, &commit])?;
-    let words = word_list::<6>("diff --binary --full-index --no-color --no-ext-diff --no-textconv");
+    let words = const {
+        word_list::<6>("diff --binary --full-index --no-color --no-ext-diff --no-textconv")
+    };
     let words = [&words[..], &[&record.base.sha, &commit]].concat();
     let diff = repository.common_git().run(&words)?;
     let directory = repository.own_directory().join("rescue");

@@ -45,9 +45,7 @@ pub(crate) fn tree(
     }
     let at = viewed.git().with_index(&index.0).changing();
     at.run(&["read-tree", "HEAD"])?;
-    at.run(&word_list::<6>(
-        "-c advice.addEmbeddedRepo=false add --all -- .",
-    ))?;
+    at.run(&const { word_list::<6>("-c advice.addEmbeddedRepo=false add --all -- .") })?;
     if !further.is_empty() {
         let mut words = words!["add", "--force", "--"].to_vec();
         words.extend(further.iter().map(|path| path.as_os_str()));

@@ -128,8 +128,9 @@ impl Worktrees {
         // Keeps it for the next bundle, which builds on it.
         let kept = format!("refs/swarm/received/{}", wanted.base);
         at.run(&["update-ref", &kept, &wanted.base])?;
-        let words =
-            word_list::<7>("-c submodule.recurse=false checkout --quiet --force --no-track -B");
+        let words = const {
+            word_list::<7>("-c submodule.recurse=false checkout --quiet --force --no-track -B")
+        };
         at.run(&[&words[..], &[branch, &wanted.base]].concat())?;
         Ok(ReceivedRepository {
             checkout,
@@ -142,7 +143,9 @@ impl Worktrees {
     pub fn known_commits(&self, own: &Path, here: &Path) -> Vec<String> {
         let mut known = Vec::new();
         for checkout in checkouts_below(own) {
-            let words = word_list::<3>("for-each-ref --format=%(objectname) refs/swarm/received/");
+            let words = const {
+                word_list::<3>("for-each-ref --format=%(objectname) refs/swarm/received/")
+            };
             if let Ok(listed) = self.git().at(&checkout).line(&words) {
                 known.extend(listed.lines().map(str::to_owned));
             }
@@ -234,7 +237,7 @@ impl Worktrees {
         if !is_same || is_commit(&at, &head)? {
             return Ok(());
         }
-        let fetch = word_list::<5>("fetch --quiet --no-tags --no-write-fetch-head --");
+        let fetch = const { word_list::<5>("fetch --quiet --no-tags --no-write-fetch-head --") };
         let from = here.display().to_string();
         let kept = format!("{head}:refs/swarm/received/{head}");
         at.run(&[&fetch[..], &[&from, &kept]].concat()).map(drop)

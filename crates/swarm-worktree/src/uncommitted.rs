@@ -22,6 +22,11 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Number of files beyond which further ones are left out.
 const MAX_FILES: usize = 1000;
 
+/// The command that lists changed files.
+const CHANGED: [&str; 6] = word_list(
+    "status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=all",
+);
+
 /// Objects that exist only while a forecast is made.
 #[derive(Debug)]
 pub(crate) struct TemporaryObjects {
@@ -97,7 +102,7 @@ impl TemporaryObjects {
         copy_index(&own, &index).map_err(WorktreeError::at(&own))?;
         let at = view.git().changing();
         let at = at.with_index(&index).with_objects(&self.objects);
-        let update = word_list::<6>("update-index -z --add --remove --replace --stdin");
+        let update = const { word_list::<6>("update-index -z --add --remove --replace --stdin") };
         at.clone().reading(&files).run(&update)?;
         Ok(Some(at.line(&["write-tree"])?))
     }
@@ -109,7 +114,9 @@ impl TemporaryObjects {
         tree: &str,
         parent: &str,
     ) -> Result<String, GitError> {
-        let words = word_list::<5>("-c user.name=swarm -c user.email=swarm@localhost commit-tree");
+        let words = const {
+            word_list::<5>("-c user.name=swarm -c user.email=swarm@localhost commit-tree")
+        };
         let commit = [tree, "-p", parent, "-m", "Uncommitted work"];
         self.git(repository).line(&[words, commit].concat())
     }
@@ -129,9 +136,7 @@ fn copy_index(own: &Path, copy: &Path) -> io::Result<()> {
 
 /// Returns the paths of the changed files, each followed by a zero byte.
 fn changed_files(view: &View<'_>, record: &Record) -> Result<Vec<u8>> {
-    let out = view.git().run(&word_list::<6>(
-        "status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=all",
-    ))?;
+    let out = view.git().run(&CHANGED)?;
     let names = fields(&out).map(|field| field.get(3..).unwrap_or_default());
     let counted = names
         .filter(|name| {

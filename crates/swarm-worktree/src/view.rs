@@ -46,7 +46,7 @@ impl<'a> Checkout<'a> {
     /// Returns git's list of the files that differ from the commit. `untracked` is its option for
     /// untracked files.
     pub(crate) fn status(&self, untracked: &str) -> Result<Vec<u8>, GitError> {
-        let words = word_list::<4>("status --porcelain=v1 -z --no-renames");
+        let words = const { word_list::<4>("status --porcelain=v1 -z --no-renames") };
         let words = [&words[..], &[untracked, self.submodules()]].concat();
         self.git().run(&words)
     }

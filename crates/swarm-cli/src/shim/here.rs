@@ -47,8 +47,9 @@ fn said(command: &mut Command) -> Option<String> {
 
 impl GitFacts for Here<'_> {
     fn place(&self) -> GitPlace {
-        let ask =
-            word_list::<4>("rev-parse --path-format=absolute --git-common-dir --show-toplevel");
+        let ask = const {
+            word_list::<4>("rev-parse --path-format=absolute --git-common-dir --show-toplevel")
+        };
         let Some(there) = self.ask(&ask) else {
             // Without a repository or a worktree, git itself reports the error.
             return GitPlace::Elsewhere;
