@@ -67,7 +67,11 @@ fn missing_tip(words: &[String], error: &clap::Error) -> Option<String> {
     };
     let lacks = |name: &str| missing.iter().any(|one| one.contains(name));
     let has = |start: &str| words.iter().any(|word| word.starts_with(start));
-    if !words.iter().any(|word| word == "resume") {
+    // The usage names the command, whose words may follow options with any values.
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else {
+        return None;
+    };
+    if usage.to_string().split_whitespace().nth(2) != Some("resume") {
         return None;
     }
     if lacks("TEAM_NAME") {
@@ -146,8 +150,12 @@ mod tests {
         use clap::{Arg, ArgAction, Command};
         let rm = Arg::new("rm").long("rm").action(ArgAction::SetTrue);
         let task = Command::new("task").subcommand(Command::new("update"));
-        let swarm = Command::new("swarm").subcommand(Command::new("run").arg(rm.clone()));
         let team = Arg::new("team").long("team").action(ArgAction::Set);
+        let run = Command::new("run")
+            .arg(rm.clone())
+            .arg(team.clone())
+            .arg(Arg::new("prompt").value_name("PROMPT").required(true));
+        let swarm = Command::new("swarm").subcommand(run);
         let resume = Command::new("resume")
             .arg(Arg::new("name").value_name("TEAM_NAME").required(true))
             .arg(Arg::new("prompt").value_name("PROMPT"))
@@ -170,6 +178,7 @@ mod tests {
                 "tip: the team is an argument: swarm resume TEAM",
             ),
             ("swarm resume", ""),
+            ("swarm run --team resume", ""),
             (
                 "swarm task done 3",
                 "tip: to complete a task: swarm task update 3 --status completed",
