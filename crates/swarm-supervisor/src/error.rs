@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use swarm_agent::AgentError;
 use swarm_os::OsError;
 use swarm_panes::PaneError;
-use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode, TeamName};
+use swarm_protocol::{ErrorKind, MemberName, NameError, TeamName};
 use swarm_store::StoreError;
 use swarm_team::OrderError;
 
@@ -44,35 +44,6 @@ pub enum LeadError {
     /// The teammate program does not exist.
     #[error("the program swarm-teammate was not found at {}: install it next to swarm", .0.display())]
     NoProgram(PathBuf),
-    /// The requested mode exceeds the mode of the parent.
-    #[error(
-        "{member} cannot run in mode {asked}: its parent runs in mode {ceiling}, and a child never has more rights"
-    )]
-    AboveCeiling {
-        /// Member to spawn.
-        member: MemberName,
-        /// Requested mode.
-        asked: PermissionMode,
-        /// Highest allowed mode.
-        ceiling: PermissionMode,
-    },
-    /// The requested mode exceeds the mode of the agent definition.
-    #[error(
-        "{member} cannot run in mode {asked}: the definition of {agent_type} limits it to {mode}. Omit the mode, or choose another type"
-    )]
-    AboveDefinition {
-        /// Member to spawn.
-        member: MemberName,
-        /// Requested mode.
-        asked: PermissionMode,
-        /// Agent type.
-        agent_type: String,
-        /// Mode of the definition.
-        mode: PermissionMode,
-    },
-    /// The spawn was cancelled.
-    #[error("{0} was not spawned: the spawn was interrupted")]
-    Interrupted(MemberName),
     /// Processes of a member could not be terminated.
     #[error("{member} could not be stopped: {left} of its processes are still running")]
     StillAlive {
@@ -144,13 +115,9 @@ impl LeadError {
                 ErrorKind::Environment
             }
             LeadError::TakenOver { .. } => ErrorKind::Conflict,
-            LeadError::AboveDefinition { .. }
-            | LeadError::AboveCeiling { .. }
-            | LeadError::Elsewhere { .. }
-            | LeadError::Foreign(_) => ErrorKind::Refused,
+            LeadError::Elsewhere { .. } | LeadError::Foreign(_) => ErrorKind::Refused,
             LeadError::Name(_) => ErrorKind::Usage,
             LeadError::Engine(_) => ErrorKind::AgentFailed,
-            LeadError::Interrupted(_) => ErrorKind::Interrupted,
             LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {
                 ErrorKind::Internal
             }

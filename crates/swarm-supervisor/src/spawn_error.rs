@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_protocol::ErrorKind;
+use swarm_protocol::{ErrorKind, PermissionMode};
 use swarm_team::HelloMismatch;
 use swarm_worktree::WorktreeError;
 
@@ -32,6 +32,28 @@ pub enum SpawnError {
         asked: String,
         /// Reason.
         why: String,
+    },
+    /// The requested mode exceeds the mode of the parent.
+    #[error(
+        "it cannot run in mode {asked}: its parent runs in mode {ceiling}, and a child never has more rights"
+    )]
+    AboveCeiling {
+        /// Requested mode.
+        asked: PermissionMode,
+        /// Highest allowed mode.
+        ceiling: PermissionMode,
+    },
+    /// The requested mode exceeds the mode of the agent definition.
+    #[error(
+        "it cannot run in mode {asked}: the definition of {agent_type} limits it to {mode}. Omit the mode, or choose another type"
+    )]
+    AboveDefinition {
+        /// Requested mode.
+        asked: PermissionMode,
+        /// Agent type.
+        agent_type: String,
+        /// Mode of the definition.
+        mode: PermissionMode,
     },
     /// The model is unknown or not allowed for members.
     #[error("{0}")]
@@ -69,6 +91,9 @@ pub enum SpawnError {
     /// The child runs with other values than ordered.
     #[error("{0}")]
     Mismatch(HelloMismatch),
+    /// The spawn was cancelled.
+    #[error("the spawn was interrupted")]
+    Interrupted,
 }
 
 impl SpawnError {
@@ -79,10 +104,14 @@ impl SpawnError {
             Self::Runtime(_) => ErrorKind::Environment,
             Self::WorktreeGone(_) => ErrorKind::Conflict,
             Self::UnknownType { .. } => ErrorKind::NotFound,
-            Self::TypeNotToBeHad { .. } | Self::Model(_) => ErrorKind::Refused,
+            Self::TypeNotToBeHad { .. }
+            | Self::AboveCeiling { .. }
+            | Self::AboveDefinition { .. }
+            | Self::Model(_) => ErrorKind::Refused,
             Self::NoDirectory(_) => ErrorKind::Usage,
             Self::EarlyExit { .. } | Self::Mismatch(_) => ErrorKind::AgentFailed,
             Self::NoHello { .. } | Self::NeedsPerson { .. } => ErrorKind::TimedOut,
+            Self::Interrupted => ErrorKind::Interrupted,
         }
     }
 }

@@ -55,7 +55,10 @@ impl Attempt<'_> {
                 let was_ours = self.undo(pane.as_ref(), &error).await;
                 // If another process aborted the spawn, report that as the cause.
                 Err(match error {
-                    LeadError::Interrupted(_) => error,
+                    LeadError::NotSpawned {
+                        why: SpawnError::Interrupted,
+                        ..
+                    } => error,
                     error if was_ours => error,
                     error => self.called_off().unwrap_or(error),
                 })

@@ -62,7 +62,7 @@ pub(super) async fn await_hello(
                 return Err(late(backend, pane, expected).await.of(member.name));
             }
             () = expected.cancel.cancelled() => {
-                return Err(LeadError::Interrupted(member.name.clone()));
+                return Err(SpawnError::Interrupted.of(member.name));
             }
         }
     }

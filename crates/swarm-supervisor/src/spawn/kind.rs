@@ -91,15 +91,11 @@ impl SpawnContext {
             Some(_) => self.permissions.ceiling,
             None => self.permissions.mode,
         };
-        let above = |asked, ceiling| LeadError::AboveCeiling {
-            member: options.name.clone(),
-            asked,
-            ceiling,
-        };
+        let ceiling = self.permissions.ceiling;
         if let Some(asked) = options_mode
-            && !self.permissions.ceiling.covers(asked)
+            && !ceiling.covers(asked)
         {
-            return Err(above(asked, self.permissions.ceiling));
+            return Err(SpawnError::AboveCeiling { asked, ceiling }.of(&options.name));
         }
         let definition = self.definition_of(options)?;
         // A definition in plan mode does not determine the mode after approval.
@@ -109,12 +105,15 @@ impl SpawnContext {
             .filter(|mode| *mode != PermissionMode::Plan || keeps_planning);
         let chosen = choose_mode(parent, defined, options_mode);
         match (chosen.call_lowered, definition) {
-            (Some(asked), Some(definition)) => Err(LeadError::AboveDefinition {
-                member: options.name.clone(),
-                asked,
-                agent_type: definition.name.clone(),
-                mode: chosen.mode,
-            }),
+            (Some(asked), Some(definition)) => {
+                let (agent_type, mode) = (definition.name.clone(), chosen.mode);
+                let above = SpawnError::AboveDefinition {
+                    asked,
+                    agent_type,
+                    mode,
+                };
+                Err(above.of(&options.name))
+            }
             _ => Ok(chosen.mode),
         }
     }

@@ -106,7 +106,7 @@ impl<'a> SupervisedTeam<'a> {
         });
         work.await.unwrap_or_else(|error| {
             tracing::error!(member = %name, %error, "a spawn failed");
-            Err(LeadError::Interrupted(name))
+            Err(SpawnError::Interrupted.of(&name))
         })
     }
 

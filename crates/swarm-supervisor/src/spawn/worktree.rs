@@ -26,9 +26,12 @@ pub(super) async fn prepare(
         return Ok(None);
     };
     let from = outside(team.context, &options.cwd).await;
-    let failed = |error| match error {
-        WorktreeError::Interrupted(_) => LeadError::Interrupted(options.name.clone()),
-        error => SpawnError::Worktree(error).of(&options.name),
+    let failed = |error| {
+        let why = match error {
+            WorktreeError::Interrupted(_) => SpawnError::Interrupted,
+            error => SpawnError::Worktree(error),
+        };
+        why.of(&options.name)
     };
     let slug = match wish.slug {
         Some(slug) => slug,

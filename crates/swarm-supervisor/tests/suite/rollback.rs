@@ -158,7 +158,8 @@ async fn cancelled_spawn_is_rolled_back() {
     stage.backend.on_start(move |_, _| cancel.cancel());
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
-    assert!(matches!(error, LeadError::Interrupted(_)), "{error}");
+    let why = why(&error);
+    assert!(matches!(why, Some(SpawnError::Interrupted)), "{error}");
     assert_undone(&world, &stage, &was);
 }
 

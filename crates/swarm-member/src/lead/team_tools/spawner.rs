@@ -10,8 +10,8 @@ use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PeerSession, PermissionMode};
 use swarm_store::{Draft, Team};
 use swarm_supervisor::{
-    LeadError, Leadership, LeftWorktree, SpawnContext, SpawnOptions, SpawnTurn, SpawnedMember,
-    StopOptions, WorktreeWish,
+    LeadError, Leadership, LeftWorktree, SpawnContext, SpawnError, SpawnOptions, SpawnTurn,
+    SpawnedMember, StopOptions, WorktreeWish,
 };
 use swarm_team::{MemberContext, PeerLink};
 
@@ -92,14 +92,9 @@ impl LeadTeammates {
         let member = request.member.clone().or(self.former(former.as_ref()));
         let mode = member.mode.unwrap_or_else(|| self.rights.mode());
         if mode != PermissionMode::Plan && !ceiling.covers(mode) {
-            let member = request.name.clone();
             let asked = mode;
-            return Err(LeadError::AboveCeiling {
-                member,
-                asked,
-                ceiling,
-            }
-            .to_string());
+            let above = SpawnError::AboveCeiling { asked, ceiling };
+            return Err(above.of(&request.name).to_string());
         }
         let spawned = async {
             let placed = self.remote.place(team, request).await?;
