@@ -27,7 +27,7 @@ pub enum SpawnError {
     },
     /// The agent type exists but cannot be used by this caller.
     #[error("agent type {asked} is not available: {why}")]
-    TypeNotToBeHad {
+    TypeUnavailable {
         /// Agent type.
         asked: String,
         /// Reason.
@@ -104,7 +104,7 @@ impl SpawnError {
             Self::Runtime(_) => ErrorKind::Environment,
             Self::WorktreeGone(_) => ErrorKind::Conflict,
             Self::UnknownType { .. } => ErrorKind::NotFound,
-            Self::TypeNotToBeHad { .. }
+            Self::TypeUnavailable { .. }
             | Self::AboveCeiling { .. }
             | Self::AboveDefinition { .. }
             | Self::Model(_) => ErrorKind::Refused,

@@ -14,7 +14,8 @@ impl SpawnContext {
     /// Returns the definition of the requested type, if any.
     ///
     /// # Errors
-    /// [`SpawnError::UnknownType`], and [`SpawnError::TypeNotToBeHad`] where a rule denies it or a server is missing.
+    /// [`SpawnError::UnknownType`], and [`SpawnError::TypeUnavailable`] where a rule denies it or a
+    /// server is missing.
     pub(super) fn definition_of(
         &self,
         options: &SpawnOptions,
@@ -37,7 +38,7 @@ impl SpawnContext {
         match hidden_type(definition, rules, &self.definition.config.mcp) {
             Some(why) => {
                 let asked = definition.name.clone();
-                Err(SpawnError::TypeNotToBeHad { asked, why }.of(&options.name))
+                Err(SpawnError::TypeUnavailable { asked, why }.of(&options.name))
             }
             None => Ok(Some(definition)),
         }
@@ -121,7 +122,8 @@ impl SpawnContext {
     /// Returns the agent program of a member, resolved; `None` for swarm's own turn loop.
     ///
     /// # Errors
-    /// [`SpawnError::Runtime`] if the program cannot be started here, or would not get what was asked for.
+    /// [`SpawnError::Runtime`] if the program cannot be started here, or would not get what was asked
+    /// for.
     pub(super) fn program_of(
         &self,
         options: &SpawnOptions,
