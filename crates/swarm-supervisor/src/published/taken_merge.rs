@@ -30,7 +30,8 @@ pub struct TakenMerge {
 }
 
 impl TakenMerge {
-    /// Returns why the merge may not continue: the member has withdrawn its order or does not run any more.
+    /// Returns why the merge may not continue: the member has withdrawn its order or does not run
+    /// any more.
     ///
     /// # Errors
     /// [`StoreError`] if the task cannot be completed, or the team cannot be read.

@@ -92,9 +92,9 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
     format!("plan: {first}")
 }
 
-/// Returns how long a plan that cannot be answered yet waits at most; `None` if it can. It cannot while
-/// the turn that asks has not ended: a Claude Code member that gets the answer during it leaves plan
-/// mode, but its model may not be told. A plan of some minutes ago can be answered in any case.
+/// Returns how long a plan that cannot be answered yet waits at most; `None` if it can. It cannot
+/// while the turn that asks has not ended: a Claude Code member that gets the answer during it leaves
+/// plan mode, but its model may not be told. A plan of some minutes ago can be answered in any case.
 ///
 /// # Errors
 /// Errors of the store.

@@ -11,8 +11,8 @@ use super::machine::Node;
 use crate::app::App;
 
 impl Node<'_> {
-    /// Returns the running members on this machine of the teams on the hub. Those of a team that cannot be
-    /// looked at stay as they were, and its error is printed once.
+    /// Returns the running members on this machine of the teams on the hub. Those of a team that
+    /// cannot be looked at stay as they were, and its error is printed once.
     pub(super) async fn members_here(&self) -> Result<Vec<AgentId>> {
         let mut teams = self.app.store.teams().await?;
         teams.retain(|team| is_on_hub(self.app, team, &self.hub.url));
