@@ -28,8 +28,8 @@ pub use nodes::{
     order, order_in_repository,
 };
 pub use process_list::{
-    LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
-    lead_marks, lead_standing, process_list, reap,
+    LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_processes_of_spawn,
+    lead_mark, lead_marks, lead_standing, process_list, reap,
 };
 pub use published::{
     BranchPublisher, MergeCarrier, MergeOrder, MergeReply, NotFetched, SentTarget, TakenMerge,

@@ -10,8 +10,8 @@ use swarm_mcp::ProcessServers;
 use swarm_protocol::{MemberName, MemberState, TeamName};
 use swarm_store::{BlockOn as _, StoreError, Team, TeamStore};
 use swarm_supervisor::{
-    LeadError, Leadership, SpawnError, TeamStopReport, end_marked, handover, implicit_team_name,
-    reconcile_outcome,
+    LeadError, Leadership, SpawnError, TeamStopReport, end_processes_of_spawn, handover,
+    implicit_team_name, reconcile_outcome,
 };
 use swarm_team::{TeamCreator, team_rules};
 use tokio::runtime::Builder;
@@ -178,7 +178,7 @@ impl MemberLoop<LeadRole> {
         let closing = tokio::time::timeout(deadline.within(ENDING), servers.close());
         let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.spawn_context;
-        end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
+        end_processes_of_spawn(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
         if !leaves_team {
             self.remove_empty_scratchpad();
         }

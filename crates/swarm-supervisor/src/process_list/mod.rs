@@ -9,5 +9,5 @@ mod seen;
 pub(crate) use collect::canonical;
 pub use collect::{lead_mark, lead_marks, process_list};
 pub use leads::{LeadStanding, lead_standing};
-pub use reap::{Reaped, end_marked, reap};
+pub use reap::{Reaped, end_processes_of_spawn, reap};
 pub use seen::{Orphan, ProcessKind, ProcessStatus, SeenProcess};

@@ -74,7 +74,7 @@ impl SupervisedTeam<'_> {
 
     /// Terminates every process that names this team and config directory, whatever its roster
     /// contains. Returns the number of processes that are still running.
-    pub(crate) async fn end_marked(self) -> Result<usize, LeadError> {
+    pub(crate) async fn end_all_processes(self) -> Result<usize, LeadError> {
         let seen = process_list(&*self.context.store, &self.context.root)?;
         let spawns: HashSet<SpawnId> = seen
             .iter()
@@ -116,18 +116,18 @@ async fn end_one(context: &SpawnContext, mut reaped: Reaped, placed: Option<Team
     let ended = match (team, member) {
         (Some(Ok(team)), Some(member)) => {
             let member = context.team(&team).member(&member);
-            member.end_marked(spawn_id, grace).await
+            member.end_spawn(spawn_id, grace).await
         }
-        _ => end_marked(context, spawn_id, grace).await,
+        _ => end_processes_of_spawn(context, spawn_id, grace).await,
     };
     reaped.left = ended.left;
     reaped
 }
 
 impl SupervisedMember<'_> {
-    /// Terminates a member of this config directory and all its child processes: SIGTERM, then after
-    /// `grace` SIGKILL.
-    pub(crate) async fn end_marked(self, spawn: SpawnId, grace: Duration) -> Ended {
+    /// Terminates a spawn of a member of this config directory and all its child processes: SIGTERM,
+    /// then after `grace` SIGKILL.
+    pub(crate) async fn end_spawn(self, spawn: SpawnId, grace: Duration) -> Ended {
         let target = processes_of_members(&self.files(), [(self.name, spawn)]);
         process::end(target, grace).await
     }
@@ -146,7 +146,12 @@ impl SupervisedMember<'_> {
     }
 }
 
-/// Terminates the child processes of a lead in this config directory.
-pub async fn end_marked(spawn_context: &SpawnContext, spawn: SpawnId, grace: Duration) -> Ended {
+/// Terminates the processes with the mark of a spawn in this config directory, such as the child
+/// processes of a lead: SIGTERM, then after `grace` SIGKILL.
+pub async fn end_processes_of_spawn(
+    spawn_context: &SpawnContext,
+    spawn: SpawnId,
+    grace: Duration,
+) -> Ended {
     process::end(processes_of_spawn(&spawn_context.root, spawn), grace).await
 }

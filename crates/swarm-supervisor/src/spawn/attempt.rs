@@ -168,7 +168,7 @@ impl Attempt<'_> {
         let (files, name) = (self.team.files(), &self.options.name);
         let spawn_id = self.order.spec.identity.spawn_id;
         let grace = self.team.context.kill_grace;
-        let ended = self.team.member(name).end_marked(spawn_id, grace).await;
+        let ended = self.team.member(name).end_spawn(spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
         }

@@ -90,7 +90,7 @@ impl SupervisedMember<'_> {
         spawn_id: SpawnId,
         grace: Duration,
     ) -> Result<StopOutcome, LeadError> {
-        let terminated = self.end_marked(spawn_id, grace).await;
+        let terminated = self.end_spawn(spawn_id, grace).await;
         if terminated.left > 0 {
             return Err(LeadError::StillAlive {
                 member: self.name.clone(),

@@ -14,7 +14,7 @@ use swarm_worktree::Owner;
 use super::worktree_outcome::{LeftWorktree, finish_worktree};
 use super::{StopOutcome, StopReport};
 use crate::cleanup::Former;
-use crate::process_list::end_marked;
+use crate::process_list::end_processes_of_spawn;
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext, SupervisedMember, SupervisedTeam};
 
@@ -34,7 +34,7 @@ impl SupervisedMember<'_> {
             return Ok(report);
         }
         // Background processes of its shell carry its mark.
-        report.processes_left = self.end_marked(spawn_id, grace).await.left;
+        report.processes_left = self.end_spawn(spawn_id, grace).await.left;
         let remote = self.remote_process(spawn_id).await;
         let stopped = StoppedSpawn::new(spawn_id, report.outcome.word());
         let removed = self
@@ -166,7 +166,7 @@ impl SupervisedTeam<'_> {
             && let Some(record) = record
         {
             let grace = self.context.kill_grace;
-            let ended = end_marked(self.context, record.spawn_id, grace).await;
+            let ended = end_processes_of_spawn(self.context, record.spawn_id, grace).await;
             if ended.left > 0 {
                 tracing::error!(team = %self.name, left = ended.left, "processes of a lost lead are left");
             }
@@ -178,7 +178,7 @@ impl SupervisedTeam<'_> {
     pub(crate) async fn clean_up_after(self, member: &Member) {
         if let Some(spawn_id) = member.spawn_id() {
             let (dead, grace) = (self.member(&member.name), self.context.kill_grace);
-            let ended = dead.end_marked(spawn_id, grace).await;
+            let ended = dead.end_spawn(spawn_id, grace).await;
             if ended.left > 0 {
                 tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
             }

@@ -35,7 +35,7 @@ impl SupervisedMember<'_> {
             return Ok(false);
         }
         // Continues if the entry cannot be removed, so that the processes are stopped anyway.
-        let ended = self.end_marked(spawn_id, grace).await;
+        let ended = self.end_spawn(spawn_id, grace).await;
         undone?;
         let closed = self.team.close_begun_pane(entry, spawn_id).await;
         SpawnOrder::discard(&files.local_directory(self.name), spawn_id)?;

@@ -74,7 +74,7 @@ impl SupervisedTeam<'_> {
     /// panes open.
     pub async fn end_without_roster(self) -> Result<LeftOfTeam, LeadError> {
         let mut left = LeftOfTeam {
-            processes: self.end_marked().await?,
+            processes: self.end_all_processes().await?,
             panes: Vec::new(),
         };
         let former = match Former::in_journal(self) {
