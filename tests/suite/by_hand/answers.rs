@@ -412,6 +412,6 @@ fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
     let none = world.swarm(&["approve"]);
     none.assert_code(3);
     let none = world.swarm(&["approve", "carol", "--json"]).error(3);
-    assert_eq!(none["message"], "carol in team demo has no pending request");
+    assert_eq!(none["message"], "carol of team demo has no pending request");
     world.swarm(&["shutdown", "--all"]).ok();
 }

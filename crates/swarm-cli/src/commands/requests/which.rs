@@ -29,7 +29,7 @@ pub(super) fn named(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) 
     match (&meant[..], word) {
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
         ([], Some(word)) if is_member(team, word)? => {
-            let message = format!("{word} in team {} has no pending request", team.name());
+            let message = format!("{word} of team {} has no pending request", team.name());
             Err(Failure::not_found(message)
                 .with_hint("run `swarm requests` to list pending requests"))
         }
