@@ -107,7 +107,7 @@ fn lead_process(app: &App, files: &dyn Team) -> Result<Process> {
         Process::running(record.pid).filter(|process| process.start == start)
     });
     process.ok_or_else(|| {
-        let message = format!("no process leads the team {team}");
+        let message = format!("no process leads team {team}");
         Failure::not_found(message).with_hint(format!(
             "`swarm shutdown --all --team {team}` stops its members"
         ))
