@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
 use swarm_store::{StoreError, Team, VerifyKey};
-use swarm_team::{OrderedMode, TEAM_RULE, ordered_mode, ordered_rules};
+use swarm_team::{OrderedMode, OrderedRules, TEAM_RULE, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;
 use crate::reporter::Reporter;
@@ -75,8 +75,8 @@ impl GrantedRights {
             ControlFrame::TeamPermissionUpdate(frame) => {
                 let ordered = ordered_rules(team, frame, key).await?;
                 match &ordered {
-                    Some((rules, true)) => self.rights.allow(rules, TEAM_RULE),
-                    Some((rules, false)) => self.rights.revoke(rules, TEAM_RULE),
+                    Some(OrderedRules::Granted(rules)) => self.rights.allow(rules, TEAM_RULE),
+                    Some(OrderedRules::Revoked(rules)) => self.rights.revoke(rules, TEAM_RULE),
                     None => {}
                 }
                 let what = format!("the team's permission rules for {}", frame.tool_name);

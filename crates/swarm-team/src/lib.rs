@@ -73,7 +73,7 @@ pub use task_checks::check_line;
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;
 pub use team_rights::{
-    OrderedMode, TEAM_RULE, allow_for_team, disallow_for_team, ordered_mode, ordered_rules,
-    request_mode, team_rules,
+    OrderedMode, OrderedRules, TEAM_RULE, allow_for_team, disallow_for_team, ordered_mode,
+    ordered_rules, request_mode, team_rules,
 };
 pub use work_merger::{MergeError, PreparedMerge, WorkMerger};

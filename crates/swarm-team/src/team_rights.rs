@@ -196,8 +196,17 @@ async fn announce(
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
-/// Returns the rules that a frame grants or revokes, and whether it grants them, if that is their last
-/// change in the journal and signed with the private half of `key`; `None` for other frames.
+/// A change of rules for a whole team that a command has recorded in the journal.
+#[derive(Debug, Clone)]
+pub enum OrderedRules {
+    /// The rules apply to all members.
+    Granted(Vec<Rule>),
+    /// The rules do not apply any more.
+    Revoked(Vec<Rule>),
+}
+
+/// Returns the rules that a frame grants or revokes, if that is their last change in the journal and
+/// signed with the private half of `key`; `None` for other frames.
 ///
 /// # Errors
 /// Errors of the store.
@@ -205,7 +214,7 @@ pub async fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
     key: Option<&VerifyKey>,
-) -> Result<Option<(Vec<Rule>, bool)>, StoreError> {
+) -> Result<Option<OrderedRules>, StoreError> {
     let update = &frame.permission_update;
     let (rules, is_granted) = if let Ok(Suggestion::AddRules {
         rules,
@@ -230,8 +239,14 @@ pub async fn ordered_rules(
     };
     let changed = changed_rules(team, key).await?;
     let is_recorded = |rule: &Rule| changed.contains(&(rule.to_string(), is_granted));
-    let are_recorded = rules.iter().all(is_recorded);
-    Ok(are_recorded.then_some((rules, is_granted)))
+    if !rules.iter().all(is_recorded) {
+        return Ok(None);
+    }
+    Ok(Some(if is_granted {
+        OrderedRules::Granted(rules)
+    } else {
+        OrderedRules::Revoked(rules)
+    }))
 }
 
 /// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its

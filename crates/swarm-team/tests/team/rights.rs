@@ -6,7 +6,9 @@ use swarm_protocol::PermissionMode::{AcceptEdits, BypassPermissions, Default, Pl
 use swarm_protocol::{
     AnsweredBy, Event, LEAD_NAME, ModeSetRequest, PermissionMode, TeamPermissionUpdate,
 };
-use swarm_team::{allow_for_team, disallow_for_team, ordered_mode, ordered_rules, request_mode};
+use swarm_team::{
+    OrderedRules, allow_for_team, disallow_for_team, ordered_mode, ordered_rules, request_mode,
+};
 
 use crate::world::{World, name};
 
@@ -76,12 +78,15 @@ async fn the_rules_of_a_frame_count_if_a_command_has_signed_each_of_them() {
     let ordered = async |kind, behavior, rules: &[&Rule]| {
         let frame = update(kind, behavior, rules);
         let ordered = ordered_rules(&*files, &frame, key.as_ref()).await;
-        ordered.unwrap().map(|(_, is_granted)| is_granted)
+        ordered.unwrap()
     };
-    let adds =
-        async |behavior, rules: &[&Rule]| ordered("addRules", behavior, rules).await == Some(true);
+    let adds = async |behavior, rules: &[&Rule]| {
+        let ordered = ordered("addRules", behavior, rules).await;
+        matches!(ordered, Some(OrderedRules::Granted(_)))
+    };
     let removes = async |behavior, rules: &[&Rule]| {
-        ordered("removeRules", behavior, rules).await == Some(false)
+        let ordered = ordered("removeRules", behavior, rules).await;
+        matches!(ordered, Some(OrderedRules::Revoked(_)))
     };
     allow_for_team(&*files, &make, by()).await.unwrap();
     assert!(adds("allow", &[&make]).await);
