@@ -238,6 +238,7 @@ fn what_is_sent_can_run_no_program_and_name_no_other_place() {
             refused.to_string().contains("was not received"),
             "{what}: {refused}"
         );
+        assert_eq!(refused.kind(), ErrorKind::Refused, "{what}: {refused}");
     }
     assert!(!mark.exists());
     receive(&fixture, &sent).unwrap();
