@@ -70,7 +70,11 @@ impl<'a> SupervisedTeam<'a> {
         Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
     }
 
-    /// Spawns a member in a selected backend.
+    /// Like [`Self::spawn_in_turn`], in a given backend such as a recording one, without checks of
+    /// the program and the directory.
+    ///
+    /// # Errors
+    /// As [`Self::spawn`].
     pub async fn spawn_in(
         self,
         mut options: SpawnOptions,
