@@ -444,6 +444,12 @@ mod tests {
             Some("One.\nTwo.".to_owned())
         );
         assert_eq!(Incoming::of(entry("One.", None)).more(&lead), None);
+        // A pane may cut a longer line.
+        let line = "x".repeat(SHORT + 1);
+        assert!(Incoming::of(entry(&line, None)).more(&lead).is_some());
+        // It is in no inbox.
+        let of_session = entry(&line, Some(MarkKind::Session));
+        assert_eq!(Incoming::of(of_session).more(&lead), None);
     }
 
     #[test]

@@ -102,6 +102,13 @@ async fn d2_a_message_that_was_not_synced_is_not_delivered_and_can_be_sent_again
     let outcome = session.run_turn(on()).await;
     assert!(outcome.is_finished(), "{outcome:?}");
     drop(session);
+    let on_disk = world.on_disk();
+    let mut lines = on_disk.lines().filter(|line| line.contains("\"m1\""));
+    // The line that does not count is not the parent of the next one.
+    assert!(
+        lines.all(|line| line.contains("\"parentUuid\":null")),
+        "{on_disk}"
+    );
     let mut session = world.open();
     assert!(session.has_message(&MessageId::new("m1")));
     session.flush().unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_agent::{Injected, Session, TranscriptFile};
+use swarm_os::OsError;
 use swarm_protocol::{MessageId, SpawnId, SystemClock, TeamName, Usage};
 use swarm_tools::Caller;
 
@@ -25,6 +26,45 @@ fn the_first_delivery_syncs_the_new_directories() {
     });
     assert!(left.is_empty(), "{left:?}");
     assert!(path.exists());
+}
+
+#[test]
+fn the_mark_of_a_coordinator_is_written_once_and_synced_with_everything_before_it() {
+    for is_left_by_a_killed_process in [false, true] {
+        let world = World::new(vec![]);
+        let path = world.path();
+        let directory = path.ancestors().nth(3).unwrap();
+        let ((), left) = left_open(directory, || {
+            if is_left_by_a_killed_process {
+                // The session is dropped before it waits for the disk.
+                let prompt = vec![Injected::prompt("do it")];
+                let runtime = tokio::runtime::Runtime::new().unwrap();
+                runtime
+                    .block_on(world.open().submit(vec![], prompt, &on()))
+                    .unwrap();
+            }
+            world.transcript().mark_coordinator().unwrap();
+        });
+        assert!(left.is_empty(), "{left:?}");
+        world
+            .open()
+            .deliver(vec![Injected::prompt("go on")])
+            .unwrap();
+        let before = world.on_disk();
+        world.transcript().mark_coordinator().unwrap();
+        assert_eq!(world.on_disk(), before);
+    }
+}
+
+#[test]
+fn a_conversation_whose_mark_was_not_synced_is_no_coordinators() {
+    let world = World::new(vec![]);
+    let full = |_| Err(OsError::Gone("/transcript".into()));
+    world
+        .transcript()
+        .with_sync(full)
+        .mark_coordinator()
+        .unwrap_err();
 }
 
 #[tokio::test]
@@ -128,6 +168,7 @@ async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept()
         json!({"type": "system", "subtype": "local_command", "content": "ls", "uuid": "u5"}),
         json!({"isSidechain": false, "type": "user", "uuid": "u6", "toolUseResult": {},
             "message": {"role": "user", "content": [{"tool_use_id": "t", "type": "tool_result", "content": [{"type": "text", "text": "seen"}]}]}}),
+        json!({"type": "summary", "summary": "a line without an ID", "leafUuid": "u6"}),
     ];
     let bytes = lines.map(|line| line.to_string() + "\n").concat();
     swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();

@@ -373,6 +373,15 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
         Some(records[0].clone()),
         "read twice"
     );
+    let mut other = of("eve")[0].clone();
+    other["input"] = json!({"command": "make install"});
+    assert_eq!(
+        adopt(&asked_by("eve", &other)),
+        Some(records[0].clone()),
+        "the first one with an ID counts"
+    );
+    other["request_id"] = json!("../perm-1-abcdefg");
+    assert_eq!(adopt(&asked_by("eve", &other)), None, "not a file name");
     assert_eq!(files.requests().block_on().unwrap().requests.len(), 3);
     assert!(
         records

@@ -100,8 +100,16 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
     shutdown.enter(request("r-2"));
     assert_eq!(shutdown.open(), Some(request("r-2")));
     assert!(!shutdown.is_open(&request_id("r-1")));
+    shutdown.mark_notified(&request_id("r-2"));
+    assert!(shutdown.was_notified(&request_id("r-2")));
+    assert!(!shutdown.was_notified(&request_id("r-1")));
+    assert_eq!(shutdown.close(&request_id("r-1")), None);
     shutdown.close(&request_id("r-2"));
     assert!(shutdown.is_refused(&request_id("r-2")) && !shutdown.is_refused(&request_id("r-1")));
+
+    // A message that could not be marked as read is delivered again.
+    shutdown.enter(request("r-2"));
+    assert_eq!(shutdown.open(), None);
 
     // Also if the refusal of the earlier one could not be sent.
     shutdown.enter(request("r-3"));
