@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{
     Answer, AnsweredBy, NewTask, RequestId, RequestKind, RequestRecord, TaskStatus, UnixMs,
 };
-use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, TeamStore};
+use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, Team, TeamStore};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -326,6 +326,47 @@ fn a_committed_spawn_survives_a_power_cut() {
             member.swarm.as_ref().unwrap().reservation.is_none()
         },
     );
+}
+
+/// Replays the reservation of the name `ann` with a prompt. The check aborts the spawn wherever it
+/// is reserved, and then calls `after` with the team.
+fn replay_reservation(world: &World, after: impl Fn(&dyn Team) -> bool) {
+    let mut new = new_member("ann");
+    new.prompt = Some(Draft::new("team-lead", "begin"));
+    let spawn = new.spawn_id;
+    replay(
+        world,
+        || world.handle().reserve(new).block_on().map(drop).unwrap(),
+        |store| {
+            let team = store.team(&world.team);
+            team.abort_spawn(&spawn, "no hello").block_on().unwrap() && after(&*team)
+        },
+    );
+}
+
+#[test]
+fn a_reservation_of_a_dead_members_name_can_be_undone_after_a_power_cut() {
+    let world = World::new();
+    let spawn = world.join("ann");
+    drop(world.live("ann", spawn));
+    world.handle().reconcile().block_on().unwrap();
+    let before = world.handle().config().block_on().unwrap();
+    replay_reservation(&world, |team| {
+        assert_eq!(team.config().block_on().unwrap(), before);
+        true
+    });
+}
+
+#[test]
+fn an_undone_reservation_leaves_no_prompt_after_a_power_cut() {
+    let world = World::new();
+    replay_reservation(&world, |team| {
+        team.add_external(&name("ann"), Path::new("/work"))
+            .block_on()
+            .unwrap();
+        let unread = team.take_unread(&name("ann")).block_on().unwrap();
+        unread.is_empty()
+    });
 }
 
 #[test]

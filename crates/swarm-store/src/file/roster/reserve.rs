@@ -21,14 +21,14 @@ impl FileTeam {
         self.reconcile_some(held, &mut config, |name| *name == new.entry.name, done)?;
         let max_members = self.store.limits.max_members;
         let at = self.with_rules(&config, |rules| rules.place_for(new, max_members))?;
-        self.make_room(new)?;
+        let room = self.make_room(new)?;
         let undo = Undo {
             spawn_id: new.spawn_id,
             prompt: new.prompt.is_some().then(MessageId::random),
             had_inbox: is_surely_there(&self.at.inbox(&new.entry.name))?,
             previous: at.map(|at| config.members[at].clone()),
         };
-        let mut pending = self.remember_undo(held, &new.entry.name, &undo)?;
+        let mut pending = room.and(self.remember_undo(held, &new.entry.name, &undo)?);
         if undo.previous.is_some() {
             // The roster entry of the dead member is overwritten next, so this must be on disk
             // first.
@@ -78,11 +78,10 @@ impl FileTeam {
     }
 
     /// Creates the member's directory and the sidecar of its inbox.
-    fn make_room(&self, new: &NewMember) -> Result<()> {
-        swarm_os::ensure_private_dir(&self.at.member(&new.entry.name))?;
-        Ok(swarm_os::create_sidecar(
-            &self.at.inbox_lock(&new.entry.name),
-        )?)
+    fn make_room(&self, new: &NewMember) -> Result<PendingSync> {
+        let made = swarm_os::place_private_dir(&self.at.member(&new.entry.name))?;
+        swarm_os::create_sidecar(&self.at.inbox_lock(&new.entry.name))?;
+        Ok(made)
     }
 
     /// Records the reservation in the journal and sends the prompt.
