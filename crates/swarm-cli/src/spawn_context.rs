@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use swarm_agent::MemberRequest;
 use swarm_config::{
-    ClaudeSettings, Environment, FoundAgents, HookDirectories, SMALL_MODEL, Settings,
-    default_model, fallback_model, model_names, permitted_model, worktree_records,
+    ClaudeSettings, Environment, FoundAgents, HookDirectories, Settings, default_model,
+    fallback_model, model_names, permitted_model, worktree_records,
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
@@ -140,12 +140,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
         fallback: fallback_model(&settings, &cwd)?,
         ..choices.requests.over(&settings)?
     };
-    agent_config.models = model_names(
-        &settings,
-        &cwd,
-        app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"),
-        claude.variable(&app.env, SMALL_MODEL),
-    )?;
+    agent_config.models = model_names(&settings, &cwd, app.env.get("CLAUDE_CODE_SUBAGENT_MODEL"))?;
     let asked = settings.clone();
     let mut provider = app.env.provider_with(&claude.env);
     add_helper(

@@ -24,9 +24,7 @@ pub use error::ConfigError;
 pub use hook_directories::{HookDirectories, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
-pub use models::{
-    SMALL_MODEL, default_model, fallback_model, model_names, permitted_model, resolve_model,
-};
+pub use models::{default_model, fallback_model, model_names, permitted_model, resolve_model};
 pub use plugins::{ActivePlugin, EnabledPlugins, PluginParts, PluginUse, plugin_parts};
 pub use runtimes::{RuntimePreset, RuntimePresets, RuntimeState};
 pub use settings::{

@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use swarm_model::{ModelName, Provider};
+use swarm_model::ModelName;
 use swarm_permissions::ModelNames;
 
 use crate::error::ConfigError;
 use crate::settings::Settings;
-
-/// The variable that names Anthropic's small model.
-pub const SMALL_MODEL: &str = "ANTHROPIC_SMALL_FAST_MODEL";
 
 /// Resolves a model name; the relative path of a scenario is resolved against `cwd`.
 pub fn resolve_model(
@@ -30,14 +27,25 @@ pub fn resolve_model(
 /// [`ConfigError::Model`] if the name is invalid, and another error if managed policy requires
 /// another model. Full names are compared, so that aliases cannot bypass the policy.
 pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<String, ConfigError> {
-    let full =
-        |name: &str| resolve_model(name, &settings.aliases, cwd).map(|full| full.to_string());
-    let resolved = full(name).map_err(ConfigError::Model)?;
+    let resolved = full_name(name, settings, cwd)?;
     settings.permit_as("model.default", resolved.as_str(), |policy| {
         let written = policy.as_str().unwrap_or_default();
-        full(written).map_or_else(|_| policy.clone(), Value::from)
+        full_name(written, settings, cwd).map_or_else(|_| policy.clone(), Value::from)
     })?;
     Ok(resolved)
+}
+
+/// Resolves a model name. An error about the target of an alias names the alias and its place.
+fn full_name(name: &str, settings: &Settings, cwd: &Path) -> Result<String, ConfigError> {
+    let error = match resolve_model(name, &settings.aliases, cwd) {
+        Ok(full) => return Ok(full.to_string()),
+        Err(why) => ConfigError::Model(why),
+    };
+    if !settings.aliases.contains_key(name) {
+        return Err(error);
+    }
+    let error = with_place(settings, &format!("model.aliases.{name}"), error);
+    Err(ConfigError::Model(format!("alias {name}: {error}")))
 }
 
 /// Returns the full name of the default model.
@@ -74,7 +82,7 @@ pub fn fallback_model(settings: &Settings, cwd: &Path) -> Result<Option<String>,
 }
 
 /// Returns the model names from which agents choose the models of their sub-agents. `environment`
-/// is `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is [`SMALL_MODEL`].
+/// is `CLAUDE_CODE_SUBAGENT_MODEL`.
 ///
 /// # Errors
 /// [`ConfigError::Model`], with its file or variable, if the name of a small model is invalid.
@@ -82,25 +90,13 @@ pub fn model_names(
     settings: &Settings,
     cwd: &Path,
     environment: Option<&str>,
-    small: Option<&str>,
 ) -> Result<ModelNames, ConfigError> {
-    let full = |name: &str| {
-        let resolved = resolve_model(name, &settings.aliases, cwd);
-        resolved.map(|full| full.to_string())
-    };
-    let mut small_models = settings.small.clone();
-    let given = small.map(|small| (Provider::Anthropic.name().to_owned(), small.to_owned()));
-    small_models.extend(given);
-    let small_models = small_models.into_iter();
-    let small_models = small_models.map(|(provider, name)| {
-        let full = full(&name).map_err(|why| match small {
-            Some(small) if small == name => ConfigError::Model(format!("${SMALL_MODEL}: {why}")),
-            _ => {
-                let key = format!("model.small.{provider}");
-                with_place(settings, &key, ConfigError::Model(why))
-            }
+    let small_models = settings.small.iter().map(|(provider, name)| {
+        let full = full_name(name, settings, cwd).map_err(|error| {
+            let key = format!("model.small.{provider}");
+            with_place(settings, &key, error)
         });
-        Ok::<_, ConfigError>((provider, full?))
+        Ok::<_, ConfigError>((provider.clone(), full?))
     });
     let policy = settings.policy_of("model.default");
     let written = policy.as_ref().and_then(Value::as_str);

@@ -16,7 +16,7 @@ const MODE: &str = "permissions.mode";
 /// An existing settings file.
 #[derive(Debug)]
 pub(super) struct File {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) layer: Layer,
     pub(super) document: Value,
     pub(super) permissions: PermissionSettings,

@@ -1,7 +1,7 @@
 //! Loading of all `settings.json` files: the user's and managed ones completely, a repository's
 //! only where they restrict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -28,6 +28,8 @@ pub struct ClaudeSettings {
     given: Vec<SettingValue>,
     /// Variables for shell commands of agents and for model clients, without a repository's.
     pub env: BTreeMap<String, String>,
+    /// The file that sets each of these variables.
+    env_files: BTreeMap<String, PathBuf>,
     /// The hooks.
     pub hooks: FoundHooks,
     /// The enabled plugins.
@@ -121,7 +123,11 @@ impl ClaudeSettings {
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);
             self.rules.directories.extend(rules.directories);
-            self.env.extend(file.variables()?);
+            let variables = file.variables()?;
+            let names = variables.keys().cloned();
+            self.env_files
+                .extend(names.map(|name| (name, file.path.clone())));
+            self.env.extend(variables);
             self.add_programs(file);
         }
         Ok(())
@@ -211,7 +217,10 @@ impl ClaudeSettings {
             .map(|(name, key, value)| SettingValue {
                 key,
                 layer: Layer::Environment,
-                place: ValueLocation::Variable(name.to_owned()),
+                place: match self.env_files.get(name) {
+                    Some(file) => ValueLocation::File(file.clone(), None),
+                    None => ValueLocation::Variable(name.to_owned()),
+                },
                 value,
             });
         self.given.iter().cloned().chain(variables).collect()
@@ -219,11 +228,21 @@ impl ClaudeSettings {
 
     /// Returns warnings about the settings files and variables.
     pub fn warnings(&self, env: &Environment) -> Vec<String> {
-        let variable = |name: &str| self.variable(env, name);
-        let variables = unsupported::in_variables(variable)
-            .into_iter()
-            .chain(requests::invalid_variables(variable));
-        self.remarks.iter().cloned().chain(variables).collect()
+        let mut warnings = self.remarks.clone();
+        let files: BTreeSet<_> = self.env_files.values().collect();
+        for file in files.into_iter().map(Some).chain([None]) {
+            let place = file.map_or_else(
+                || "environment".to_owned(),
+                |file| file.display().to_string(),
+            );
+            let variable = |name: &str| {
+                let is_here = self.env_files.get(name) == file;
+                self.variable(env, name).filter(|_| is_here)
+            };
+            warnings.extend(unsupported::in_variables(&place, variable));
+            warnings.extend(requests::invalid_variables(&place, variable));
+        }
+        warnings
     }
 }
 

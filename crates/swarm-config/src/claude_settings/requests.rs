@@ -1,7 +1,8 @@
 //! The model, thinking, effort, editor mode and excluded instruction files in Claude Code's settings
 //! and variables.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use swarm_model::Provider;
 use swarm_protocol::{Effort, Thinking};
 
 use crate::settings::Layer;
@@ -15,13 +16,15 @@ pub(super) const EDITOR_MODE: &str = "lead.editor_mode";
 /// The setting that `claudeMdExcludes` sets.
 pub(super) const EXCLUDES: &str = "instructions.exclude";
 
+const SMALL_MODELS: &str = "model.small";
 const THINKING: &str = "model.thinking";
 const EFFORT: &str = "model.effort";
 const CLAUDE_MD_EXCLUDES: &str = "claudeMdExcludes";
 
 /// The variables, weakest first if two set the same setting.
-const VARIABLES: [(&str, &str); 3] = [
+const VARIABLES: [(&str, &str); 4] = [
     ("ANTHROPIC_MODEL", MODEL),
+    ("ANTHROPIC_SMALL_FAST_MODEL", SMALL_MODELS),
     ("CLAUDE_CODE_EFFORT_LEVEL", EFFORT),
     ("MAX_THINKING_TOKENS", THINKING),
 ];
@@ -106,18 +109,21 @@ pub(super) fn in_variables<'a>(
     said.collect()
 }
 
-/// Returns warnings about invalid variables.
-pub(super) fn invalid_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
+/// Returns warnings about invalid variables, which `place` sets.
+pub(super) fn invalid_variables<'a>(
+    place: &str,
+    get: impl Fn(&str) -> Option<&'a str>,
+) -> Vec<String> {
     let misread = VARIABLES.iter().filter_map(|(name, key)| {
         let text = get(name).filter(|text| !is_default(text))?;
         let expected = match *key {
             THINKING => "a number of tokens",
-            MODEL => "the name of one model",
+            MODEL | SMALL_MODELS => "the name of one model",
             _ => "low, medium, high, xhigh or max",
         };
         value(key, text).is_none().then(|| {
             let text = text.escape_debug();
-            format!("environment: ignoring `{name}={text}`: use {expected}")
+            format!("{place}: ignoring `{name}={text}`: use {expected}")
         })
     });
     misread.collect()
@@ -130,6 +136,7 @@ fn value(key: &str, text: &str) -> Option<Value> {
             Some(Thinking::of_tokens(tokens).to_string().into())
         }
         MODEL => model(text),
+        SMALL_MODELS => model(text).map(|name| json!({(Provider::Anthropic.name()): name})),
         _ => effort(text),
     }
 }

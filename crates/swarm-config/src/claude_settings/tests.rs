@@ -460,11 +460,42 @@ fn an_invalid_model_is_reported_with_its_variable_or_file() {
         error.starts_with("$ANTHROPIC_MODEL: unknown model gpt-5"),
         "{error}"
     );
-    let error = model_names(&settings, &cwd, None, Some("tiny")).unwrap_err();
-    let error = error.to_string();
+    let settings = machine.settings([("ANTHROPIC_SMALL_FAST_MODEL", "tiny")]);
+    let error = model_names(&settings, &cwd, None).unwrap_err().to_string();
     assert!(
         error.starts_with("$ANTHROPIC_SMALL_FAST_MODEL: unknown model tiny"),
         "{error}"
+    );
+}
+
+#[test]
+fn a_variable_of_a_settings_file_is_reported_with_the_file() {
+    let machine = Machine::new().file(
+        "root/settings.json",
+        r#"{"env": {"ANTHROPIC_MODEL": "gpt-5", "ANTHROPIC_SMALL_FAST_MODEL": "tiny", "DISABLE_COMPACT": "1",
+            "MAX_THINKING_TOKENS": "lots"}}"#,
+    );
+    let (cwd, settings) = (machine.path("repo"), machine.settings([]));
+    let file = machine.path("root/settings.json").display().to_string();
+    let error = default_model(&settings, &cwd).unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("{file}: unknown model gpt-5")),
+        "{error}"
+    );
+    let error = model_names(&settings, &cwd, None).unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("{file}: unknown model tiny")),
+        "{error}"
+    );
+    let env = Environment::new([("DISABLE_PROMPT_CACHING", "1")], &cwd);
+    let warnings = machine.load().unwrap().warnings(&env).join("\n");
+    assert!(
+        warnings.contains(&format!(
+            "{file}: not supported and ignored: `DISABLE_COMPACT`"
+        )) && warnings.contains(&format!("{file}: ignoring `MAX_THINKING_TOKENS=lots`"))
+            && warnings
+                .contains("environment: not supported and ignored: `DISABLE_PROMPT_CACHING`"),
+        "{warnings}"
     );
 }
 

@@ -172,15 +172,18 @@ pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
     sentence(file, top.chain(on).chain(nested))
 }
 
-/// Returns a warning about unsupported variables.
-pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+/// Returns a warning about unsupported variables, which `place` sets.
+pub(super) fn in_variables<'a>(
+    place: &str,
+    get: impl Fn(&str) -> Option<&'a str>,
+) -> Option<String> {
     let given = VARIABLES.iter().filter(|(name, _)| is_on(get(name)));
     let off = SWITCHES
         .iter()
         .filter(|(name, _)| matches!(get(name), Some("0" | "false")));
     let values = VALUES.iter();
     let values = values.filter(|(name, _)| get(name).is_some_and(|value| !value.is_empty()));
-    sentence("environment", given.chain(values).chain(off))
+    sentence(place, given.chain(values).chain(off))
 }
 
 /// Whether a variable asks for a coordinator in place of a lead.
@@ -231,12 +234,12 @@ mod tests {
             "CLAUDE_CODE_SUBAGENT_MODEL" => Some("haiku"),
             _ => None,
         };
-        let said = in_variables(set).unwrap();
+        let said = in_variables("environment", set).unwrap();
         assert_eq!(
             said,
             "environment: not supported and ignored: `CLAUDE_CODE_SIMPLE`"
         );
-        assert_eq!(in_variables(|_| None), None);
+        assert_eq!(in_variables("environment", |_| None), None);
     }
 
     #[test]
@@ -261,7 +264,7 @@ mod tests {
             "DISABLE_COMPACT",
             "DISABLE_PROMPT_CACHING",
         ] {
-            let said = in_variables(|asked| (asked == name).then_some("x"));
+            let said = in_variables("environment", |asked| (asked == name).then_some("x"));
             assert!(said.unwrap_or_default().contains(name), "{name}");
         }
         for key in [
@@ -284,9 +287,9 @@ mod tests {
             assert!(said.unwrap_or_default().contains(key), "{key}");
         }
         for (name, _) in VALUES {
-            let said = in_variables(|asked| (asked == *name).then_some("0"));
+            let said = in_variables("environment", |asked| (asked == *name).then_some("0"));
             assert!(said.unwrap_or_default().contains(name), "{name}");
-            let empty = in_variables(|asked| (asked == *name).then_some(""));
+            let empty = in_variables("environment", |asked| (asked == *name).then_some(""));
             assert_eq!(empty, None, "{name}");
         }
     }
@@ -295,7 +298,7 @@ mod tests {
     fn a_switch_is_reported_only_if_it_disables_a_feature() {
         for (name, _) in SWITCHES {
             for (value, is_named) in [("0", true), ("false", true), ("1", false), ("", false)] {
-                let said = in_variables(|asked| (asked == *name).then_some(value));
+                let said = in_variables("environment", |asked| (asked == *name).then_some(value));
                 assert_eq!(said.is_some(), is_named, "{name}={value}");
             }
         }
@@ -306,7 +309,7 @@ mod tests {
         for (value, wanted) in [("1", true), ("true", true), ("0", false), ("", false)] {
             let get = |name: &str| (name == COORDINATOR).then_some(value);
             assert_eq!(wants_coordinator(get), wanted, "{value}");
-            assert_eq!(in_variables(get), None, "{value}");
+            assert_eq!(in_variables("environment", get), None, "{value}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::keys::{KEYS, SettableBy};
 use super::*;
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::models::permitted_model;
+use crate::models::{default_model, permitted_model};
 
 /// A machine with a user and a repository.
 struct Machine {
@@ -261,6 +261,26 @@ fn a_policy_for_the_model_applies_to_every_notation() {
         assert_eq!(permitted(name).unwrap_err().kind(), ErrorKind::Refused);
     }
     assert_eq!(permitted("no/such").unwrap_err().kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn an_invalid_target_of_an_alias_is_reported_with_the_alias_and_its_place() {
+    let machine = Machine::new().file(
+        "root/swarm.toml",
+        "[model]\ndefault = \"fast\"\n[model.aliases]\nfast = \"zip/zap\"",
+    );
+    let settings = machine.load().unwrap();
+    let file = machine.path("root/swarm.toml").display().to_string();
+    let named = permitted_model("fast", &settings, Path::new("/")).unwrap_err();
+    let named = named.to_string();
+    assert!(
+        named.starts_with(&format!(
+            "alias fast: {file}:4: unknown provider in model zip/zap"
+        )),
+        "{named}"
+    );
+    let default = default_model(&settings, Path::new("/")).unwrap_err();
+    assert_eq!(default.to_string(), format!("{file}:2: {named}"));
 }
 
 #[test]
