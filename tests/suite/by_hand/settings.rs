@@ -263,3 +263,25 @@ fn what_claude_code_has_and_swarm_does_not_support_is_named() {
     assert!(seen.contains(words), "{seen}");
     assert!(!seen.contains("CLAUDE_CODE_COORDINATOR_MODE"), "{seen}");
 }
+
+#[test]
+fn doctor_reports_an_unknown_model_with_its_file_or_variable() {
+    for name in [
+        "ANTHROPIC_MODEL",
+        "ANTHROPIC_SMALL_FAST_MODEL",
+        "SWARM_MODEL_FALLBACK",
+    ] {
+        let world = world().with_variable(name, "foo/bar");
+        let seen = world.swarm(&["doctor"]).stdout;
+        let words = format!("${name}: unknown provider in model foo/bar");
+        assert!(seen.contains(&words), "{words}: {seen}");
+    }
+    let world = world();
+    let file = world.write(
+        "root/swarm.toml",
+        "[model.small]\nanthropic = \"foo/bar\"\n",
+    );
+    let seen = world.swarm(&["doctor"]).code(7).stdout;
+    let words = format!("{}:2: unknown provider in model foo/bar", file.display());
+    assert!(seen.contains(&words), "{words}: {seen}");
+}

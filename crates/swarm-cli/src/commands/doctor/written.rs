@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use swarm_config::{
-    ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, is_trusted, resolve_model,
+    ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, default_model,
+    fallback_model, is_trusted, model_names, permitted_model, resolve_model,
 };
 use swarm_model::Provider;
 use swarm_protocol::with_causes;
@@ -13,6 +14,7 @@ use super::finding::Finding;
 use crate::failure::Result;
 
 const NAME: &str = "settings";
+const FIX: &str = "fix the file or variable";
 
 /// Settings as far as they are valid.
 pub(super) struct Written {
@@ -49,7 +51,7 @@ pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written)> {
         findings.insert(0, Finding::ok(NAME, shown));
     }
     let wrong = refused.into_iter().map(|error| {
-        let hint = error.hint().unwrap_or_else(|| "fix the file".to_owned());
+        let hint = error.hint().unwrap_or_else(|| FIX.to_owned());
         Finding::missing(NAME, with_causes(&error), hint)
     });
     Ok((wrong.chain(findings).collect(), written))
@@ -85,6 +87,9 @@ fn read(
     written.has_key_helper = claude.api_key_helper(trusted).is_some();
     written.variables = slips.is_empty().then_some(claude.env);
     refused.extend(slips);
+    let settings = &written.settings;
+    refused.extend(fallback_model(settings, &env.cwd).err());
+    refused.extend(model_names(settings, &env.cwd, None).err());
     remarks.collect()
 }
 
@@ -97,14 +102,20 @@ pub(super) fn model(env: &Environment, written: &Written, chosen: Option<&str>) 
         return Finding::warning(NAME, found, CORRECT);
     }
     let settings = &written.settings;
-    let named = chosen.unwrap_or(&settings.model);
-    let resolved = match resolve_model(named, &settings.aliases, &env.cwd) {
-        Ok(resolved) => resolved,
-        Err(error) => {
-            return Finding::missing(NAME, error, "fix `model.default` in the settings");
-        }
+    let permitted = match chosen {
+        Some(name) => permitted_model(name, settings, &env.cwd),
+        None => default_model(settings, &env.cwd),
     };
     let none = BTreeMap::new();
+    let resolved = permitted
+        .and_then(|full| resolve_model(&full, &none, &env.cwd).map_err(ConfigError::Model));
+    let resolved = match resolved {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let hint = error.hint().unwrap_or_else(|| FIX.to_owned());
+            return Finding::missing(NAME, with_causes(&error), hint);
+        }
+    };
     let provider = env.provider_with(written.variables.as_ref().unwrap_or(&none));
     let is_set = |name: &&str| provider.get(*name).is_some_and(|value| !value.is_empty());
     let keys: &[&str] = match resolved.provider {
