@@ -95,6 +95,11 @@ fn prompt_of_a_new_lead_of_a_team_is_an_argument_or_an_option() {
     assert_eq!(twice, ErrorKind::ArgumentConflict);
     let without = refused(&["resume", "demo", "--rm"]);
     assert_eq!(without, ErrorKind::MissingRequiredArgument);
+    let words = ["resume", "--model", "opus", "--team", "demo", "-p", "fix"];
+    let error = parse(&words).expect_err("the team is missing").to_string();
+    assert!(error.contains("<TEAM_NAME>"), "{error}");
+    assert!(!error.contains("<TEAM_NAME> <PROMPT>"), "{error}");
+    assert!(!error.contains("\n  <PROMPT>"), "{error}");
 }
 
 #[test]

@@ -34,12 +34,12 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) respawn: bool,
     /// Model of the lead [default: its previous model].
-    #[arg(short, long, requires = "prompt")]
+    #[arg(short, long, requires = "PromptArgs")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) requests: RequestFlags,
     /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, except bypassPermissions].
-    #[arg(long, requires = "prompt", alias = "permission-mode")]
+    #[arg(long, requires = "PromptArgs", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
     #[arg(long, help = backend_help("Backend for started members", true))]
     pub(crate) backend: Option<String>,
@@ -50,19 +50,19 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) trust: bool,
     /// Output format.
-    #[arg(long, requires = "prompt", value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, requires = "PromptArgs", value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) output: OutputFormat,
     /// Maximum model requests per turn [default: setting `turn.max_requests`].
-    #[arg(long, requires = "prompt", value_name = "N")]
+    #[arg(long, requires = "PromptArgs", value_name = "N")]
     pub(crate) max_turns: Option<u32>,
     /// Stop the run gracefully after this many seconds [default: never].
-    #[arg(long, requires = "prompt", value_name = "SECONDS")]
+    #[arg(long, requires = "PromptArgs", value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
     /// Budget of this run with all its members, such as 5$ or 500k-tokens [default: setting `budget.run`].
-    #[arg(long, requires = "prompt", value_name = "AMOUNT")]
+    #[arg(long, requires = "PromptArgs", value_name = "AMOUNT")]
     pub(crate) budget: Option<Budget>,
     /// Delete the team at the end and archive its tasks and journal.
-    #[arg(long, requires = "prompt")]
+    #[arg(long, requires = "PromptArgs")]
     pub(crate) rm: bool,
 }
 
