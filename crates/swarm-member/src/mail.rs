@@ -413,12 +413,11 @@ impl MailHandler {
             let is_it =
                 |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
             let entry = &incoming.entry;
-            let withheld = withheld.iter().find(is_it);
-            if let Some(one) = withheld.filter(|_| self.is_typed_here(incoming)) {
-                let line = format!("a hook withheld what you typed: {}", one.why);
-                self.context.emit(AgentEvent::Notice { line });
+            // The person at this terminal has seen the notice of the hook.
+            if self.is_typed_here(incoming) {
                 continue;
             }
+            let withheld = withheld.iter().find(is_it);
             let (Some(one), Ok(sender), Some(team)) = (
                 withheld,
                 MemberName::parse(entry.from.trim()),

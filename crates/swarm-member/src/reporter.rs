@@ -187,17 +187,14 @@ impl EventSink for PaneSink {
     }
 }
 
-/// Describes why a turn failed, in one line, with the resulting state.
+/// Describes why a turn failed or a hook stopped it, in one line, with the resulting state.
 pub(crate) fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
-    let Err(TurnStop::Failed(error)) = &outcome.end else {
-        return None;
+    let state = match &outcome.end {
+        Err(TurnStop::Failed(error)) if error.is_out_of_room() => MemberState::Exhausted,
+        Err(TurnStop::Failed(_) | TurnStop::Halted(_)) => MemberState::Failed,
+        _ => return None,
     };
-    let state = if error.is_out_of_room() {
-        MemberState::Exhausted
-    } else {
-        MemberState::Failed
-    };
-    let line = error.to_string().lines().next()?.to_owned();
+    let line = outcome.trouble()?.lines().next()?.to_owned();
     Some((state, line))
 }
 

@@ -54,7 +54,12 @@ impl Session {
             _ => text,
         };
         let spent = self.totals().since(before);
-        let outcome = TurnOutcome { end, text, spent };
+        let outcome = TurnOutcome {
+            end,
+            text,
+            spent,
+            stop_reason: self.stop_reason.clone(),
+        };
         self.emit(AgentEvent::TurnEnded {
             text: outcome.text.clone(),
             usage: outcome.spent.usage,

@@ -16,6 +16,8 @@ pub struct TurnOutcome {
     pub text: String,
     /// Usage of the turn.
     pub spent: Totals,
+    /// The reason of a `Stop` hook that ended the turn with `continue: false`.
+    pub stop_reason: Option<String>,
 }
 
 impl TurnOutcome {

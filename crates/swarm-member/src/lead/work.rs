@@ -44,8 +44,9 @@ impl MemberLoop<LeadRole> {
         let outcome = match (self.session.halted(), withheld) {
             (Some(why), _) if is_run => Outcome::StoppedByHook(why),
             (None, Some(why)) if is_run => Outcome::LeadFailed(why),
-            (_, withheld) => {
-                if let Some(why) = withheld {
+            (halted, withheld) => {
+                // The notice of a hook that stops the agent has the reason.
+                if let Some(why) = withheld.filter(|_| halted.is_none()) {
                     self.reporter.notice(why);
                 }
                 self.run().await?

@@ -83,6 +83,7 @@ impl TurnReporter {
             end: Ok(()),
             text: String::new(),
             spent: Totals::default(),
+            stop_reason: None,
         })
     }
 
@@ -192,7 +193,8 @@ impl TurnReporter {
     }
 }
 
-/// The idle notice of a turn: its final text, unless the member has just reported by message.
+/// The idle notice of a turn: its final text, unless the member has just reported by message, and
+/// the reason of a `Stop` hook that ended it.
 pub(crate) fn notice(
     from: String,
     timestamp: IsoTime,
@@ -203,7 +205,11 @@ pub(crate) fn notice(
     let (reason, result, failure) = match &outcome.end {
         Ok(()) => {
             let news = !text.trim().is_empty() && !mail.reported_to_lead;
-            (IdleReason::Available, news.then(|| cut(text)), None)
+            let hook = outcome.stop_reason.as_ref();
+            let hook = hook.map(|why| format!("[A Stop hook ended the turn: {why}]"));
+            let parts: Vec<_> = news.then(|| cut(text)).into_iter().chain(hook).collect();
+            let result = (!parts.is_empty()).then(|| parts.join("\n\n"));
+            (IdleReason::Available, result, None)
         }
         Err(TurnStop::Interrupted | TurnStop::Suspended) => (IdleReason::Interrupted, None, None),
         Err(TurnStop::Halted(_)) => (IdleReason::Interrupted, None, outcome.trouble()),

@@ -165,8 +165,10 @@ async fn a_prompt_that_a_hook_stops_is_not_sent_and_the_lead_waits_for_another()
         .await;
     }
     let notices = events.notices();
-    let why = "a hook withheld what you typed: no secrets";
-    assert!(notices.iter().any(|line| line == why), "{notices:?}");
+    let with_reason = notices.iter().filter(|line| line.contains("no secrets"));
+    let with_reason: Vec<_> = with_reason.collect();
+    let once = "hook UserPromptSubmit stops the agent: no secrets";
+    assert_eq!(with_reason, [once], "{notices:?}");
     let requests = model.requests();
     assert_eq!(requests.len(), 1);
     let told = heard(&requests[0]);

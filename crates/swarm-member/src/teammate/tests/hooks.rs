@@ -3,7 +3,7 @@
 use serde_json::json;
 use swarm_permissions::HookSettings;
 
-use super::world::{World, until};
+use super::world::{World, bob, until};
 use swarm_protocol::MemberState;
 use swarm_testkit::{FakeModel, call, heard, say};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -52,8 +52,27 @@ async fn a_hook_that_stops_a_member_before_its_turn_is_reported_and_the_model_is
             "{event}"
         );
         assert!(model.requests().is_empty(), "{event}");
+        world.in_state(MemberState::Failed).await;
+        let report = world.crew().state(&bob()).await.unwrap().unwrap();
+        let why = "a hook stopped the turn: not today";
+        assert_eq!(report.detail.as_deref(), Some(why), "{event}");
         running.crash().await;
     }
+}
+
+#[tokio::test]
+async fn the_reason_of_a_stop_hook_is_reported_to_the_lead() {
+    let stop = r#"echo '{"continue": false, "stopReason": "enough for today"}'"#;
+    let mut world = World::new();
+    let hook = json!([{"hooks": [{"type": "command", "command": stop}]}]);
+    world.agent_config.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
+    let running = world.run(Some("go"), &FakeModel::saying("done"));
+    let notices = world.idle(1).await;
+    assert_eq!(
+        notices[0].result.as_deref(),
+        Some("done\n\n[A Stop hook ended the turn: enough for today]")
+    );
+    running.crash().await;
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ fn ended(end: Result<(), TurnStop>, text: &str) -> TurnOutcome {
         end,
         text: text.to_owned(),
         spent: Totals::default(),
+        stop_reason: None,
     }
 }
 
