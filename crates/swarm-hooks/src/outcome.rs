@@ -84,8 +84,7 @@ impl HookOutcome {
             .extend(context.filter(|text| !text.trim().is_empty()));
         if control.should_continue == Some(false) && self.stop.is_none() {
             let reason = control.stop_reason.filter(|text| !text.trim().is_empty());
-            self.stop =
-                Some(reason.unwrap_or_else(|| format!("hook `{}` stopped the agent", short(hook))));
+            self.stop = Some(reason.unwrap_or_else(|| format!("`{}` gave no reason", short(hook))));
         }
         if !control.suppress_output {
             self.messages.extend(control.system_message);

@@ -234,6 +234,9 @@ async fn json_control_output_is_applied() {
     assert_eq!(outcome.stop.as_deref(), Some("enough"));
     assert_eq!(outcome.block.as_deref(), Some("tests fail"));
     assert_eq!(outcome.messages, ["hello"]);
+    let outcome = fixture.stop(&[r#"echo '{"continue": false}'"#]).await;
+    let why = outcome.stop.unwrap_or_default();
+    assert!(why.ends_with("` gave no reason"), "{why}");
 }
 
 #[tokio::test]
