@@ -218,7 +218,11 @@ fn a_hook_refuses_a_call_and_the_model_reads_why() {
 
 /// Runs a lead whose hook of an event prints this JSON. Returns the exit code, the report, stderr
 /// and the number of model requests.
-fn run_with_hook(event: &str, printed: &str, output: &str) -> (Option<i32>, String, String, usize) {
+fn run_with_hook(
+    event: &str,
+    printed: &str,
+    flags: &[&str],
+) -> (Option<i32>, String, String, usize) {
     let (api, world) = world_with(|ask: &Ask| {
         if ask.result_of("t1").is_some() {
             Reply::text("done")
@@ -230,7 +234,7 @@ fn run_with_hook(event: &str, printed: &str, output: &str) -> (Option<i32>, Stri
     let hooks = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}});
     world.write("root/settings.json", &hooks.to_string());
     let model = crate::scene::MODEL;
-    let run = world.swarm(&["run", "go", "--model", model, "--output", output]);
+    let run = world.swarm(&[&["run", "go", "--model", model], flags].concat());
     (run.code, run.stdout, run.stderr, api.requests().len())
 }
 
@@ -243,7 +247,7 @@ fn a_run_that_a_hook_stops_is_not_completed() {
         ("UserPromptSubmit", 0),
         ("PostToolUse", 1),
     ] {
-        let (code, stdout, stderr, requests) = run_with_hook(event, STOP, "json");
+        let (code, stdout, stderr, requests) = run_with_hook(event, STOP, &["--output", "json"]);
         assert_eq!(code, Some(5), "{event}: {stderr}");
         let report: Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!(report["outcome"], "stopped_by_hook", "{event}: {report}");
@@ -254,7 +258,7 @@ fn a_run_that_a_hook_stops_is_not_completed() {
 
 #[test]
 fn the_reason_of_a_hook_that_stops_a_run_is_printed() {
-    let (code, _, stderr, _) = run_with_hook("SessionStart", STOP, "text");
+    let (code, _, stderr, _) = run_with_hook("SessionStart", STOP, &[]);
     assert_eq!(code, Some(5), "{stderr}");
     assert!(
         stderr.contains("swarm: a hook stopped the run: budget is spent"),
@@ -263,8 +267,31 @@ fn the_reason_of_a_hook_that_stops_a_run_is_printed() {
 }
 
 #[test]
+fn a_quiet_run_that_a_hook_stops_prints_the_reason_and_no_empty_result() {
+    let (code, stdout, stderr, _) = run_with_hook("SessionStart", STOP, &["--quiet"]);
+    assert_eq!((code, stdout.as_str()), (Some(5), ""), "{stderr}");
+    assert!(
+        stderr.contains("swarm: a hook stopped the run: budget is spent"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_run_streams_its_events_also_with_the_flag_for_json() {
+    let (code, stdout, stderr, _) =
+        run_with_hook("Stop", STOP, &["--json", "--output", "stream-json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let lines: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(lines.len() > 1, "{stdout}");
+    assert_eq!(lines[lines.len() - 1]["type"], "result");
+}
+
+#[test]
 fn a_run_whose_stop_hook_stops_the_agent_is_completed_and_says_why() {
-    let (code, stdout, stderr, _) = run_with_hook("Stop", STOP, "json");
+    let (code, stdout, stderr, _) = run_with_hook("Stop", STOP, &["--output", "json"]);
     assert_eq!(code, Some(0), "{stderr}");
     let report: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(report["outcome"], "completed", "{report}");

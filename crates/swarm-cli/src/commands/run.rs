@@ -36,9 +36,9 @@ use crate::team_hooks::hooks;
 #[command(mut_arg("prompt", |prompt| prompt.required(true)))]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
-failed. Exit codes: 0 on success, 9 if the lead or a task failed, 6 on timeout. In a terminal, type to the lead while \
-it works; Esc interrupts it. Press Ctrl-C once to shut the team down, twice to kill it. After a timeout or a closed \
-terminal, members wait for `swarm resume`.
+failed. Exit codes: 0 on success, 9 if the lead or a task failed, 5 if a hook stopped the run, 6 on timeout. In a \
+terminal, type to the lead while it works; Esc interrupts it. Press Ctrl-C once to shut the team down, twice to kill it. \
+After a timeout or a closed terminal, members wait for `swarm resume`.
 
 Examples:
   swarm run \"Find out why the import is slow, and prove it.\"

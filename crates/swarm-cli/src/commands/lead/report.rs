@@ -24,8 +24,15 @@ pub(in crate::commands) fn show(
             let is_screen = io::stdout().is_terminal() && io::stderr().is_terminal();
             if let Some(output) = &report.structured_output {
                 app.out.json(output)?;
-            } else if app.out.quiet || !(is_drawn || is_screen) {
+            } else if !report.result.trim_end().is_empty()
+                && (app.out.quiet || !(is_drawn || is_screen))
+            {
                 app.out.data(&plain(report.result.trim_end()))?;
+            }
+            if app.out.quiet
+                && let Some(line) = failure_line(report)
+            {
+                app.out.warn(&line);
             }
             for line in summary(report) {
                 app.out.say(&line);
@@ -42,10 +49,7 @@ pub(in crate::commands) fn show(
 }
 
 pub(super) fn summary(report: &RunReport) -> Vec<String> {
-    let mut lines = Vec::new();
-    if report.outcome != Outcome::Completed {
-        lines.push(format!("swarm: {}", report.outcome.sentence()));
-    }
+    let mut lines = Vec::from_iter(failure_line(report));
     if let Some(why) = &report.stop_reason {
         lines.push(format!("swarm: a Stop hook ended the lead's turn: {why}"));
     }
@@ -100,6 +104,11 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
     lines
 }
 
+/// Says why the run did not succeed.
+fn failure_line(report: &RunReport) -> Option<String> {
+    (report.outcome != Outcome::Completed).then(|| format!("swarm: {}", report.outcome.sentence()))
+}
+
 /// Returns whether members keep running that another lead can take over.
 fn waits_for_lead(report: &RunReport) -> bool {
     let is_left = |member: &swarm_member::MemberLine| member.end == "alive";
@@ -138,9 +147,8 @@ pub(crate) enum OutputFormat {
 }
 
 pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
-    if app.out.json {
-        OutputFormat::Json
-    } else {
-        asked
+    match asked {
+        OutputFormat::Text if app.out.json => OutputFormat::Json,
+        asked => asked,
     }
 }
