@@ -234,7 +234,7 @@ fn run_with_hook(
     let hooks = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}});
     world.write("root/settings.json", &hooks.to_string());
     let model = crate::scene::MODEL;
-    let run = world.swarm(&[&["run", "go", "--model", model], flags].concat());
+    let run = world.swarm(&[&["run", "go", "--model", model][..], flags].concat());
     (run.code, run.stdout, run.stderr, api.requests().len())
 }
 
