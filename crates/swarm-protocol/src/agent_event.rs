@@ -64,7 +64,8 @@ pub enum AgentEvent {
         /// Next part of the text.
         text: String,
     },
-    /// The text streamed so far in this model call is discarded; the call is retried.
+    /// The text streamed so far in this model call is discarded; the call is retried. Not sent if
+    /// the turn ends within the text.
     TextDiscarded,
     /// A model message is complete.
     MessageDone {

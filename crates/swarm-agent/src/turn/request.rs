@@ -26,8 +26,8 @@ impl Session {
         }
     }
 
-    /// Sends the conversation to the model and streams the response as events. Text of an
-    /// incomplete response is discarded, but its usage counts.
+    /// Sends the conversation to the model and streams the response as events. The usage of an
+    /// incomplete response counts, but its text does not become part of the conversation.
     pub(super) async fn ask_model(&mut self, signals: &TurnSignals) -> Result<ModelResponse> {
         let request = self.request();
         self.asked_output = request.max_tokens;
@@ -87,9 +87,20 @@ impl Session {
             Ok(response) => self.emit(AgentEvent::MessageDone {
                 text: response.text(),
             }),
-            Err(_) => self.discard(&mut progress),
+            Err(error) if self.is_sent_again(error, signals) => self.discard(&mut progress),
+            Err(_) => {}
         }
         Ok(answer?)
+    }
+
+    /// Returns whether a failed request is sent again: after a compaction, or when a suspended turn
+    /// continues. Otherwise the end of the turn explains why the text is incomplete.
+    fn is_sent_again(&self, error: &ModelError, signals: &TurnSignals) -> bool {
+        match error {
+            ModelError::ContextTooLong(_) => self.history.has_answer(),
+            ModelError::Cancelled => !signals.cancel.is_cancelled(),
+            _ => false,
+        }
     }
 
     fn show(&self, event: ModelEvent, progress: &mut Progress, is_shown: bool) {

@@ -70,14 +70,14 @@ async fn interrupting_a_tool_gives_every_call_a_result() {
 }
 
 #[tokio::test]
-async fn interrupting_the_stream_discards_the_partial_response() {
+async fn a_partial_response_of_an_interrupted_turn_is_not_kept_and_no_retry_is_announced() {
     let world = World::new(vec![]);
     let half = ModelEvent::TextDelta("half an ans".into());
     world.model.play([Reply::Hang(vec![half])]);
     let mut session = world.prompted();
     let outcome = interrupted(&mut session, world.model.silent.clone()).await;
     assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
-    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!world.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert!(!world.on_disk().contains("half an ans"));
     let messages = next_request(&world, &mut session).await;
     assert_eq!(

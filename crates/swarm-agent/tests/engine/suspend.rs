@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_agent::{TurnSignals, TurnStop};
 use swarm_model::ModelEvent;
+use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
 use crate::model::{Reply, call, say};
@@ -64,6 +65,7 @@ async fn a_turn_suspended_during_a_response_repeats_the_request() {
     });
     assert!(matches!(outcome.end, Err(TurnStop::Suspended)));
     assert!(session.needs_turn());
+    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert_eq!(session.run_turn(on()).await.text, "whole");
     let requests = world.model.requests();
     assert_eq!(requests[0].messages, requests[1].messages);

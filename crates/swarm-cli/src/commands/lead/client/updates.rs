@@ -89,9 +89,13 @@ impl Updates {
             AgentEvent::ModeChanged { mode } => Some(json!({
                 "sessionUpdate": "current_mode_update", "currentModeId": mode.name(),
             })),
+            // An interrupted turn ends within a text.
+            AgentEvent::TurnEnded { .. } => {
+                self.end_text();
+                None
+            }
             // The client shows the turn itself; the rest is shown by the calls and the plan.
             AgentEvent::TurnStarted
-            | AgentEvent::TurnEnded { .. }
             | AgentEvent::State { .. }
             | AgentEvent::MailOut { .. }
             | AgentEvent::Commands { .. }
@@ -130,12 +134,16 @@ impl Updates {
 
     /// A complete text, separate from what precedes it.
     fn paragraph(&mut self, text: &str) -> Value {
-        if self.text == Text::Open {
-            self.text = Text::Ended;
-        }
+        self.end_text();
         let chunk = self.message(text);
         self.text = Text::Ended;
         chunk
+    }
+
+    fn end_text(&mut self) {
+        if self.text == Text::Open {
+            self.text = Text::Ended;
+        }
     }
 
     fn message_done(&mut self, text: &str) -> Option<Value> {
@@ -274,6 +282,23 @@ mod tests {
                 "after a call",
             ]
         );
+    }
+
+    #[test]
+    fn text_after_an_interrupted_turn_is_not_lost() {
+        let ended = AgentEvent::TurnEnded {
+            text: String::new(),
+            usage: swarm_protocol::Usage::default(),
+            outcome: "interrupted".to_owned(),
+            error: Some("the turn was interrupted".to_owned()),
+        };
+        let half = AgentEvent::TextDelta {
+            text: "half".to_owned(),
+        };
+        let next = AgentEvent::MessageDone {
+            text: "not streamed".to_owned(),
+        };
+        assert_eq!(texts(&[half, ended, next]), ["half", "\n\nnot streamed"]);
     }
 
     #[test]
