@@ -203,7 +203,7 @@ fn output_dialogs_and_text_wait_until_the_pager_is_closed() {
         "meanwhile",
         "▲ bob asks: Bash make",
         "  1: yes",
-        "empty the line (Ctrl-C) to answer with…",
+        "clear the line (Ctrl-C) to answer with…",
         "bob > draft",
     ];
     assert_eq!(terminal.rows()[..6], rows);

@@ -129,7 +129,7 @@ impl Inner {
     /// Returns why the keys of the dialog are typed into the input line.
     fn blocked_dialog(&self) -> Option<String> {
         (self.dialog.is_some() && !self.line.is_empty() && !self.is_explaining())
-            .then(|| "empty the line (Ctrl-C) to answer with a key".to_owned())
+            .then(|| "clear the line (Ctrl-C) to answer with a key".to_owned())
     }
 }
 

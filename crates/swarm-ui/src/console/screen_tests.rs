@@ -169,7 +169,7 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     console.set_status(vec!["crew: bob working".to_owned()]);
     assert!(
         shown(&screen)
-            .ends_with("crew: bob working\nempty the line (Ctrl-C) to answer with…\nbob > xy")
+            .ends_with("crew: bob working\nclear the line (Ctrl-C) to answer with…\nbob > xy")
     );
     console.set_status(Vec::new());
     console.clear_line();
@@ -277,7 +277,7 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     console.ask(Some(question()), Duration::from_hours(1));
     assert_eq!(console.key(Key::Text("y".to_owned())), None);
     assert!(
-        shown(&screen).ends_with("empty the line (Ctrl-C) to answer with…\nbob > y"),
+        shown(&screen).ends_with("clear the line (Ctrl-C) to answer with…\nbob > y"),
         "{}",
         shown(&screen)
     );
