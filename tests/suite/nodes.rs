@@ -222,10 +222,19 @@ fn a_node_takes_orders_while_git_removes_a_worktree() {
     let waits = second.program("waits");
     first.wait_until("git removes bob's worktree", || waits.exists());
     first.swarm(&["peek", "carl"]).ok();
+    // Only a spawn of the same name waits: it would start in the worktree.
+    let spawned = first.start(&hello_args("bob", &["--on", "box", "--json"]));
+    first.wait_until("the spawn of bob waits", || {
+        node.stdout().contains("the spawn of bob waits until git")
+    });
+    first.swarm(&["peek", "carl"]).ok();
     assert!(bob.exists() && carl.exists());
+    assert!(!node.stdout().contains("the worktree of bob"));
     std::fs::write(second.program("gate"), "").unwrap();
-    first.wait_until("bob's worktree is removed", || !bob.exists());
-    first.swarm(&["kill", "carl"]).ok();
+    let spawned = spawned.wait().json();
+    assert_eq!(spawned["worktree"]["path"], bob.to_str().unwrap());
+    assert!(bob.exists());
+    first.swarm(&["kill", "bob", "carl"]).ok();
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait()
         .ok()

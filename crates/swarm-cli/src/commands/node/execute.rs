@@ -17,6 +17,7 @@ use swarm_worktree::ReceivedRepository;
 use tokio::io::AsyncWriteExt as _;
 
 use super::machine::Node;
+use super::worktrees::until_finished;
 use crate::command_line::OrderedCommand;
 use crate::failure::{Failure, Result};
 use crate::ordered::NODE_PID;
@@ -93,7 +94,17 @@ async fn carry_out(
     let slot = match &command {
         OrderedCommand::Spawn(name) => {
             let member = AgentId::new(name.clone(), team.clone());
-            Some((node.take_slot(&member)?, member))
+            let slot = node.take_slot(&member)?;
+            tokio::select! {
+                biased;
+                () = until_finished(node, &member) => {}
+                () = until_cancelled(node, orders, order.id) => {
+                    let name = &member.name;
+                    let message = format!("{name} was not spawned: cancelled before it began");
+                    return Err(Failure::interrupted(message));
+                }
+            }
+            Some((slot, member))
         }
         OrderedCommand::Other => None,
     };
@@ -205,8 +216,7 @@ async fn run(
     let mut running = pin!(async { tokio::join!(child.wait_with_output(), write).0 });
     tokio::select! {
         output = &mut running => return Ok(output?),
-        () = until_withdrawn(orders, order.id) => {}
-        () = node.stop.cancelled() => {}
+        () = until_cancelled(node, orders, order.id) => {}
     }
     node.out
         .tell_of_team("cancelled", team, "an order is cancelled");
@@ -215,6 +225,14 @@ async fn run(
         let _ended = kill_process(pid, Signal::INT);
     }
     Ok(running.await?)
+}
+
+/// Resolves when the order is withdrawn or the node ends.
+async fn until_cancelled(node: &Node<'_>, orders: &Orders, id: OrderId) {
+    tokio::select! {
+        () = until_withdrawn(orders, id) => {}
+        () = node.stop.cancelled() => {}
+    }
 }
 
 /// Resolves when the order is withdrawn. An error of the hub does not end the command.

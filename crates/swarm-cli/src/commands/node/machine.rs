@@ -1,6 +1,6 @@
 //! A node, and its slots.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
@@ -39,6 +39,8 @@ pub(super) struct Node<'a> {
     pub(super) joining: tokio::sync::Mutex<()>,
     /// How often the members were looked for and reported.
     pub(super) looks: watch::Sender<u64>,
+    /// The worktrees of members that have left, by path, while git keeps or removes them.
+    pub(super) in_work: watch::Sender<BTreeMap<PathBuf, AgentId>>,
 }
 
 /// Which slots are in use.
@@ -99,6 +101,7 @@ impl<'a> Node<'a> {
             program,
             joining: tokio::sync::Mutex::default(),
             looks: watch::Sender::default(),
+            in_work: watch::Sender::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::future::pending;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
-use super::worktrees::{Awaited, finish, left_behind};
+use super::worktrees::{Awaited, begin_to_finish, left_behind};
 use crate::commands::EndSignals;
 use crate::failure::Result;
 
@@ -41,7 +41,6 @@ pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> 
         lease,
         running: FuturesUnordered::new(),
         finishing: FuturesUnordered::new(),
-        in_work: HashSet::new(),
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
@@ -122,10 +121,8 @@ struct Serving<'a> {
     changes: Changes,
     /// The orders that are being carried out.
     running: FuturesUnordered<LocalBoxFuture<'a, ()>>,
-    /// The handling of worktrees, whose git nothing else waits for. Each returns its path.
-    finishing: FuturesUnordered<LocalBoxFuture<'a, PathBuf>>,
-    /// The worktrees that are being handled.
-    in_work: HashSet<PathBuf>,
+    /// The handling of worktrees. Only an order to spawn the same member waits for its git.
+    finishing: FuturesUnordered<LocalBoxFuture<'a, ()>>,
     /// The ends of the members that run here.
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
@@ -164,9 +161,7 @@ impl Serving<'_> {
                 () = self.lease.lost() => {}
                 () = self.changes.changed() => {}
                 Some(()) = self.running.next() => self.look().await,
-                Some(path) = self.finishing.next() => {
-                    self.in_work.remove(&path);
-                }
+                Some(()) = self.finishing.next() => {}
                 Some(member) = self.ends.next() => {
                     self.watched.remove(&member);
                     self.look().await;
@@ -253,11 +248,9 @@ impl Serving<'_> {
         if self.running.is_empty() {
             let (left, awaited) = left_behind(node, &self.watcher, &self.report.members).await?;
             self.awaited = awaited;
-            for left in left {
-                if self.in_work.insert(left.record.path.clone()) {
-                    self.finishing.push(finish(node, left).boxed_local());
-                }
-            }
+            let begun = left.into_iter();
+            let begun = begun.filter_map(|left| Some(begin_to_finish(node, left)?.boxed_local()));
+            self.finishing.extend(begun);
         }
         Ok(())
     }
@@ -289,9 +282,7 @@ impl Serving<'_> {
                 return;
             }
             self.look().await;
-            while let Some(path) = self.finishing.next().await {
-                self.in_work.remove(&path);
-            }
+            while self.finishing.next().await.is_some() {}
         }
     }
 
@@ -312,6 +303,7 @@ impl Serving<'_> {
                 tokio::select! {
                     joined = &mut joining => break joined?,
                     Some(()) = self.running.next() => {}
+                    Some(()) = self.finishing.next() => {}
                 }
             }
         };

@@ -1,5 +1,6 @@
 //! The worktrees of members that have left their teams.
 
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub(super) type Awaited = Fuse<LocalBoxFuture<'static, ()>>;
 /// A worktree of a member that has left its team.
 pub(super) struct LeftBehind {
     member: AgentId,
-    pub(super) record: Record,
+    record: Record,
 }
 
 /// Returns the worktrees of members that have left their teams, and what those of others wait for: a
@@ -66,8 +67,22 @@ pub(super) async fn left_behind(
     Ok((left, awaited))
 }
 
-/// Removes a worktree without changes, and keeps another one. Returns its path. Git may be slow.
-pub(super) async fn finish(node: &Node<'_>, left: LeftBehind) -> PathBuf {
+/// Removes a worktree without changes, and keeps another one. Git may be slow. Returns `None` if that
+/// has begun already.
+pub(super) fn begin_to_finish(
+    node: &Node<'_>,
+    left: LeftBehind,
+) -> Option<impl Future<Output = ()>> {
+    let (path, member) = (left.record.path.clone(), left.member.clone());
+    let begin = |all: &mut BTreeMap<PathBuf, AgentId>| all.insert(path.clone(), member).is_none();
+    let has_begun = node.in_work.send_if_modified(begin);
+    has_begun.then(move || async move {
+        finish(node, left).await;
+        node.in_work.send_modify(|all| drop(all.remove(&path)));
+    })
+}
+
+async fn finish(node: &Node<'_>, left: LeftBehind) {
     let LeftBehind { member, record } = left;
     let now = node.app.clock.now();
     let left = finish_worktree(&node.worktrees, &record.path, record.owner, now).await;
@@ -80,7 +95,23 @@ pub(super) async fn finish(node: &Node<'_>, left: LeftBehind) -> PathBuf {
         let text = left.sentence();
         node.out.tell_of_member("worktree", &member, &text);
     }
-    record.path
+}
+
+/// Resolves when no worktree of the member is being kept or removed: a new spawn of the member would
+/// start in it.
+pub(super) async fn until_finished(node: &Node<'_>, member: &AgentId) {
+    let mut in_work = node.in_work.subscribe();
+    let is_free = |all: &BTreeMap<PathBuf, AgentId>| all.values().all(|one| one != member);
+    if is_free(&in_work.borrow()) {
+        return;
+    }
+    let text = format!(
+        "the spawn of {} waits until git has handled the former worktree",
+        member.name
+    );
+    node.out.tell_of_member("waits", member, &text);
+    // The node holds the other end.
+    drop(in_work.wait_for(is_free).await);
 }
 
 /// Returns whether a spawn is in the roster, or may return to it if the one that replaces it fails.
