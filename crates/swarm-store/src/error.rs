@@ -102,6 +102,18 @@ pub enum StoreError {
         /// Holder of the name, as a clause.
         holder: String,
     },
+    /// An order for a node to spawn a member of this name is not over.
+    #[error(
+        "`{name}` cannot join team `{team}`: a node has an order to spawn a member of this name, which expires in {left_s} s"
+    )]
+    SpawnOrdered {
+        /// Name of the team.
+        team: TeamName,
+        /// The requested name.
+        name: MemberName,
+        /// Seconds until the order expires.
+        left_s: u64,
+    },
     /// The team has reached its limit of members.
     #[error("`{name}` cannot join team `{team}`: the limit is {limit} teammates and it has {}: {}", holders.len(), list(holders))]
     TeamFull {
@@ -411,6 +423,7 @@ impl StoreError {
             | Self::ForeignTeam(_)
             | Self::LeadAlive { .. }
             | Self::NameTaken { .. }
+            | Self::SpawnOrdered { .. }
             | Self::NodeTaken { .. }
             | Self::SpawnGone { .. }
             | Self::Taken { .. }

@@ -44,6 +44,9 @@ impl StoreError {
             Self::NameTaken { name, team, .. } => format!(
                 "give it work with `swarm send {name} TEXT --team {team}`, stop it first with `--replace`, or choose another name"
             ),
+            Self::SpawnOrdered { .. } => {
+                "wait until it is carried out or expires, or choose another name".to_owned()
+            }
             Self::TeamFull { team, .. } => format!(
                 "stop one with `swarm shutdown NAME --team {team}`, or raise `max_members` under `[spawn]` in swarm.toml"
             ),

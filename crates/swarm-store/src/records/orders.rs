@@ -52,7 +52,7 @@ impl Orders {
 
     /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then.
     /// Removes those that have expired, because their callers are gone. An order that spawns a member is
-    /// refused with [`StoreError::NameTaken`] while another one for this name is not over.
+    /// refused with [`StoreError::SpawnOrdered`] while another one for this name is not over.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
@@ -190,13 +190,10 @@ fn refuse_same_name(team: &TeamName, all: &OrdersValue, new: &Order, now: UnixMs
     let Some(holder) = holder else {
         return Ok(());
     };
-    let left = holder.expires.since(now) / 1000 + 1;
-    Err(StoreError::NameTaken {
+    Err(StoreError::SpawnOrdered {
         team: team.clone(),
         name: name.clone(),
-        holder: format!(
-            "a node has an order to spawn a member of this name, which expires in {left} s"
-        ),
+        left_s: holder.expires.since(now) / 1000 + 1,
     })
 }
 

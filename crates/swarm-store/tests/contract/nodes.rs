@@ -257,7 +257,12 @@ pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over
         panic!("{placed:?}");
     };
     let is_refused = || match place(&spawn("Bob"), minute) {
-        Err(StoreError::NameTaken { name, .. }) => name.as_str() == "Bob",
+        Err(error @ StoreError::SpawnOrdered { .. }) => {
+            // Nobody can write to the member or replace it yet.
+            let hint = "wait until it is carried out or expires, or choose another name";
+            assert_eq!(error.hint().unwrap(), hint);
+            error.to_string().starts_with("`Bob` cannot join")
+        }
         other => panic!("{other:?}"),
     };
     assert!(is_refused());
