@@ -320,13 +320,50 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     machines.end();
 }
 
+/// A machine whose teammates never say hello. Their program is in the scratch world.
+fn world_with_silent_teammate(scratch: &World) -> World {
+    let silent = scratch.write("silent", "#!/bin/sh\nexec sleep 1000\n");
+    std::fs::set_permissions(&silent, PermissionsExt::from_mode(0o755)).unwrap();
+    world().with_teammate(&silent)
+}
+
+#[test]
+fn a_second_spawn_of_a_name_is_refused_before_its_repository_is_looked_at() {
+    let scratch = world();
+    let Some(machines) = Machines::start(world_with_silent_teammate(&scratch)) else {
+        return;
+    };
+    let first = &machines.first;
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&["--slots", "2"]);
+    let words = spawn_args("bob", "headless", &["--on", "box", "--json"]);
+    let spawning = first.start(&words);
+    first.wait_until("the node spawns", || node.stdout().contains("spawn bob"));
+    // A checkout with changes is refused as well, but later.
+    first.write("project/song.txt", "two\n");
+    for more in [&[][..], &["--replace"]] {
+        let refused = first.swarm(&[&words[..], more].concat()).error(4);
+        let told = refused["message"].as_str().unwrap();
+        assert!(told.contains("a node has an order to spawn"), "{refused}");
+        let hint = refused["hint"].as_str().unwrap();
+        assert!(
+            hint.starts_with("wait until it is carried out"),
+            "{refused}"
+        );
+    }
+    spawning.signal(Signal::INT);
+    spawning.wait().error(130);
+    assert_eq!(machines.members(), ["team-lead"]);
+    node.signal(Signal::INT);
+    node.wait().ok();
+    machines.end();
+}
+
 #[test]
 fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
     let scratch = world();
-    let silent = scratch.write("silent", "#!/bin/sh\nexec sleep 1000\n");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&silent, mode).unwrap();
-    let Some(machines) = Machines::start(world().with_teammate(&silent)) else {
+    let Some(machines) = Machines::start(world_with_silent_teammate(&scratch)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);

@@ -25,7 +25,7 @@ pub use leadership::{Leadership, implicit_team_name};
 pub use merger::{WorktreeMerger, merge_error};
 pub use nodes::{
     NodeError, NodeState, OrderWait, SpawnCommand, choose_any, choose_node, node_at, node_of,
-    order, order_in_repository,
+    order, order_spawn,
 };
 pub use process_list::{
     LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_processes_of_spawn,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{
-    Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs, sanitized_collision,
+    MemberName, Order, OrderId, OrderOutcome, OrderState, SpawnId, TeamName, UnixMs,
+    sanitized_collision,
 };
 
 use super::nodes::Nodes;
@@ -61,11 +62,29 @@ impl Orders {
             let expires = UnixMs(now.0.saturating_add(lifetime));
             team.change(&orders(), |all, _events| {
                 all.retain(|_, placed| now < placed.expires);
-                refuse_same_name(&team.team, all, &order, now)?;
+                // If it is there already, it was checked.
+                if let Some(name) = &order.spawns
+                    && !all.contains_key(&order.id)
+                {
+                    require_free(&team.team, all, name, now)?;
+                }
                 let order = order.clone();
                 all.insert(order.id, Placed { order, expires });
                 Ok(())
             })
+        };
+        self.team.run_blocking(work).await
+    }
+
+    /// Fails as [`Self::place`] would for an order that spawns a member of this name. For callers that
+    /// first send what the order needs.
+    pub async fn require_free(&self, name: &MemberName) -> Result<()> {
+        let name = name.clone();
+        let work = move |team: &RecordsTeam| {
+            let now = team.server_time()?;
+            let mut all = team.read(&orders())?;
+            all.retain(|_, placed| now < placed.expires);
+            require_free(&team.team, &all, &name, now)
         };
         self.team.run_blocking(work).await
     }
@@ -174,17 +193,11 @@ fn changed<R>(team: &RecordsTeam, mut edit: impl FnMut(&mut OrdersValue) -> R) -
     team.change(&orders(), |all, _| Ok(edit(all)))
 }
 
-/// Refuses an order that spawns a member while another one spawns a member of this name, who is in no
-/// roster yet.
-fn refuse_same_name(team: &TeamName, all: &OrdersValue, new: &Order, now: UnixMs) -> Result<()> {
-    let Some(name) = &new.spawns else {
-        return Ok(());
-    };
+/// Fails while an order spawns a member of this name, who is in no roster yet.
+fn require_free(team: &TeamName, all: &OrdersValue, name: &MemberName, now: UnixMs) -> Result<()> {
     let holder = all.values().find(|placed| {
-        let other = &placed.order;
-        let spawned = other.spawns.as_ref();
-        other.id != new.id
-            && !matches!(other.state, OrderState::Done(_))
+        let spawned = placed.order.spawns.as_ref();
+        !matches!(placed.order.state, OrderState::Done(_))
             && spawned.is_some_and(|other| sanitized_collision(other.as_str(), name.as_str()))
     });
     let Some(holder) = holder else {

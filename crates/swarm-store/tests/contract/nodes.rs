@@ -256,6 +256,12 @@ pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over
     let [id] = placed[..] else {
         panic!("{placed:?}");
     };
+    let is_free = |member| orders.require_free(&name(member)).block_on();
+    assert!(matches!(
+        is_free("Bob"),
+        Err(StoreError::SpawnOrdered { .. })
+    ));
+    is_free("carl").unwrap();
     let is_refused = || match place(&spawn("Bob"), minute) {
         Err(error @ StoreError::SpawnOrdered { .. }) => {
             // Nobody can write to the member or replace it yet.
@@ -274,7 +280,9 @@ pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over
     orders.withdraw(id).block_on().unwrap().unwrap();
     assert!(is_refused(), "it is being cancelled");
     assert!(orders.finish(id, by, outcome()).block_on().unwrap());
+    is_free("bob").unwrap();
     place(&spawn("bob"), Duration::ZERO).unwrap();
+    is_free("bob").unwrap();
     place(&spawn("bob"), minute).unwrap();
 }
 

@@ -8,6 +8,6 @@ mod wait;
 
 pub use choose::{NodeState, choose_any, choose_node, node_at, node_of};
 pub use error::NodeError;
-pub use order::{OrderWait, order, order_in_repository};
+pub use order::{OrderWait, order, order_spawn};
 pub use spawn_command::SpawnCommand;
 pub(crate) use wait::{OrderEnd, wait_for_order};

@@ -10,6 +10,7 @@ use swarm_worktree::Worktrees;
 use tokio_util::sync::CancellationToken;
 
 use super::error::NodeError;
+use super::spawn_command::SpawnCommand;
 use super::wait::{OrderEnd, wait_for_order};
 use crate::repositories::{forget_repository, send_repository};
 
@@ -44,20 +45,21 @@ impl OrderWait {
     }
 }
 
-/// Lets a node carry out a command in the repository of a directory, at the commit that is checked out;
-/// `command` gets whether there is one.
+/// Lets a node spawn a member in the repository of a directory, at the commit that is checked out.
 ///
 /// # Errors
 /// As [`order`]; [`NodeError::Repository`].
-pub async fn order_in_repository(
+pub async fn order_spawn(
     (team, orders, node): (&dyn Team, &Orders, &NodeView),
     (worktrees, directory): (&Worktrees, &Path),
-    command: impl FnOnce(bool) -> Order + Send,
+    command: SpawnCommand,
     wait: &OrderWait,
 ) -> Result<OrderOutcome, NodeError> {
+    // A large repository takes long.
+    orders.require_free(command.name()).await?;
     let known = &node.report.known_commits;
     let repository = send_repository(team, worktrees, directory, known).await?;
-    let mut command = command(repository.is_some());
+    let mut command = command.order(repository.is_some());
     command.repository.clone_from(&repository);
     let done = order(orders, node, command, wait).await;
     if let Some(repository) = repository {

@@ -24,6 +24,11 @@ impl SpawnCommand {
         }
     }
 
+    /// Returns the name of the member.
+    pub(super) fn name(&self) -> &MemberName {
+        &self.name
+    }
+
     /// Adds an option, if it has a value.
     pub fn option(&mut self, flag: &str, value: Option<impl ToString>) {
         // In one word, because a value may begin with a dash.

@@ -16,4 +16,4 @@ mod worktrees;
 pub(crate) use dispatch::NodeCommand;
 pub(super) use dispatch::run;
 pub(super) use elsewhere::Elsewhere;
-pub(super) use relay::{Relayed, RelayedCommand, on_node, show_from_node};
+pub(super) use relay::{Relayed, RelayedCommand, show_from_node, spawn_on_node};

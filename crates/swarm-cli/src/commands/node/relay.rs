@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use swarm_protocol::{ErrorKind, MemberName, NodeName, Order, OrderOutcome, TeamName};
 use swarm_store::{BlockOn as _, NodeView, Orders, Team};
-use swarm_supervisor::{NodeError, OrderWait, choose_node, order, order_in_repository};
+use swarm_supervisor::{NodeError, OrderWait, SpawnCommand, choose_node, order, order_spawn};
 use tokio_util::sync::CancellationToken;
 
 use super::elsewhere::Elsewhere;
@@ -25,13 +25,12 @@ pub(in crate::commands) struct Relayed {
     outcome: OrderOutcome,
 }
 
-/// Lets a node with this name or label carry out a command in the repository of the current directory;
-/// `command` gets whether there is one.
-pub(in crate::commands) fn on_node(
+/// Lets a node with this name or label spawn a member in the repository of the current directory.
+pub(in crate::commands) fn spawn_on_node(
     app: &App,
     team: &TeamName,
     wanted: &str,
-    command: impl FnOnce(bool) -> Order + Send,
+    command: SpawnCommand,
     done: Duration,
 ) -> Result<Relayed> {
     let files = app.store.team(team);
@@ -44,7 +43,7 @@ pub(in crate::commands) fn on_node(
     let wait = OrderWait::of(done, cancel.clone());
     let worktrees = worktrees(app);
     let at = (&worktrees, app.env.cwd.as_path());
-    let given = order_in_repository((&*files, &orders, node), at, command, &wait);
+    let given = order_spawn((&*files, &orders, node), at, command, &wait);
     Ok(Relayed {
         node: node.name.clone(),
         outcome: run_cancellable(cancel, given)??,

@@ -7,7 +7,7 @@ use swarm_supervisor::SpawnCommand;
 
 use super::args::SpawnArgs;
 use crate::app::App;
-use crate::commands::node::on_node;
+use crate::commands::node::spawn_on_node;
 use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 
@@ -32,7 +32,7 @@ pub(super) fn spawn_on(
     command.flag("json", app.out.json);
     let timeout = args.timeout.map(Duration::from_secs);
     let timeout = timeout.unwrap_or(app.settings.hello_timeout);
-    let done = on_node(app, team, on, |inside| command.order(inside), timeout)?;
+    let done = spawn_on_node(app, team, on, command, timeout)?;
     done.show(app, &format!(" on {}", done.node))
 }
 

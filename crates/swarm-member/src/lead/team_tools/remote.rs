@@ -10,7 +10,7 @@ use swarm_protocol::{
     AgentId, AgentProgram, MemberName, NodeName, OrderOutcome, PaneId, PermissionMode,
 };
 use swarm_store::{NodeView, Orders, Team};
-use swarm_supervisor::{OrderWait, SpawnCommand, SpawnContext, choose_any, order_in_repository};
+use swarm_supervisor::{OrderWait, SpawnCommand, SpawnContext, choose_any, order_spawn};
 
 /// The teammates that nodes are spawning. They are in no roster and no report yet.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl RemoteSpawn<'_> {
         let command = command(request, member, mode, &context.runtime.model);
         let at = (&context.worktrees, context.workspace.cwd.as_path());
         let on = (team, &self.orders, &self.node);
-        let done = order_in_repository(on, at, |inside| command.order(inside), &wait).await;
+        let done = order_spawn(on, at, command, &wait).await;
         let outcome = done.map_err(|error| not_spawned(&self.name, &error))?;
         let id = AgentId::new(self.name.clone(), team.name().clone());
         read(&outcome, &self.node, id)
