@@ -79,6 +79,12 @@ fn a_member_of_a_node_that_was_cut_off_parks_and_can_be_killed_from_elsewhere() 
     );
     first.swarm(&["kill", "bob"]).ok();
     assert_eq!(machines.members(), ["team-lead"]);
+    // The next one of his name has not parked when he ends.
+    spawn_on_box(first);
+    first.swarm(&["shutdown", "bob"]).ok();
+    first.wait_until("the node reports the end", || {
+        node.stdout().contains("demo: bob has stopped")
+    });
     node.signal(Signal::INT);
     node.wait().ok();
     wait_for_no_process(&machines.second);

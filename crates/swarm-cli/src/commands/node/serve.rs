@@ -1,6 +1,6 @@
 //! The process of a node: takes orders until it is drained.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::io;
 use std::path::Path;
@@ -28,6 +28,10 @@ use crate::failure::Result;
 /// Pause before a hub that does not answer is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
+/// For this long after a node has joined again, a member that ran before may end because it was cut
+/// off: its lease lasts 12 seconds, and its team may not be known at first.
+const CUT_OFF: Duration = Duration::from_mins(1);
+
 /// How long a drained node waits for the team to remove its last members.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
@@ -45,7 +49,7 @@ pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> 
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
         awaited: Vec::new(),
-        cut_off: Vec::new(),
+        cut_off: HashMap::new(),
         is_stale: false,
     };
     serving.greet();
@@ -129,8 +133,8 @@ struct Serving<'a> {
     watcher: DirectoryWatcher,
     /// What has to happen before the worktrees of members that have ended can be handled.
     awaited: Vec<Awaited>,
-    /// The members that ran here when the lease was last lost.
-    cut_off: Vec<AgentId>,
+    /// The members that ran here when the lease was lost, until when their ends count as parking.
+    cut_off: HashMap<AgentId, Instant>,
     /// Some members are not known, or not reported.
     is_stale: bool,
 }
@@ -257,10 +261,11 @@ impl Serving<'_> {
 
     /// Reports the members that do not run here any more. Those that were cut off from the hub may have
     /// parked.
-    fn tell_of_gone(&self, before: &[AgentId], now: &[AgentId]) {
+    fn tell_of_gone(&mut self, before: &[AgentId], now: &[AgentId]) {
         let node = self.node;
         for gone in before.iter().filter(|one| !now.contains(one)) {
-            let (word, text) = if self.cut_off.contains(gone) {
+            let until = self.cut_off.remove(gone);
+            let (word, text) = if until.is_some_and(|until| Instant::now() < until) {
                 let text = format!(
                     "{0} does not run here any more; if it is parked, `swarm spawn {0} --on {1}` continues it",
                     gone.name, node.name
@@ -296,7 +301,7 @@ impl Serving<'_> {
             node.name
         );
         node.out.tell("lost", &text);
-        self.cut_off.clone_from(&node.slots.lock().members);
+        let before = node.slots.lock().members.clone();
         let joined = {
             let mut joining = pin!(until_joined(node, &self.report));
             loop {
@@ -316,7 +321,10 @@ impl Serving<'_> {
         }
         node.out
             .tell("ready", &format!("node {} joined again", node.name));
-        self.tell_of_gone(&self.cut_off, &self.report.members);
+        let until = Instant::now() + CUT_OFF;
+        self.cut_off = before.iter().map(|one| (one.clone(), until)).collect();
+        let now = self.report.members.clone();
+        self.tell_of_gone(&before, &now);
         node.look_again.notify_one();
         Ok(true)
     }
