@@ -12,7 +12,7 @@ pub enum OsError {
     #[error("{} does not exist: it was deleted, moved or never created", .0.display())]
     Gone(PathBuf),
     /// A lock was not released before the deadline. Nothing was written.
-    #[error("{} is locked: waited {:.1} s for {holder}; try again, or terminate that process if it hangs", path.display(), waited.as_secs_f64())]
+    #[error("{} is locked: waited {:.1} s for {holder}", path.display(), waited.as_secs_f64())]
     LockTimeout {
         /// The sidecar, lock directory or life file that is locked.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum OsError {
     },
     /// Another process removed the lock directory while it was held, because this process was
     /// suspended for too long. Nothing was written after that.
-    #[error("the lock {} was broken by another process while it was held; nothing was written, try again", .0.display())]
+    #[error("the lock {} was broken by another process while it was held; nothing was written", .0.display())]
     LockLost(PathBuf),
     /// The path is something that swarm must not follow, read or write.
     #[error("refusing {}: {why}", path.display())]

@@ -176,7 +176,10 @@ impl StoreError {
 
 fn hint_of_os(error: &OsError) -> Option<&'static str> {
     match error {
-        OsError::LockTimeout { .. } | OsError::LockLost(_) => Some("try again"),
+        OsError::LockTimeout { .. } => {
+            Some("try again, or terminate the process that holds the lock if it hangs")
+        }
+        OsError::LockLost(_) => Some("try again"),
         OsError::Io { source, .. }
             if matches!(
                 source.kind(),
