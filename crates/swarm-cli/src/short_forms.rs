@@ -25,7 +25,10 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
         return words;
     };
     let first = first.to_string_lossy().into_owned();
-    if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
+    if first == "help" {
+        // The command has no help of its own.
+        words.retain(|word| word != "--help" && word != "-h");
+    } else if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
         words.splice(1..2, full.iter().map(OsString::from));
     } else if !first.starts_with('-') && first.trim().contains(char::is_whitespace) {
         words.insert(1, OsString::from("lead"));
@@ -99,6 +102,8 @@ mod tests {
         assert_eq!(full(&["tasks"], true), ["task", "list"]);
         assert_eq!(full(&["stop", "bob"], true), ["shutdown", "bob"]);
         assert_eq!(full(&["-p", "fix it"], true), ["run", "fix it"]);
+        assert_eq!(full(&["help", "--help"], true), ["help"]);
+        assert_eq!(full(&["help", "task", "-h"], true), ["help", "task"]);
         for word in ["statsu", "--help", "--team a", ""] {
             assert_eq!(full(&[word], true), [word]);
         }

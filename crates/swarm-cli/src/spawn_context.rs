@@ -11,9 +11,7 @@ use swarm_config::{
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
-use swarm_panes::{
-    BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words, is_automatic,
-};
+use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, is_automatic};
 use swarm_permissions::RequestSettings;
 use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
 use swarm_supervisor::SpawnContext;
@@ -155,7 +153,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
     }
     let spawn_context = SpawnContext {
         program,
-        backend: backend(app, choices.backend.as_deref())?,
+        backend: backend(app, choices.backend.as_deref(), choices.in_run)?,
         resolve_model: Arc::new(move |name| {
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
@@ -305,8 +303,14 @@ fn limits(app: &App) -> MemberLimits {
     }
 }
 
-/// Returns the help of `--backend`. Only a lead can have members in its own process.
+/// Returns the help of `--backend`.
 pub(crate) fn backend_help(what: &str, of_lead: bool) -> String {
+    let words = backend_words(of_lead);
+    format!("{what}: {words} [default: setting `spawn.backend`]")
+}
+
+/// Lists the values of `--backend`. Only a lead can have members in its own process.
+fn backend_words(of_lead: bool) -> String {
     let in_process = BackendType::InProcess;
     let words = BACKEND_WORDS.iter().copied();
     let words: Vec<&str> = words
@@ -315,18 +319,15 @@ pub(crate) fn backend_help(what: &str, of_lead: bool) -> String {
     let words = words
         .split_last()
         .map(|(last, words)| format!("{} or {last}", words.join(", ")));
-    format!(
-        "{what}: {} [default: setting `spawn.backend`]",
-        words.unwrap_or_default()
-    )
+    words.unwrap_or_default()
 }
 
-/// Parses a backend from a flag or the settings.
-pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest> {
+/// Parses a backend from a flag or the settings, for members of a lead (`of_lead`) or of a command.
+pub(crate) fn backend(app: &App, asked: Option<&str>, of_lead: bool) -> Result<BackendRequest> {
     let word = asked.unwrap_or(&app.settings.backend);
     if !BACKEND_WORDS.contains(&word) {
         let message = format!("`{}` is not a backend", word.escape_debug());
-        return Err(Failure::usage(message).with_hint(format!("use {}", backend_words("or"))));
+        return Err(Failure::usage(message).with_hint(format!("use {}", backend_words(of_lead))));
     }
     app.settings.permit("spawn.backend", word)?;
     let Ok(mut request) = word.parse::<BackendRequest>();
@@ -342,7 +343,7 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
     let kind = kind.filter(|kind| **kind != BackendType::InProcess);
     let kind = kind.and_then(backend_kind);
     match kind.filter(|kind| !is_automatic(*kind) || !kind.has_panes()) {
-        Some(kind) => backend(app, Some(kind.backend().name())).map(Some),
+        Some(kind) => backend(app, Some(kind.backend().name()), false).map(Some),
         None => Ok(None),
     }
 }

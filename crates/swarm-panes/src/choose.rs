@@ -121,9 +121,9 @@ pub fn all_backends(
 }
 
 /// Lists the values of `--backend` for a sentence: `auto, tmux, iterm2, command, headless and in-process`.
-pub fn backend_words(and: &str) -> String {
+fn backend_words() -> String {
     match BACKEND_WORDS {
-        [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
+        [words @ .., last] if !words.is_empty() => format!("{} and {last}", words.join(", ")),
         words => words.concat(),
     }
 }
@@ -131,7 +131,7 @@ pub fn backend_words(and: &str) -> String {
 fn unavailable(backend: &BackendType) -> PaneError {
     PaneError::Unavailable {
         backend: backend.clone(),
-        why: format!("this version has {}", backend_words("and")),
+        why: format!("this version has {}", backend_words()),
     }
 }
 

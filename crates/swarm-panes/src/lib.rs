@@ -26,7 +26,7 @@ mod tmux;
 
 pub use backend::PaneBackend;
 pub use backend_list::{BACKEND_WORDS, backend_kind, backend_kinds, is_automatic, own_backend};
-pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, backend_words, choose};
+pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, choose};
 pub use error::PaneError;
 pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
 pub use headless::HeadlessBackend;

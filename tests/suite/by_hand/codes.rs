@@ -140,3 +140,13 @@ fn a_closed_pipe_is_not_an_error_and_a_full_disk_is() {
         "3"
     );
 }
+
+#[test]
+fn hints_fit_the_command_that_was_refused() {
+    let world = world_with_foreign("demo", &["carol"]);
+    let spawn = world.swarm(&["spawn", "bob", "--backend", "nope"]).code(2);
+    spawn.stderr_has("command or headless");
+    spawn.stderr_lacks("in-process");
+    let pause = world.swarm(&["pause", "carol"]).code(4);
+    pause.stderr_has("pause it where it runs");
+}

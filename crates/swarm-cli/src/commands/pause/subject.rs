@@ -39,7 +39,8 @@ impl Subject {
         }
         let Some(spawn_id) = member.spawn_id() else {
             let message = format!("{name} belongs to another program");
-            return Err(Failure::conflict(message).with_hint("stop it where it runs"));
+            let hint = format!("{verb} it where it runs");
+            return Err(Failure::conflict(message).with_hint(hint));
         };
         let mut watch = Watch::new()?;
         watch.topic(&*team, Topic::State(name.clone()));

@@ -112,7 +112,7 @@ fn spawn_here(
     }
     let spawn_context = prepared.spawn_context;
     let backend = match &args.backend {
-        Some(word) => Some(backend(app, Some(word))?),
+        Some(word) => Some(backend(app, Some(word), false)?),
         None => dead
             .as_ref()
             .map(|dead| former_backend(app, dead))
