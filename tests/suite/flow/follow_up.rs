@@ -76,6 +76,9 @@ fn a_follow_up_takes_the_team_of_the_run_over() {
     let status = world.swarm(&["status", "--team", "made"]);
     status.ok().stdout_has("its lead session has ended");
     status.stdout_has("`swarm lead --continue --team made`");
+    status.stdout_lacks("by hand");
+    let shown = world.swarm(&["team", "show", "made"]);
+    shown.ok().stdout_lacks("by hand");
     for more in [
         &["--continue"][..],
         &["--continue", "--team", "made"],

@@ -9,9 +9,8 @@ use swarm_ui::Theme;
 use swarm_ui::print::{Cell, Table, counted, short_count};
 
 use super::gather::Status;
-use crate::commands::members::{
-    age, frozen as frozen_words, is_over, server_of, since, state_cell,
-};
+use crate::commands::members::{age, frozen as frozen_words, is_over, server_of, since};
+use crate::commands::team::member_state;
 
 /// Formats the members as a table; with `brief` only those with work.
 pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> String {
@@ -79,7 +78,7 @@ fn row(
     };
     [
         Cell::name(&view.member.name, view.member.known_color()),
-        state_cell(view),
+        member_state(view, status.state),
         Cell::new(since),
         unread,
         Cell::new(cost),

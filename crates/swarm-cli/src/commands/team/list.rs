@@ -9,7 +9,7 @@ use swarm_supervisor::LeadStanding;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
-use crate::commands::members::{age, is_over};
+use crate::commands::members::{age, is_over, state_cell};
 use crate::commands::requests::{pending, who_waits};
 use crate::failure::{Failure, Result};
 use crate::which_team::without_roster;
@@ -118,6 +118,16 @@ fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
 
 /// State of a team whose lead session has ended and whose teammates are all shut down.
 pub(in crate::commands) const ENDED: &str = "ended";
+
+/// Returns the state of a member in a team with this lead state: the lead of an ended team does not
+/// run anywhere.
+pub(in crate::commands) fn member_state(view: &MemberView, state: &str) -> Cell {
+    if state == ENDED && view.member.name.is_lead() {
+        Cell::new(ENDED)
+    } else {
+        state_cell(view)
+    }
+}
 
 /// Says how to continue or delete a team whose lead session has ended.
 pub(in crate::commands) fn how_to_continue(team: impl Display) -> String {

@@ -10,4 +10,4 @@ mod show;
 mod up;
 
 pub(super) use dispatch::{TeamCommand, run};
-pub(super) use list::{ENDED, how_to_continue, state_in};
+pub(super) use list::{ENDED, how_to_continue, member_state, state_in};

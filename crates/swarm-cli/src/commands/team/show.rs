@@ -6,7 +6,7 @@ use swarm_protocol::TeamConfig;
 use swarm_store::{BlockOn as _, MemberView};
 use swarm_ui::print::{Cell, Table};
 
-use super::list::{ENDED, how_to_continue, state_in};
+use super::list::{ENDED, how_to_continue, member_state, state_in};
 use crate::app::App;
 use crate::commands::members;
 use crate::failure::Result;
@@ -28,7 +28,7 @@ pub(super) fn run(app: &App, name: Option<&str>) -> Result<()> {
         return app.out.json(&record);
     }
     app.out.data(&heading(&config, &team.location(), state))?;
-    app.out.table(&roster(&views))
+    app.out.table(&roster(&views, state))
 }
 
 fn heading(config: &TeamConfig, location: &str, state: &str) -> String {
@@ -52,7 +52,7 @@ fn heading(config: &TeamConfig, location: &str, state: &str) -> String {
     lines.join("\n")
 }
 
-fn roster(views: &[MemberView]) -> Table {
+fn roster(views: &[MemberView], state: &str) -> Table {
     let mut table = Table::new([
         "MEMBER",
         "STATE",
@@ -75,7 +75,7 @@ fn roster(views: &[MemberView]) -> Table {
         };
         table.row([
             Cell::name(&member.name, member.known_color()),
-            members::state_cell(view),
+            member_state(view, state),
             Cell::new(member.agent_type.as_deref().unwrap_or_default()),
             Cell::new(member.model.as_deref().unwrap_or_default()),
             Cell::new(member.mode.as_deref().unwrap_or_default()),
