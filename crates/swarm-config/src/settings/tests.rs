@@ -275,7 +275,7 @@ fn an_invalid_target_of_an_alias_is_reported_with_the_alias_and_its_place() {
     let named = named.to_string();
     assert!(
         named.starts_with(&format!(
-            "alias fast: {file}:4: unknown provider in model zip/zap"
+            "alias fast: {file}:3: unknown provider in model zip/zap"
         )),
         "{named}"
     );
