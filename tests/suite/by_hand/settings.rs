@@ -282,6 +282,6 @@ fn doctor_reports_an_unknown_model_with_its_file_or_variable() {
         "[model.small]\nanthropic = \"foo/bar\"\n",
     );
     let seen = world.swarm(&["doctor"]).code(7).stdout;
-    let words = format!("{}:2: unknown provider in model foo/bar", file.display());
+    let words = format!("{}:1: unknown provider in model foo/bar", file.display());
     assert!(seen.contains(&words), "{words}: {seen}");
 }
