@@ -49,7 +49,7 @@ pub(in crate::commands) fn show(
 }
 
 pub(super) fn summary(report: &RunReport) -> Vec<String> {
-    let mut lines = Vec::from_iter(failure_line(report));
+    let mut lines: Vec<String> = failure_line(report).into_iter().collect();
     if let Some(why) = &report.stop_reason {
         lines.push(format!("swarm: a Stop hook ended the lead's turn: {why}"));
     }
