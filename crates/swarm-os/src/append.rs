@@ -35,8 +35,8 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     append_to(path, file, length, bytes)
 }
 
-/// An existing file that was opened to append to it, before a lock is taken: opening it under the
-/// lock would let others wait longer.
+/// An existing file that was opened to append to it, before a lock is taken (see
+/// [`crate::with_lock_after`]): opening it under the lock would let others wait longer.
 #[derive(Debug)]
 pub struct Appendable {
     path: PathBuf,

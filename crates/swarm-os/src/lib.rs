@@ -38,7 +38,7 @@ pub use file_system::{free_space, shared_file_system};
 pub use fingerprint::fingerprint;
 pub use handed_lock::InheritableLock;
 pub use life::{LifeHolder, Liveness, probe, probe_and_read, wait_for_death};
-pub use lock::{LockGuard, LockOptions, LockPlan, with_lock};
+pub use lock::{LockGuard, LockOptions, LockPlan, with_lock, with_lock_after};
 pub use lock_support::{LockSupport, lock_support};
 pub use pending_sync::{PendingSync, in_parallel};
 pub use private::{

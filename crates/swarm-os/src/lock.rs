@@ -118,10 +118,26 @@ pub fn with_lock<T, E: From<OsError>>(
     options: &LockOptions,
     work: impl FnOnce(&LockGuard) -> Result<T, E>,
 ) -> Result<T, E> {
+    with_lock_after(plan, options, || (), |held, ()| work(held))
+}
+
+/// Like [`with_lock`], and runs `prepare` before it waits for the lock. A file that `prepare` opens
+/// belongs to the sidecar: `work` does not run if the sidecar was replaced since it was opened, which
+/// is before `prepare`.
+///
+/// # Errors
+/// As [`with_lock`].
+pub fn with_lock_after<P, T, E: From<OsError>>(
+    plan: &LockPlan<'_>,
+    options: &LockOptions,
+    prepare: impl FnOnce() -> P,
+    work: impl FnOnce(&LockGuard, P) -> Result<T, E>,
+) -> Result<T, E> {
     let deadline = options.deadline();
     let (sidecar, found) =
         open_known(plan.sidecar, OFlags::RDWR)?.ok_or_else(|| OsError::gone(plan.sidecar))?;
     let opened = identity(&found);
+    let prepared = prepare();
     // Declared before the flock and therefore dropped after it: the next holder does not wait until
     // they are freed.
     let mut removed = Vec::new();
@@ -148,7 +164,7 @@ pub fn with_lock<T, E: From<OsError>>(
     if held.any(LockDir::was_waited_for) {
         ensure_current(plan.sidecar, opened)?;
     }
-    let done = work(&held);
+    let done = work(&held, prepared);
     while let Some(directory) = held.directories.get_mut().pop() {
         removed.extend(directory.release());
     }

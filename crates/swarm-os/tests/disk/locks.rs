@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use swarm_os::{InheritableLock, LockInterrupt, LockOptions, LockPlan, OsError, with_lock};
+use swarm_os::{
+    InheritableLock, LockInterrupt, LockOptions, LockPlan, OsError, with_lock, with_lock_after,
+};
 
 use crate::children::{Child, LockFixture, directory_only, until, until_blocked_on, waiting};
 
@@ -500,6 +502,26 @@ fn an_interrupt_stops_the_wait_for_a_lock() {
     );
     fs::remove_dir(&theirs).unwrap();
     fixture.increment(&patient).unwrap();
+}
+
+#[test]
+fn what_is_prepared_before_the_wait_belongs_to_the_locked_sidecar() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let plan = LockPlan {
+        sidecar: &fixture.sidecar,
+        data: &[],
+    };
+    let options = LockOptions::default();
+    let prepare = || fixture.increment(&options);
+    let done = with_lock_after(&plan, &options, prepare, |_held, prepared| prepared);
+    assert_eq!(done.unwrap(), 1, "nothing is locked yet");
+    let replace = || {
+        fs::remove_file(&fixture.sidecar).unwrap();
+        swarm_os::create_sidecar(&fixture.sidecar).unwrap();
+    };
+    let refused: Result<(), OsError> =
+        with_lock_after(&plan, &options, replace, |_held, ()| panic!("it is locked"));
+    assert!(matches!(refused, Err(OsError::Gone(_))), "{refused:?}");
 }
 
 #[test]

@@ -67,15 +67,15 @@ impl FileTeam {
         self.enter_into(None, events)
     }
 
-    /// Opens the journal for [`Self::enter_into`], before the lock is taken under which the events
-    /// are recorded; [`Self::locked`] then refuses links. Returns `None` if that is not possible, and
-    /// the other one tries again.
+    /// Opens the journal for [`Self::enter_into`], as the preparation of the lock under which the
+    /// events are recorded. Links were refused then. Returns `None` if that is not possible, and the
+    /// other one tries again.
     pub(crate) fn open_journal(&self) -> Option<Appendable> {
         Appendable::open(&self.at.journal()).ok()?
     }
 
-    /// Like [`Self::enter`], for a journal that is already open. The lock proves that this is still
-    /// the same team.
+    /// Like [`Self::enter`], for a journal that is already open. It is that of the locked team, because
+    /// it was opened after the sidecar.
     pub(crate) fn enter_into(
         &self,
         journal: Option<Appendable>,

@@ -144,6 +144,17 @@ impl FileTeam {
         name: &MemberName,
         work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
+        self.with_inbox_lock_after(name, || (), |held, ()| work(held))
+    }
+
+    /// Like [`Self::with_inbox_lock`]; `prepare` runs before the wait for the lock, and what it opens
+    /// belongs to the locked team.
+    pub(crate) fn with_inbox_lock_after<P, T>(
+        &self,
+        name: &MemberName,
+        prepare: impl FnOnce() -> P,
+        work: impl FnOnce(&LockGuard, P) -> Result<T>,
+    ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
             // A member added by another program has no sidecar yet. In a deleted team its directory
@@ -154,7 +165,7 @@ impl FileTeam {
                 .and_then(|()| Ok(swarm_os::create_sidecar(&sidecar)?));
             created.map_err(|error| self.explain(error))?;
         }
-        self.locked(&sidecar, &[self.at.inbox(name)], work)
+        self.locked_after(&sidecar, &[self.at.inbox(name)], prepare, work)
     }
 
     /// Runs `work` with the request queue locked. Other programs do not use the queue.
@@ -173,13 +184,23 @@ impl FileTeam {
         data: &[PathBuf],
         work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
+        self.locked_after(sidecar, data, || (), |held, ()| work(held))
+    }
+
+    fn locked_after<P, T>(
+        &self,
+        sidecar: &Path,
+        data: &[PathBuf],
+        prepare: impl FnOnce() -> P,
+        work: impl FnOnce(&LockGuard, P) -> Result<T>,
+    ) -> Result<T> {
         let mut paths = data.iter().map(PathBuf::as_path).chain([sidecar]);
         let done = self
             .refuse_links()
             .and_then(|()| paths.try_for_each(refuse_linked_directory))
             .and_then(|()| {
                 let plan = LockPlan { sidecar, data };
-                swarm_os::with_lock(&plan, &self.store.lock_options, work)
+                swarm_os::with_lock_after(&plan, &self.store.lock_options, prepare, work)
             });
         done.map_err(|error| self.explain(error))
     }

@@ -20,8 +20,10 @@ impl FileTeam {
         self.require_member(to)?;
         self.store.limits.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        let journal = self.open_journal();
-        let put = self.with_inbox_lock(to, |held| self.hand_over(held, journal, to, draft, id))?;
+        let open = || self.open_journal();
+        let put = self.with_inbox_lock_after(to, open, |held, journal| {
+            self.hand_over(held, journal, to, draft, id)
+        })?;
         // Without the lock: the receiver is already woken, and several senders wait for the disk
         // together. The journal line is not awaited: the message is in the inbox even if a power
         // failure loses the line.
@@ -35,8 +37,8 @@ impl FileTeam {
             self.member_of(&config, to)?;
             self.store.limits.refuse_if_too_large(to, draft)?;
             let id = MessageId::random();
-            let journal = self.open_journal();
-            self.with_inbox_lock(to, |held| {
+            let open = || self.open_journal();
+            self.with_inbox_lock_after(to, open, |held, journal| {
                 self.hand_over(held, journal, to, draft.clone(), id)
             })
         });
@@ -103,7 +105,7 @@ impl FileTeam {
     }
 
     pub(crate) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
-        self.ack_after(name, ids, |_| Ok(()))
+        self.ack_after(name, ids, || (), |(), _| Ok(()))
     }
 
     pub(crate) fn ack_on_behalf(
@@ -113,14 +115,17 @@ impl FileTeam {
     ) -> Result<Vec<MessageId>> {
         // Checked with the inbox locked: a member is alive before it first reads its inbox, and is
         // in the roster before its prompt is in the inbox.
-        self.ack_after(name, ids, |_| {
-            refuse_if_read_by_program(&self.read_config()?, name, || self.liveness(name))
-        })
+        self.ack_after(
+            name,
+            ids,
+            || (),
+            |(), _| refuse_if_read_by_program(&self.read_config()?, name, || self.liveness(name)),
+        )
     }
 
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
-        let journal = self.open_journal();
-        self.ack_after(name, ids, |unread| {
+        let open = || self.open_journal();
+        self.ack_after(name, ids, open, |journal, unread| {
             // Not synced: after a power failure, the event is recorded again when the message is
             // delivered again.
             let _pending = self.enter_into(
@@ -215,21 +220,23 @@ impl FileTeam {
     }
 
     /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
+    /// `prepare` runs before the wait for the lock.
     ///
     /// The mark may not be on disk yet. If a power failure makes a message unread again, the reader
     /// recognises its ID in the transcript and only marks it again.
-    fn ack_after(
+    fn ack_after<P>(
         &self,
         name: &MemberName,
         ids: &[MessageId],
-        first: impl FnOnce(&[MessageId]) -> Result<()>,
+        prepare: impl FnOnce() -> P,
+        first: impl FnOnce(P, &[MessageId]) -> Result<()>,
     ) -> Result<Vec<MessageId>> {
         self.require_inbox(name)?;
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let wanted: HashSet<&MessageId> = ids.iter().collect();
-        let (acked, _pending) = self.with_inbox_lock(name, |held| {
+        let (acked, _pending) = self.with_inbox_lock_after(name, prepare, |held, prepared| {
             let mut inbox = InboxFile::open(self, name, held)?;
             let mut acked = Vec::new();
             inbox.edit_unread(|entry| {
@@ -245,7 +252,7 @@ impl FileTeam {
             if acked.is_empty() {
                 return Ok((acked, PendingSync::default()));
             }
-            first(&acked)?;
+            first(prepared, &acked)?;
             let placed = inbox.place(self, name, held)?;
             Ok((acked, placed))
         })?;
