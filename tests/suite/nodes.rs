@@ -256,14 +256,24 @@ fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
     let join = ["team", "join", "two", hub, url, credentials];
     let file = [copy.to_str().unwrap()];
     second.swarm(&[&join[..], &file].concat()).ok();
+    second.swarm(&hello_args("eve", &["--team", "two"])).ok();
     std::fs::remove_file(&copy).unwrap();
     let node = machines.node(&[]);
     let options = ["--on", "box", "--team", "demo"];
     first.swarm(&hello_args("bob", &options)).ok();
     first.swarm(&["kill", "bob", "--team", "demo"]).ok();
+    first.wait_until("bob has ended", || {
+        node.stdout().contains("demo: bob has stopped")
+    });
+    // Nothing happens on the machine that would make the node look.
+    second.write("copied", &copied);
+    first.wait_until("eve is found", || {
+        machines.nodes()[0]["members"] == json!(["eve@two"])
+    });
+    second.swarm(&["kill", "eve", "--team", "two"]).ok();
     first.swarm(&["node", "drain", "box"]).ok();
     let ended = node.wait();
-    ended.ok().stdout_has("demo: bob has stopped");
+    ended.ok().stdout_has("two: eve has stopped");
     let unknown = "two: its members on this machine are not known: ";
     assert_eq!(
         ended.stdout.matches(unknown).count(),

@@ -26,7 +26,7 @@ pub(super) struct Node<'a> {
     pub(super) worktrees: Worktrees,
     pub(super) slots: Mutex<Slots>,
     /// Teams whose members were not known at the last look.
-    pub(super) unknown: Mutex<BTreeSet<TeamName>>,
+    pub(super) unknown: watch::Sender<BTreeSet<TeamName>>,
     /// Commits that need not be sent here.
     pub(super) known_commits: Mutex<Vec<String>>,
     /// Wakes the node when its members may have changed.
@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
                 number: usize::try_from(slots).unwrap_or(usize::MAX),
                 ..Slots::default()
             }),
-            unknown: Mutex::default(),
+            unknown: watch::Sender::default(),
             known_commits: Mutex::default(),
             look_again: Notify::new(),
             stop: CancellationToken::new(),

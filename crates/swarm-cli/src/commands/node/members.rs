@@ -1,14 +1,23 @@
 //! The members that run on this machine.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use futures::future::join_all;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentId, TeamName, with_causes};
 use swarm_store::{Result, StoreError, Team};
+use tokio::time::{sleep, timeout};
 
 use super::machine::Node;
 use crate::app::App;
+
+/// First and longest pause before teams whose members are not known are tried again.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
+
+/// How long a look waits for a team whose members were not known at the last one: the node takes no
+/// orders meanwhile.
+const BRIEFLY: Duration = Duration::from_secs(2);
 
 impl Node<'_> {
     /// Returns the running members on this machine of the teams on the hub. Those of a team that
@@ -16,21 +25,27 @@ impl Node<'_> {
     pub(super) async fn members_here(&self) -> Result<Vec<AgentId>> {
         let mut teams = self.app.store.teams().await?;
         teams.retain(|team| is_on_hub(self.app, team, &self.hub.url));
-        let looks = teams
-            .iter()
-            .map(async |team| members_of(&*self.app.store.team(team), team).await);
+        let looks = teams.iter().map(async |team| {
+            let look = self.members_of(team);
+            if self.is_unknown(team) {
+                return timeout(BRIEFLY, look).await.ok();
+            }
+            Some(look.await)
+        });
         let seen = join_all(looks).await;
         let before = self.slots.lock().members.clone();
         let mut found = Vec::new();
         let mut unknown = BTreeSet::new();
         for (team, members) in teams.into_iter().zip(seen) {
             match members {
-                Ok(members) => found.extend(members),
+                Some(Ok(members)) => found.extend(members),
                 // This machine has joined it, and does not notice that it was deleted.
-                Err(error) if is_deleted(&error) => {}
-                Err(error) => {
+                Some(Err(error)) if is_deleted(&error) => {}
+                failed => {
                     found.extend(before.iter().filter(|one| one.team == team).cloned());
-                    if !self.is_unknown(&team) {
+                    if let Some(Err(error)) = failed
+                        && !self.is_unknown(&team)
+                    {
                         let why = with_causes(&error);
                         let text = format!("its members on this machine are not known: {why}");
                         self.out.tell_of_team("unknown", &team, &text);
@@ -39,13 +54,42 @@ impl Node<'_> {
                 }
             }
         }
-        *self.unknown.lock() = unknown;
+        self.unknown.send_replace(unknown);
         Ok(found)
     }
 
     /// Returns whether the members of a team were not known at the last look.
     pub(super) fn is_unknown(&self, team: &TeamName) -> bool {
-        self.unknown.lock().contains(team)
+        self.unknown.borrow().contains(team)
+    }
+
+    /// Tries teams whose members are not known again, with growing pauses. Resolves when one of them
+    /// answers, which then counts as known.
+    pub(super) async fn until_known(&self) {
+        let mut unknown = self.unknown.subscribe();
+        loop {
+            // The node holds the other end.
+            drop(unknown.wait_for(|teams| !teams.is_empty()).await);
+            let (mut pause, longest) = PAUSES;
+            while !unknown.borrow().is_empty() {
+                sleep(pause).await;
+                pause = longest.min(pause * 2);
+                let teams = unknown.borrow().clone();
+                let looks = teams.iter().map(|team| self.members_of(team));
+                let looks = teams.iter().zip(join_all(looks).await);
+                let answered = looks.filter(|(_, seen)| seen.as_ref().err().is_none_or(is_deleted));
+                let answered: Vec<_> = answered.map(|(team, _)| team).collect();
+                if !answered.is_empty() {
+                    self.unknown
+                        .send_modify(|unknown| unknown.retain(|team| !answered.contains(&team)));
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn members_of(&self, team: &TeamName) -> Result<Vec<AgentId>> {
+        members_of(&*self.app.store.team(team), team).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! The process of a node: takes orders until it is drained.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::pending;
 use std::io;
 use std::path::Path;
@@ -135,7 +135,7 @@ struct Serving<'a> {
     awaited: Vec<Awaited>,
     /// The members that ran here when the lease was lost, until when their ends count as parking.
     cut_off: HashMap<AgentId, Instant>,
-    /// Some members are not known, or not reported.
+    /// The members are not known or not reported.
     is_stale: bool,
 }
 
@@ -143,6 +143,7 @@ impl Serving<'_> {
     /// Serves until nothing is left to do.
     async fn run(&mut self) -> Result<()> {
         let node = self.node;
+        let mut known = pin!(node.until_known());
         loop {
             match self.announced().await {
                 Some(Ok(announced)) => {
@@ -172,6 +173,10 @@ impl Serving<'_> {
                 }
                 () = node.look_again.notified() => self.look().await,
                 () = any_of(&mut self.awaited) => self.look().await,
+                () = &mut known => {
+                    known.set(node.until_known());
+                    self.look().await;
+                }
                 () = tokio::time::sleep(AGAIN), if self.is_stale => self.look().await,
             }
         }
@@ -224,7 +229,7 @@ impl Serving<'_> {
         if let Err(error) = &looked {
             tracing::warn!(%error, "the members are not known or not reported");
         }
-        self.is_stale = looked.is_err() || !self.node.unknown.lock().is_empty();
+        self.is_stale = looked.is_err();
     }
 
     async fn try_look(&mut self) -> Result<(), StoreError> {
@@ -325,6 +330,8 @@ impl Serving<'_> {
         self.cut_off = before.iter().map(|one| (one.clone(), until)).collect();
         let now = self.report.members.clone();
         self.tell_of_gone(&before, &now);
+        // The hub is back: the next look waits for the answers of all teams.
+        node.unknown.send_replace(BTreeSet::new());
         node.look_again.notify_one();
         Ok(true)
     }
