@@ -10,6 +10,7 @@ use swarm_config::{
     mcp_bounds, project_top,
 };
 use swarm_hooks::TeamEvents;
+use swarm_os::LockInterrupt;
 use swarm_protocol::{Clock, SessionId, SystemClock, TeamName, with_causes};
 use swarm_store::{FileStore, HubSettings, RootStore, StoreLimits, TeamStore};
 
@@ -146,6 +147,16 @@ impl App {
     pub(crate) fn for_team(&self, team: &TeamName) -> Self {
         Self {
             flag_team: Some(team.to_string()),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same state for a command that must not wait for the locks of other programs.
+    pub(crate) fn hurried(&self) -> Self {
+        let interrupt = LockInterrupt::default();
+        interrupt.hurry();
+        Self {
+            store: self.store.with_lock_interrupt(&interrupt),
             ..self.clone()
         }
     }

@@ -124,11 +124,12 @@ impl App {
         }
     }
 
-    /// Reconciles the records of a team. On a full disk existing data can still be read.
+    /// Reconciles the records of a team. On a full disk, or while another process holds a lock, existing
+    /// data can still be read.
     pub(crate) fn in_line(&self, team: &TeamName) -> Result<Arc<dyn Team>> {
         let team = self.store.team(team);
         match swarm_team::reconcile(&team) {
-            Err(error) if error.is_disk_full() => {
+            Err(error) if error.prevents_only_changes() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
             }
             done => drop(done?),

@@ -484,16 +484,18 @@ impl StoreError {
         )
     }
 
-    /// Returns whether the disk is full: existing files can be read but not changed.
-    pub fn is_disk_full(&self) -> bool {
+    /// Returns whether existing files can be read but not changed: the disk is full, or another
+    /// process did not release a lock in time.
+    pub fn prevents_only_changes(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-        let Self::Fs(OsError::Io { source, .. }) = self else {
-            return false;
-        };
-        matches!(
-            source.kind(),
-            StorageFull | QuotaExceeded | ReadOnlyFilesystem
-        )
+        match self {
+            Self::Fs(OsError::Io { source, .. }) => matches!(
+                source.kind(),
+                StorageFull | QuotaExceeded | ReadOnlyFilesystem
+            ),
+            Self::Fs(OsError::LockTimeout { .. }) => true,
+            _ => false,
+        }
     }
 }
 

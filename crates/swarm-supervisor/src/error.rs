@@ -62,6 +62,18 @@ pub enum LeadError {
         /// Host of its process.
         host: String,
     },
+    /// A member has stopped, but its roster entry could not be removed: another process holds a lock.
+    #[error("{sentence}, but its roster entry remains: {why}")]
+    Unrecorded {
+        /// Member that has stopped.
+        member: MemberName,
+        /// How it has stopped, as in lists.
+        outcome: &'static str,
+        /// The same as a sentence.
+        sentence: String,
+        /// Why the entry remains.
+        why: Box<LeadError>,
+    },
     /// A team that had lost its lead was taken over.
     #[error("{member} was not stopped: {team} has been taken over in the meantime")]
     TakenOver {
@@ -101,6 +113,7 @@ impl LeadError {
                     StoreError::HubSilent(_) | StoreError::Contended { .. }
                 )
             }
+            LeadError::Unrecorded { .. } => true,
             _ => false,
         }
     }
@@ -111,6 +124,7 @@ impl LeadError {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
             LeadError::NotSpawned { why, .. } => why.kind(),
+            LeadError::Unrecorded { why, .. } => why.kind(),
             LeadError::NoProgram(_) | LeadError::Engine(AgentError::Transcript { .. }) => {
                 ErrorKind::Environment
             }

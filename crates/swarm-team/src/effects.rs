@@ -27,8 +27,8 @@ fn clean_up_after(team: &Arc<dyn Team>, spawns: &[(&MemberName, SpawnId)]) {
 }
 
 /// Reconciles a team like [`reconcile`] and returns its state. Usually nothing has changed, and the
-/// files are read once for both. On a full disk, returns the observed state with the error that
-/// prevented recording it.
+/// files are read once for both. On a full disk, or while another process holds a lock, returns the
+/// observed state with the error that prevented recording it.
 ///
 /// # Errors
 /// Otherwise as [`reconcile`].
@@ -41,7 +41,7 @@ pub fn reconcile_and_view(
     }
     match reconcile(team) {
         Ok(_) => Ok((team.view().block_on()?, None)),
-        Err(error) if error.is_disk_full() => Ok((team.view().block_on()?, Some(error))),
+        Err(error) if error.prevents_only_changes() => Ok((team.view().block_on()?, Some(error))),
         Err(error) => Err(error),
     }
 }

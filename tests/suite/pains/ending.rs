@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::faults::others::refresh;
 use swarm_tests::stage::{InsideTmux, World};
 
 use crate::scene::{
@@ -320,4 +321,30 @@ fn l14_ctrl_c_stops_a_run_in_time_though_commands_and_hooks_ignore_signals() {
     assert!(took < CUT_SHORT, "{took:?}");
     assert_eq!(world.processes(), []);
     assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+#[test]
+fn a_member_is_stopped_at_once_although_another_program_locks_the_roster() {
+    for words in [&["kill", "bob"][..], &["shutdown", "bob", "--force"]] {
+        let (_api, world) = idle_world("done", "bob");
+        let lock = world.team("demo").directory().join("config.json.lock");
+        world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
+        let fresh = refresh(&lock);
+        let began = Instant::now();
+        let stopped = world.swarm(words);
+        stopped.ok();
+        stopped.stderr_has("bob has stopped, but is still in the roster");
+        stopped.stderr_has("config.json.lock");
+        assert_eq!(world.processes(), []);
+        let status = world.swarm(&["status"]);
+        status.ok();
+        status.stdout_has("stopped members are not recorded yet");
+        // A command that does not hurry waits for 20 s.
+        assert!(began.elapsed() < Duration::from_secs(10), "it has waited");
+        drop(fresh);
+        std::fs::remove_dir(&lock).unwrap();
+        world.swarm(&["kill", "bob"]).ok();
+        assert_eq!(world.team("demo").names(), ["team-lead"]);
+        assert_eq!(world.team("demo").events("member_stopped").len(), 1);
+    }
 }

@@ -59,17 +59,13 @@ impl StoreError {
                 "write it to a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
                     .to_owned()
             }
-            Self::TaskNotFound { team, .. } => {
-                format!("`swarm task list --team {team}` shows the tasks")
-            },
+            Self::TaskNotFound { team, .. } => format!("`swarm task list --team {team}` shows the tasks"),
             Self::Taken { .. } => {
                 "claim the next free one with `swarm task claim --next`".to_owned()
             }
-            Self::NotYours { id, .. } => {
-                format!(
-                    "a person can insist with `--force`, or release it with `swarm task release {id}`"
-                )
-            }
+            Self::NotYours { id, .. } => format!(
+                "a person can insist with `--force`, or release it with `swarm task release {id}`"
+            ),
             Self::Blocked { by, .. } => format!("complete {} first", tasks(by)),
             Self::Unchecked(_) | Self::ChecksOfOther { .. } => return self.hint_of_checks(),
             Self::TaskFailed { id, .. } => {

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use swarm_agent::find_transcript;
 use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId};
-use swarm_store::{BlockOn as _, StoppedSpawn};
+use swarm_store::{BlockOn as _, StoppedSpawn, StoreError};
 use swarm_worktree::Owner;
 
 use super::worktree_outcome::{LeftWorktree, finish_worktree};
@@ -22,6 +22,9 @@ impl SupervisedMember<'_> {
     /// Removes a stopped member from the roster, with its exit in the journal, releases its open
     /// tasks and closes its pane. Aborts a spawn in progress. Remaining processes get SIGTERM and
     /// after `grace` SIGKILL. Repeated calls have no effect.
+    ///
+    /// # Errors
+    /// [`LeadError::Unrecorded`] if another process does not release a lock of the team.
     pub(crate) async fn finish(
         self,
         spawn_id: SpawnId,
@@ -37,11 +40,8 @@ impl SupervisedMember<'_> {
         report.processes_left = self.end_spawn(spawn_id, grace).await.left;
         let remote = self.remote_process(spawn_id).await;
         let stopped = StoppedSpawn::new(spawn_id, report.outcome.word());
-        let removed = self
-            .files()
-            .remove_member(self.name, Some(&stopped))
-            .await?;
-        let Some(removed) = removed else {
+        let removed = self.files().remove_member(self.name, Some(&stopped)).await;
+        let Some(removed) = removed.map_err(|error| unrecorded(&report, error))? else {
             return Ok(report);
         };
         report.released = removed.released;
@@ -121,6 +121,20 @@ impl SupervisedMember<'_> {
                 Ok(former)
             }
         }
+    }
+}
+
+/// Returns the error of a stopped member that could not be removed from the roster.
+fn unrecorded(stopped: &StopReport, error: StoreError) -> LeadError {
+    let error = LeadError::from(error);
+    if !error.is_lock_timeout() {
+        return error;
+    }
+    LeadError::Unrecorded {
+        member: stopped.member.clone(),
+        outcome: stopped.outcome.word(),
+        sentence: stopped.sentence(),
+        why: Box::new(error),
     }
 }
 

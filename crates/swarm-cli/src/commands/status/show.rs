@@ -34,6 +34,7 @@ pub(crate) struct StatusArgs {
 }
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<()> {
+    let app = &app.hurried();
     if args.all {
         return all(app);
     }

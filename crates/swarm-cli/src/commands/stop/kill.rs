@@ -1,11 +1,13 @@
 //! `swarm kill`.
 
+use std::time::Duration;
+
 use futures::future::{join, join_all};
 use tokio_util::sync::CancellationToken;
 
 use super::lead::{self, BETWEEN_SIGNALS};
-use super::report;
 use super::targets::{StopTargets, lead_target, targets};
+use super::{lock_waits, report};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::node::{Elsewhere, RelayedCommand};
@@ -28,6 +30,7 @@ pub(crate) struct KillArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<()> {
     require_person(app, "kill")?;
+    let app = &app.hurried();
     if let Some(team) = lead_target(app, &args.targets)? {
         return lead::stop(app, &*team, BETWEEN_SIGNALS);
     }
@@ -52,7 +55,8 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<()> {
             None => here.push(name),
         }
     }
-    let spawn_context = for_stopping(app);
+    let mut spawn_context = for_stopping(app);
+    lock_waits::limit(&mut spawn_context, &*team, Duration::ZERO);
     let supervised = spawn_context.team(team.name());
     let kills = join_all(here.iter().map(|name| supervised.member(name).kill()));
     let orders = async {

@@ -2,6 +2,7 @@
 
 mod kill;
 mod lead;
+mod lock_waits;
 mod report;
 mod shutdown;
 mod targets;

@@ -54,6 +54,22 @@ pub(super) fn report(
                     None => {}
                 }
             }
+            Err(LeadError::Unrecorded {
+                member,
+                outcome,
+                sentence,
+                why,
+            }) => {
+                records.push(json!({
+                    "member": member, "outcome": outcome, "released": [], "unrecorded": why.to_string(),
+                }));
+                if !app.out.json {
+                    app.out.data(&sentence)?;
+                }
+                app.out.warn(&plain(&format!(
+                    "swarm: {member} has stopped, but is still in the roster: {why}; `swarm kill {member}` removes it later"
+                )));
+            }
             Err(error) => {
                 let failure = Failure::from(error);
                 records.push(failed(name, &failure));

@@ -8,9 +8,9 @@ use swarm_store::Team;
 use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
 use super::lead::{self, LEAD_PATIENCE};
-use super::report;
 use super::targets::{StopTargets, lead_target, targets};
 use super::waiting::{saying_who, who_lives};
+use super::{lock_waits, report};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::run_until_ctrl_c;
@@ -42,12 +42,14 @@ pub(crate) struct ShutdownArgs {
 
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<()> {
     require_person(app, "shutdown")?;
+    let hurried = args.force.then(|| app.hurried());
+    let app = hurried.as_ref().unwrap_or(app);
     if let Some(team) = lead_target(app, &args.targets)? {
         let patience = args.timeout.map_or(LEAD_PATIENCE, Duration::from_secs);
         return lead::stop(app, &*team, patience);
     }
     let (team, names) = targets(app, &args.targets, true)?;
-    let spawn_context = for_stopping(app);
+    let mut spawn_context = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,
         by: PERSON,
@@ -62,6 +64,9 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<()> {
         force: args.force,
         at_once: args.force,
     };
+    if args.force {
+        lock_waits::limit(&mut spawn_context, &*team, options.timeout);
+    }
     let supervised = spawn_context.team(team.name());
     let stops = names
         .iter()

@@ -38,6 +38,7 @@ pub(crate) struct TeamListArgs {
 }
 
 pub(super) fn run(app: &App) -> Result<()> {
+    let app = &app.hurried();
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
     let (mut teams, remains) = app.store.teams_and_remains().block_on()?;
