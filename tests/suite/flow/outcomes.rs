@@ -266,7 +266,10 @@ fn ctrl_c_ends_a_run_whose_roster_is_locked_by_another_program() {
     assert!(why.contains("config.json.lock"), "{why}");
     drop(fresh);
     std::fs::remove_dir(&lock).unwrap();
-    world.swarm(&["status", "--team", "demo"]).ok();
+    // The next command records that the lead has ended: it was not lost.
+    let status = world.swarm(&["status", "--team", "demo", "--json"]).json();
+    assert_eq!(status["state"], "ended");
+    assert!(world.team("demo").config()["leadProcess"].is_null());
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn members_and_tasks(
         )
     });
     let seen = seen?;
-    if !seen.needs_reconcile {
+    if !swarm_team::is_outdated(&seen) {
         return Ok((seen, tasks?, None));
     }
     let (seen, unentered) = swarm_team::reconcile_and_view(team)?;
