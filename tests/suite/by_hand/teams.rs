@@ -7,7 +7,8 @@ use swarm_tests::fake_api::Script;
 use swarm_tests::stage::{Finished, World};
 
 use crate::scene::{
-    MODEL, column, spawn_over, world, world_with, world_with_foreign, world_with_team,
+    MODEL, column, enter_foreign, spawn_over, world, world_with, world_with_foreign,
+    world_with_team,
 };
 
 #[test]
@@ -238,6 +239,20 @@ fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refus
             assert_eq!(cleared.ok().stdout, "", "{}", cleared.story());
         }
     }
+}
+
+#[test]
+fn doctor_says_how_to_delete_a_session_that_still_lists_members() {
+    let world = world();
+    enter_session(&world, std::process::id(), "1");
+    enter_foreign(&world, "session-a6b470fe", &["rita"]);
+    world
+        .swarm(&["doctor"])
+        .stdout_has("`swarm team delete NAME --force` deletes their teams");
+    world
+        .swarm(&["team", "delete", "session-a6b470fe", "--force"])
+        .ok();
+    assert!(!world.team("session-a6b470fe").directory().exists());
 }
 
 #[test]

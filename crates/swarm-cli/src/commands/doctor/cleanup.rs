@@ -87,13 +87,16 @@ fn teams(store: &RootStore) -> Vec<Finding> {
         }
     };
     let mut findings = Vec::new();
-    let mut foreign = Vec::new();
+    let (mut foreign, mut have_members) = (Vec::new(), false);
     for team in &names {
         match store.team(team).view().block_on() {
             // Of another program's team only the process of the lead is known.
             Ok(seen) if seen.is_foreign => {
                 let is_dead = |member: &MemberView| member.state == MemberState::Dead;
-                foreign.extend(seen.members.iter().any(is_dead).then_some(team));
+                if seen.members.iter().any(is_dead) {
+                    foreign.push(team);
+                    have_members |= seen.config.teammates().next().is_some();
+                }
             }
             Ok(seen) => {
                 let dead = seen
@@ -113,13 +116,19 @@ fn teams(store: &RootStore) -> Vec<Finding> {
         }
     }
     if !foreign.is_empty() {
+        // It is not known whether their members run, so only `--force` deletes them.
+        let hint = if have_members {
+            "`swarm team delete NAME --force` deletes their teams: check first that no member is running"
+        } else {
+            "`swarm team delete NAME` deletes their teams"
+        };
         findings.push(Finding::warning(
             NAME,
             format!(
                 "leads of other programs have exited: {}",
                 with_commas(foreign)
             ),
-            "`swarm team delete NAME` deletes their teams",
+            hint,
         ));
     }
     for team in remains {
