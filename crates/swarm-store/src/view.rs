@@ -16,6 +16,8 @@ pub struct MemberView {
     pub report: Option<StateReport>,
     /// Whether it is alive.
     pub liveness: Liveness,
+    /// Whether it is the lead and has no process, because a person leads the team.
+    pub by_hand: bool,
     /// Machine on which its process has parked after it has lost its lease: the member counts as dead,
     /// and a new spawn there continues its conversation.
     pub parked_on: Option<String>,
@@ -121,6 +123,7 @@ impl MemberView {
             process: holder,
             report,
             liveness,
+            by_hand,
         }
     }
 }

@@ -256,6 +256,30 @@ fn doctor_says_how_to_delete_a_session_that_still_lists_members() {
 }
 
 #[test]
+fn a_lead_on_another_machine_does_not_lead_by_hand_and_is_not_replaced() {
+    let world = world();
+    enter_session(&world, 12, "1");
+    let team = world.team("session-a6b470fe");
+    let mut config = team.config();
+    config["leadProcess"]["pidSpace"] = "elsewhere#pid:[1]".into();
+    std::fs::write(team.directory().join("config.json"), config.to_string()).unwrap();
+    for command in [
+        &["status", "--team", "session-a6b470fe"][..],
+        &["team", "show", "session-a6b470fe"],
+    ] {
+        world.swarm(command).ok().stdout_lacks("by hand");
+    }
+    let resumed = world.swarm(&["resume", "session-a6b470fe"]);
+    let continued = ["run", "go", "--continue", "--team", "session-a6b470fe"];
+    let continued = world.swarm(&[&continued[..], &["--model", MODEL]].concat());
+    for refused in [resumed, continued] {
+        refused.assert_code(4);
+        refused.stderr_has("it runs on another machine");
+        refused.stderr_lacks("stop process");
+    }
+}
+
+#[test]
 fn an_existing_team_is_offered_matching_actions_first() {
     let world = world_with_team("demo");
     let again = world.swarm(&["team", "create", "demo", "--json"]).error(4);

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use swarm_os::Liveness;
 use swarm_protocol::{
     ContextUse, Member, MemberName, MemberState, Task, TaskStatus, TeamConfig, TeamName, UnixMs,
     Usage,
@@ -94,9 +93,7 @@ pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor> {
 }
 
 pub(super) fn state_cell(view: &MemberView) -> Cell {
-    let lead_by_hand = view.member.name.is_lead() && view.state == MemberState::Foreign;
-    // The process of a lead of another program is known.
-    let word = if lead_by_hand && view.liveness != Liveness::Alive {
+    let word = if view.by_hand && view.state == MemberState::Foreign {
         "by hand"
     } else {
         view.state.name()

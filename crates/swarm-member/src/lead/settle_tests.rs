@@ -22,6 +22,7 @@ fn view(member: &str, state: MemberState, unread: usize) -> MemberView {
         state,
         report: None,
         liveness: Liveness::Alive,
+        by_hand: false,
         unread: Some(unread),
     }
 }

@@ -102,6 +102,7 @@ mod tests {
             state,
             report: Some(serde_json::from_value(report).unwrap()),
             liveness: Liveness::Alive,
+            by_hand: false,
             parked_on: None,
             pause: None,
             unread: Some(0),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_member::Beginning;
+use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberName, TeamConfig, TeamName};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
@@ -79,16 +80,25 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<()> {
             );
             Err(Failure::from(StoreError::LeadAlive { team, pid }).with_hint(hint))
         }
-        LeadStanding::Unknown(pid) => {
-            let failure = Failure::from(StoreError::LeadAlive { team, pid });
-            Err(failure
-                .with_hint("it runs on another machine or in another container; stop it there"))
-        }
+        LeadStanding::Unknown(pid) => Err(led_elsewhere(team, pid)),
         LeadStanding::Foreign(Some(pid)) => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint("another program leads it; stop that program first"))
         }
-        LeadStanding::Foreign(None) => Ok(app.store.team(&team).adopt().block_on()?),
+        LeadStanding::Foreign(None) => {
+            let files = app.store.team(&team);
+            let liveness = files.liveness(&MemberName::lead()).block_on()?;
+            match &config.lead_process {
+                Some(lead) if liveness == Liveness::Foreign => Err(led_elsewhere(team, lead.pid)),
+                _ => Ok(files.adopt().block_on()?),
+            }
+        }
         LeadStanding::Lost(_) | LeadStanding::ByHand => Ok(()),
     }
+}
+
+/// Returns the failure for a lead whose process cannot be looked up from here.
+fn led_elsewhere(team: TeamName, pid: u32) -> Failure {
+    Failure::from(StoreError::LeadAlive { team, pid })
+        .with_hint("it runs on another machine or in another container; stop it there")
 }
