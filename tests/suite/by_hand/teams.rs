@@ -280,6 +280,23 @@ fn a_lead_on_another_machine_does_not_lead_by_hand_and_is_not_replaced() {
 }
 
 #[test]
+fn a_lead_of_another_program_is_named_when_it_is_to_be_stopped() {
+    let world = world();
+    let own = std::process::id();
+    let start = swarm_store::process::start_time(own).unwrap();
+    enter_session(&world, own, &start);
+    for command in [
+        &["kill", "team-lead"][..],
+        &["shutdown", "team-lead", "--force"],
+    ] {
+        let refused = world.swarm(&[command, &["--team", "session-a6b470fe"]].concat());
+        refused.assert_code(5);
+        refused.stderr_has(&format!("process {own} of another program leads the team"));
+        refused.stderr_lacks("--all");
+    }
+}
+
+#[test]
 fn an_existing_team_is_offered_matching_actions_first() {
     let world = world_with_team("demo");
     let again = world.swarm(&["team", "create", "demo", "--json"]).error(4);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_os::process::Process;
-use swarm_protocol::{LifeRecord, MemberName};
+use swarm_protocol::{LifeRecord, MemberName, TeamName};
 use swarm_store::{BlockOn as _, Team};
 use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
 
@@ -91,17 +91,19 @@ fn lead_process(app: &App, files: &dyn Team) -> Result<Process> {
                 format!("the lead of {team} is process {pid} of another machine or container");
             return Err(Failure::environment(message).with_hint("stop it there"));
         }
-        LeadStanding::Foreign(_) => {
+        LeadStanding::Foreign(Some(pid)) => return Err(of_other_program(team, pid)),
+        LeadStanding::Foreign(None) => {
             let location = files.location();
             return Err(swarm_store::StoreError::ForeignTeam(location).into());
         }
         LeadStanding::Lost(_) | LeadStanding::ByHand => None,
     };
     // The record names the process that holds the lead's lock.
-    let record = files
-        .life_record(&MemberName::lead())
-        .block_on()
-        .filter(|record| Some(record.pid) == pid);
+    let record = files.life_record(&MemberName::lead()).block_on();
+    let record = record.filter(|record| Some(record.pid) == pid);
+    if let (None, Some(pid)) = (&record, pid) {
+        return Err(of_other_program(team, pid));
+    }
     let process = record.and_then(|record| {
         let start: u64 = record.proc_start.parse().ok()?;
         Process::running(record.pid).filter(|process| process.start == start)
@@ -112,4 +114,12 @@ fn lead_process(app: &App, files: &dyn Team) -> Result<Process> {
             "`swarm shutdown --all --team {team}` stops its members"
         ))
     })
+}
+
+/// Returns the failure for a running lead that did not take the lead's lock.
+fn of_other_program(team: &TeamName, pid: u32) -> Failure {
+    Failure::refused(format!(
+        "process {pid} of another program leads the team {team}"
+    ))
+    .with_hint("stop it in that program")
 }
