@@ -57,7 +57,7 @@ fn an_end_in_order_is_no_news() {
 }
 
 #[test]
-fn the_process_of_a_lead_that_reported_its_end_leaves_the_roster_and_that_of_a_crashed_one_stays() {
+fn a_lead_that_reported_its_end_leaves_the_roster_and_a_crashed_one_stays() {
     for (last, stays) in [
         (MemberState::Stopped, false),
         (MemberState::Stopping, true),
