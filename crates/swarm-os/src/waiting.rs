@@ -35,9 +35,8 @@ struct Interruption {
 
 impl LockInterrupt {
     /// Limits present and future waits for locks of other programs to 50 ms: a program that holds
-    /// one for longer may hang. Waits for processes of swarm, which release a lock at the latest
-    /// when they exit, are not affected: if such a process that is not hurried waits for the same
-    /// lock of another program, this one waits for it, up to its own deadline.
+    /// one for longer may hang. Waits for processes of swarm are not affected, also if they wait for
+    /// another program themselves: [`LockInterrupt::interrupt_at`] limits these.
     pub fn hurry(&self) {
         let (state, changed) = &*self.0;
         state.lock().is_hurried = true;

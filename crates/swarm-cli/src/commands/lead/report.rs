@@ -81,9 +81,7 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
         ));
     }
     if let Some(why) = &report.unrecorded {
-        lines.push(format!(
-            "swarm: the end of the run is not recorded ({why}); the next command for the team records it"
-        ));
+        lines.push(unrecorded(report, why));
     }
     if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {
         lines.push(format!(
@@ -113,6 +111,16 @@ fn failure_line(report: &RunReport) -> Option<String> {
 fn waits_for_lead(report: &RunReport) -> bool {
     let is_left = |member: &swarm_member::MemberLine| member.end == "alive";
     report.outcome == Outcome::TimedOut && report.members.iter().any(is_left)
+}
+
+/// Says that the end of the run is not recorded, and what records it: the process of a lead that failed
+/// stays in the roster until another one takes over.
+fn unrecorded(report: &RunReport, why: &str) -> String {
+    let what = format!("swarm: the end of the run is not recorded ({why})");
+    match (&report.outcome, &report.team) {
+        (Outcome::LeadFailed(_), Some(team)) => format!("{what}; `swarm resume {team}` records it"),
+        _ => format!("{what}; the next command for the team records it"),
+    }
 }
 
 /// Formats the token count; empty if the server reported none, since 0 would suggest that the run
