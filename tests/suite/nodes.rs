@@ -352,8 +352,8 @@ fn a_second_spawn_of_a_name_is_refused_before_its_repository_is_looked_at() {
     first.wait_until("the node spawns", || node.stdout().contains("spawn bob"));
     // A checkout with changes is refused as well, but later.
     first.write("project/song.txt", "two\n");
-    for more in [&[][..], &["--replace"]] {
-        let refused = first.swarm(&[&words[..], more].concat()).error(4);
+    for more in [vec![], vec!["--replace"]] {
+        let refused = first.swarm(&[&words[..], &more].concat()).error(4);
         let told = refused["message"].as_str().unwrap();
         assert!(told.contains("a node has an order to spawn"), "{refused}");
         let hint = refused["hint"].as_str().unwrap();
