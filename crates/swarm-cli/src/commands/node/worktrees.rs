@@ -76,7 +76,7 @@ pub(super) fn begin_to_finish(
     let (path, member) = (left.record.path.clone(), left.member.clone());
     let begin = |all: &mut BTreeMap<PathBuf, AgentId>| all.insert(path.clone(), member).is_none();
     let has_begun = node.in_work.send_if_modified(begin);
-    has_begun.then(move || async move {
+    has_begun.then_some(async move {
         finish(node, left).await;
         node.in_work.send_modify(|all| drop(all.remove(&path)));
     })
