@@ -317,6 +317,7 @@ mod tests {
             "sudo $X",
             "timeout 5 $X",
             "env A=1 $X",
+            "sudo A=1 -n $X",
             "sudo env $X",
             "$@ -rf",
             "$(a) b",
