@@ -436,6 +436,11 @@ mod tests {
         assert_eq!(more.text, idle.in_full());
         assert_eq!(more.command, "swarm inbox team-lead --all");
         assert_eq!(idle.in_full(), "idle: First.\n\nSecond.\nThird.");
+        let failed =
+            r#"{"type":"idle_notification","from":"bob","timestamp":"t","failureReason":"no key"}"#;
+        let mut notice = entry(failed, Some(MarkKind::Control));
+        notice.from = "bob".to_owned();
+        assert_eq!(Incoming::of(notice).line(), "idle: no key");
         let mut prose = entry("One.\nTwo.", None);
         prose.summary = Some("numbers".to_owned());
         let prose = Incoming::of(prose);

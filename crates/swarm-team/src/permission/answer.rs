@@ -164,3 +164,32 @@ pub(super) fn plan_feedback(answer: &Answer) -> Option<String> {
         Answer::Expired => Some(TIMED_OUT.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::{MemberName, PermissionMode, RequestId, UnixMs};
+
+    use super::*;
+
+    #[test]
+    fn an_expired_request_is_answered_with_a_no() {
+        let plan = RequestKind::Plan {
+            plan: "# Fix it".to_owned(),
+            plan_file_path: "/plan.md".to_owned(),
+            mode: PermissionMode::Default,
+        };
+        let from = MemberName::teammate("bob").unwrap();
+        let mut record = RequestRecord::open(RequestId::new("p"), from, plan, UnixMs(1));
+        for answer in [Answer::Denied { why: None }, Answer::Expired] {
+            record.state = RequestState::Answered {
+                answer,
+                at: UnixMs(2),
+            };
+            let frame = answer_frame(&record);
+            let Some(ControlFrame::PlanApprovalResponse(frame)) = frame else {
+                panic!("{frame:?}");
+            };
+            assert_eq!((frame.approved, frame.permission_mode), (false, None));
+        }
+    }
+}

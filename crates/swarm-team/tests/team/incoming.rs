@@ -205,6 +205,14 @@ fn what_frames_say_reaches_the_model_in_words() {
             idle("bob", &json!({"failureReason": "no key"})),
             "My turn failed and I am idle: no key",
         ),
+        (
+            idle("bob", &json!({"result": "half", "failureReason": "no key"})),
+            "My turn failed and I am idle: no key",
+        ),
+        (
+            idle("bob", &json!({"result": "all green", "openTasks": ["2"]})),
+            "all green\n\n[Still in progress and not reported: ",
+        ),
         (idle("bob", &json!({})), "I am idle."),
     ];
     for (text, words) in texts {

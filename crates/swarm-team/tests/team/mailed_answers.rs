@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
-    Answer, AnsweredBy, ControlFrame, PermissionResponse, RequestKind, RequestState,
-    SandboxPermissionResponse,
+    Answer, AnsweredBy, ControlFrame, PermissionResponse, PermissionResult, RequestKind,
+    RequestState, SandboxPermissionResponse,
 };
 use swarm_store::{BlockOn as _, Draft, StoreError};
 use swarm_team::{OpenRequest, open_request};
@@ -78,6 +78,22 @@ async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call
         grants: vec![],
     };
     assert_eq!(answer, wanted);
+}
+
+#[tokio::test]
+async fn a_mailed_error_denies_the_call_with_its_text() {
+    let (world, bob) = World::with_context("bob");
+    led_by_another_program(&world);
+    let open = open(&bob, &world, LONG);
+    let no = PermissionResponse {
+        result: PermissionResult::Error {
+            error: "not today".to_owned(),
+        },
+        ..success(&open.record.id, None)
+    };
+    mail_response(&world, "team-lead", &no);
+    let answer = wait(&bob, &world, &open, LONG).await.unwrap();
+    assert_eq!(answer, PermissionOutcome::deny("not today"));
 }
 
 #[tokio::test]

@@ -253,6 +253,31 @@ async fn an_interrupted_question_is_withdrawn() {
     assert_eq!(queue(&world), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_given_at_the_time_of_an_interrupt_or_of_the_deadline_is_closed() {
+    let (world, bob) = World::with_context("bob");
+    for is_interrupt in [true, false] {
+        let open = open(&bob, &world, LONG);
+        let cancel = CancellationToken::new();
+        let waiting = wait_for(&bob, &world, &open, Bell::default(), LONG, &cancel);
+        tokio::pin!(waiting);
+        tokio::select! {
+            biased;
+            answer = &mut waiting => panic!("{answer:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        yes(&world, &open, false);
+        if is_interrupt {
+            cancel.cancel();
+        }
+        // Otherwise the deadline wakes it.
+        let answer = waiting.await.unwrap();
+        let is_allowed = matches!(answer, PermissionOutcome::Allow { .. });
+        assert_eq!(is_allowed, !is_interrupt, "{answer:?}");
+        assert_eq!(queue(&world), 0);
+    }
+}
+
 #[tokio::test]
 async fn the_lead_asks_through_the_queue_alone() {
     let world = World::new();
