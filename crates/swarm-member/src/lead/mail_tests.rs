@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
-use swarm_agent::{Interjections, Rights};
+use swarm_agent::{Interjections, Rights, Withheld};
 use swarm_permissions::{HandoffScan, RuleSet};
 use swarm_protocol::{
     AnsweredBy, Clock, ControlFrame, Event, MemberName, MemberState, PermissionMode,
@@ -15,7 +15,7 @@ use swarm_protocol::{
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
 
-use super::mail::LeadMail;
+use super::mail::{LeadMail, has_unread_report};
 use crate::mail::MailHandler;
 use crate::reporter::{Reporter, ReporterParts};
 use swarm_supervisor::Leadership;
@@ -27,6 +27,10 @@ struct Mail {
 }
 
 fn mail(world: &World) -> (Mail, Arc<Events>) {
+    mail_of(world, true)
+}
+
+fn mail_of(world: &World, has_person: bool) -> (Mail, Arc<Events>) {
     let dep = &world.spawn_context;
     let leadership = Leadership::new(
         dep.clone(),
@@ -59,7 +63,7 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
         Arc::new(reporter),
         rights,
         false,
-        true,
+        has_person,
     ));
     let handler = MailHandler::new(Arc::new(context), lead.clone());
     (Mail { handler, lead }, events)
@@ -143,18 +147,9 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
 async fn a_question_of_a_member_is_shown_to_the_person_once() {
     let world = World::new();
     let (mail, events) = mail(&world);
-    let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
-        request_id: RequestId::new("perm-1-abcdefg"),
-        agent_id: "bob".to_owned(),
-        tool_name: "Bash".to_owned(),
-        tool_use_id: "t1".to_owned(),
-        description: "Bash make install".to_owned(),
-        input: serde_json::json!({}),
-        permission_suggestions: Vec::new(),
-    });
     world.join("bob");
     let record = open_record(&world, "perm-1-abcdefg", "Bash make install");
-    send(&world, Draft::control("bob", &frame).urgent());
+    send(&world, question("bob"));
     for _ in 0..2 {
         assert!(mail.handler.take().await.unwrap().is_empty());
     }
@@ -194,9 +189,23 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     );
     assert!(notes().is_empty(), "told twice");
     // A request that is read after its answer is ignored.
-    send(&world, Draft::control("bob", &frame).urgent());
+    send(&world, question("bob"));
     assert!(mail.handler.take().await.unwrap().is_empty());
     assert_eq!(events.asked().len(), 1);
+}
+
+/// The frame of a member about bob's request.
+fn question(member: &str) -> Draft {
+    let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
+        request_id: RequestId::new("perm-1-abcdefg"),
+        agent_id: member.to_owned(),
+        tool_name: "Bash".to_owned(),
+        tool_use_id: "t1".to_owned(),
+        description: "Bash make install".to_owned(),
+        input: json!({}),
+        permission_suggestions: Vec::new(),
+    });
+    Draft::control(member, &frame).urgent()
 }
 
 fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
@@ -312,16 +321,91 @@ async fn an_answer_to_the_lead_itself_is_cleared_away() {
 }
 
 #[tokio::test]
+async fn a_question_is_for_the_model_if_no_person_is_at_the_terminal_and_is_noted_once() {
+    let world = World::new();
+    let (mail, events) = mail_of(&world, false);
+    world.join("bob");
+    open_record(&world, "perm-1-abcdefg", "Bash make install");
+    send(&world, question("bob"));
+    for _ in 0..2 {
+        assert_eq!(mail.handler.take().await.unwrap().len(), 1);
+    }
+    assert_eq!(events.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_plan_of_another_program_waits_for_the_end_of_its_turn() {
+    let world = World::new();
+    let (mail, events) = mail(&world);
+    let files = world.crew();
+    let eve = name("eve");
+    files.add_external(&eve, Path::new("/")).await.unwrap();
+    files.set_active(&eve, true).await.unwrap();
+    let plan = json!({"type": "plan_approval_request", "requestId": "plan_approval-1@eve@t",
+        "from": "eve", "planFilePath": "/p.md", "planContent": "# Fix it", "timestamp": "t"});
+    let frame = ControlFrame::from_text(&plan.to_string()).unwrap();
+    send(&world, Draft::control("eve", &frame));
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    assert_eq!((events.asked().len(), world.unread("team-lead")), (0, 1));
+    files.set_active(&eve, false).await.unwrap();
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    assert_eq!((events.asked().len(), world.unread("team-lead")), (1, 0));
+}
+
+#[tokio::test]
+async fn an_idle_notice_without_news_is_no_unread_report() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    let crew = world.crew();
+    for report in [None, Some("all green")] {
+        idle_notice(&world.store, "bob", report);
+        let has_report = has_unread_report(&mail.handler.context, &*crew).await;
+        assert_eq!(has_report.unwrap(), report.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_compacted_with_the_last_instructions() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    for instructions in ["keep the plan", "keep the tests"] {
+        let frame = json!({"type": "compact_request", "from": "team-lead",
+            "instructions": instructions, "timestamp": "t"});
+        let frame = ControlFrame::from_text(&frame.to_string()).unwrap();
+        send(&world, Draft::control("team-lead", &frame));
+    }
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    let ask = mail.handler.compaction().unwrap();
+    assert_eq!(ask.instructions.as_deref(), Some("keep the tests"));
+    mail.handler.compaction_done(&ask).await.unwrap();
+    assert_eq!(world.unread("team-lead"), 0);
+}
+
+#[tokio::test]
+async fn a_sender_is_told_of_a_withheld_message_but_not_of_a_notice() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    world.join("bob");
+    send(&world, Draft::system_of("bob", "a notice"));
+    send(&world, Draft::new("bob", "a message"));
+    let messages = mail.handler.take().await.unwrap();
+    assert_eq!(messages.len(), 2);
+    let withheld = Withheld {
+        message_ids: messages.iter().filter_map(Incoming::id).cloned().collect(),
+        why: "no".to_owned(),
+    };
+    mail.handler.tell_senders(&messages, &[withheld]).await;
+    assert_eq!(world.unread("bob"), 1);
+}
+
+#[tokio::test]
 async fn a_question_about_the_request_of_another_member_is_not_shown() {
     let world = World::new();
     let (mail, events) = mail(&world);
     world.join("bob");
     world.join("eve");
     open_record(&world, "perm-1-abcdefg", "Bash make install");
-    let frame = json!({"type": "permission_request", "request_id": "perm-1-abcdefg",
-        "agent_id": "eve", "tool_name": "Bash", "tool_use_id": "t1", "description": "d", "input": {}});
-    let frame = ControlFrame::from_text(&frame.to_string()).unwrap();
-    send(&world, Draft::control("eve", &frame));
+    send(&world, question("eve"));
     assert!(mail.handler.take().await.unwrap().is_empty());
     assert!(events.asked().is_empty(), "{:?}", events.asked());
 }
