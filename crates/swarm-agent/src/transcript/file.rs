@@ -164,7 +164,6 @@ impl TranscriptFile {
     /// Returns the conversation to the state before a line: appends a line that says so. Returns the
     /// entries of the conversation from then on.
     pub(crate) fn rewind(&mut self, to: &str) -> Result<Vec<Entry>, AgentError> {
-        self.sync()?;
         let bytes = self.read().map_err(|source| self.error(source))?;
         let mut entries = recorded(&bytes, self.author.sub_agent.as_ref());
         let at = (entries.iter()).position(|one| one.line.as_deref() == Some(to));
