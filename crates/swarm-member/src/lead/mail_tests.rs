@@ -8,9 +8,9 @@ use serde_json::json;
 use swarm_agent::{Interjections, Rights, Withheld};
 use swarm_permissions::{HandoffScan, RuleSet};
 use swarm_protocol::{
-    AnsweredBy, Clock, ControlFrame, Event, MemberName, MemberState, PermissionMode,
-    PermissionRequestFrame, RequestId, RequestKind, RequestRecord, SessionId, ShutdownApproved,
-    SpawnId, UnixMs,
+    AnsweredBy, Clock, ControlFrame, Event, MemberName, MemberState, MessageId, PeerMessage,
+    PeerMode, PermissionMode, PermissionRequestFrame, RequestId, RequestKind, RequestRecord,
+    SessionId, ShutdownApproved, SpawnId, UnixMs, image_mark,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
@@ -396,6 +396,36 @@ async fn a_sender_is_told_of_a_withheld_message_but_not_of_a_notice() {
     };
     mail.handler.tell_senders(&messages, &[withheld]).await;
     assert_eq!(world.unread("bob"), 1);
+}
+
+#[tokio::test]
+async fn a_message_of_a_member_adds_no_image() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    let mark = image_mark(1, Some(Path::new("/work/secret.png"))).unwrap();
+    send(&world, Draft::new("bob", mark));
+    let messages = mail.handler.take().await.unwrap();
+    let injected = mail.handler.inject(&messages);
+    assert_eq!((injected.len(), injected[0].images.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn another_session_is_told_when_its_message_was_delivered() {
+    let world = World::new();
+    let (mail, _) = mail(&world);
+    let message = PeerMessage {
+        msg_id: MessageId::new("a"),
+        from: "uds:/s".to_owned(),
+        from_mode: PeerMode::Prompting,
+        text: "hello".to_owned(),
+    };
+    let clock = &*world.spawn_context.clock;
+    let (_, mut delivered) = mail.handler.peers.add(message, false, clock);
+    let messages = mail.handler.take_direct();
+    let ids = messages.iter().filter_map(Incoming::id).cloned().collect();
+    mail.handler.mark_delivered(ids, None);
+    mail.handler.finish_writes().await;
+    assert_eq!(delivered.try_recv(), Ok(()));
 }
 
 #[tokio::test]
