@@ -437,4 +437,25 @@ mod tests {
         drop(sidecar);
         File::open(&path).unwrap().try_lock().unwrap();
     }
+
+    #[test]
+    fn an_abandoned_attempt_writes_nothing_under_a_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let [sidecar, path] = ["f.lk", "f.json"].map(|name| directory.path().join(name));
+        crate::create_sidecar(&sidecar).unwrap();
+        let options = LockOptions {
+            attempt: Some(LockAttempt::default()),
+            ..LockOptions::default()
+        };
+        let plan = LockPlan {
+            sidecar: &sidecar,
+            data: &[],
+        };
+        let written = with_lock(&plan, &options, |held| {
+            options.abandon_attempt(&path).unwrap_err();
+            held.replace(&path, b"too late")
+        });
+        written.unwrap_err();
+        assert!(!path.exists());
+    }
 }
