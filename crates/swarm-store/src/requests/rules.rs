@@ -197,3 +197,59 @@ fn excerpt(text: &str) -> String {
         cut => format!("{cut}… [{end} of {} bytes]", text.len()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use swarm_protocol::{MemberName, UnixMs};
+
+    use super::*;
+
+    #[test]
+    fn a_stored_answer_counts_if_it_was_entered_for_the_same_call() {
+        let of = |command: &str| {
+            let kind = RequestKind::Permission {
+                tool: "Bash".to_owned(),
+                tool_use_id: "t1".to_owned(),
+                input: json!({ "command": command }),
+                digest: String::new(),
+                suggestions: Vec::new(),
+            };
+            let from = MemberName::teammate("bob").unwrap();
+            RequestRecord::open(RequestId::new("perm-1-abcdefg"), from, kind, UnixMs(1))
+        };
+        let approved = |always, updated_input| Answer::Approved {
+            always,
+            updated_input,
+        };
+        let once = || approved(false, None);
+        let denied = Answer::Denied { why: None };
+        let edited = approved(false, Some(json!({"command": "make all"})));
+        let mut described = of("make");
+        described.description = "Bash make help".to_owned();
+        let team = TeamName::parse("crew").unwrap();
+        for (found, stored, shown, entered, is_valid) in [
+            (of("make"), once(), of("make"), once(), true),
+            (of("make install"), once(), of("make"), once(), false),
+            (described, once(), of("make"), once(), false),
+            (of("make"), denied, of("make"), once(), false),
+            (of("make"), approved(true, None), of("make"), once(), false),
+            (of("make"), edited, of("make"), once(), false),
+            (of("make"), once(), of("make install"), once(), false),
+        ] {
+            let event = answer_event(&shown, &entered, AnsweredBy::default());
+            let state = RequestState::Answered {
+                answer: stored,
+                at: UnixMs(2),
+            };
+            let found = RequestRecord { state, ..found };
+            let stored = Stored {
+                team: &team,
+                found: &found,
+                asked: &of("make"),
+            };
+            let why = stored.why_not(None, || Ok(Some(event))).unwrap();
+            assert_eq!(why.is_none(), is_valid, "{found:?} {why:?}");
+        }
+    }
+}
