@@ -19,6 +19,8 @@ mod team_tools;
 mod work;
 
 #[cfg(test)]
+mod departure_tests;
+#[cfg(test)]
 mod mail_tests;
 #[cfg(test)]
 mod report_tests;
