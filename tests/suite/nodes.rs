@@ -339,8 +339,9 @@ fn world_with_silent_teammate(scratch: &World) -> World {
 
 #[test]
 fn a_second_spawn_of_a_name_is_refused_before_its_repository_is_looked_at() {
-    let scratch = world();
-    let Some(machines) = Machines::start(world_with_silent_teammate(&scratch)) else {
+    let (scratch, api) = (world(), says_done());
+    let silent = world_with_silent_teammate(&scratch).with_api(&api);
+    let Some(machines) = Machines::start(silent) else {
         return;
     };
     let first = &machines.first;

@@ -241,7 +241,8 @@ async fn an_interruption_terminates_the_process_tree() {
         cancel.cancel();
     };
     let (output, ()) = tokio::join!(call, interrupt);
-    assert_eq!(output.one_line, "interrupted, 0 lines");
+    // The shell may still report that its command was terminated.
+    assert!(output.one_line.starts_with("interrupted, "), "{output:?}");
     assert_eq!(alive(&scene), 0);
 }
 
