@@ -3,7 +3,7 @@
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{ControlFrame, Event, MemberState, RequestId, ShutdownApproved, SpawnId};
 use swarm_store::Draft;
-use swarm_testkit::{World, name, team, until};
+use swarm_testkit::{World, name, until};
 
 use super::mail_tests::{mail, send};
 
