@@ -128,37 +128,20 @@ pub(crate) fn the_leads_model_grants_no_further_calls(world: &World) {
     world.join("alice");
     let files = world.handle();
     let key = files.verify_key().block_on().unwrap();
-    let asked = files
-        .open_request(request("perm-1-aaaaaaa", 1), None)
-        .block_on()
-        .unwrap();
+    let answered = |id: &str, answer: Answer| {
+        let asked = files.open_request(request(id, 1), None).block_on().unwrap();
+        let answered = files.answer_request(&asked.id, None, answer, AnsweredBy::lead_agent());
+        answered.block_on().unwrap();
+        let found = files.look_up_answer(&asked, key.as_ref()).block_on();
+        found.unwrap()
+    };
     let always = Answer::Approved {
         always: true,
         updated_input: None,
     };
-    let by = AnsweredBy::lead_agent();
-    files
-        .answer_request(&asked.id, None, always, by)
-        .block_on()
-        .unwrap();
-    let found = files
-        .look_up_answer(&asked, key.as_ref())
-        .block_on()
-        .unwrap();
+    let found = answered("perm-1-aaaaaaa", always);
     assert!(matches!(found, AnswerLookup::Rejected(_)), "{found:?}");
-
-    let asked = files
-        .open_request(request("perm-1-bbbbbbb", 1), None)
-        .block_on()
-        .unwrap();
-    files
-        .answer_request(&asked.id, None, Answer::once(), AnsweredBy::lead_agent())
-        .block_on()
-        .unwrap();
-    let found = files
-        .look_up_answer(&asked, key.as_ref())
-        .block_on()
-        .unwrap();
+    let found = answered("perm-1-bbbbbbb", Answer::once());
     assert!(matches!(found, AnswerLookup::Answered(_)), "{found:?}");
 }
 

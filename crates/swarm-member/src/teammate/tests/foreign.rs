@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
+use swarm_protocol::{IdleReason, MemberState, PermissionMode};
 use swarm_store::BlockOn as _;
-use swarm_team::answer_request;
 use swarm_testkit::{FakeModel, fake_acp_agent};
 
-use super::world::{World, bob, until};
+use super::world::{World, approve, bob, until};
 use crate::teammate::Ending;
 
 fn world() -> (World, Arc<FakeModel>) {
@@ -59,14 +58,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
         (bob(), "Bash rm -r build")
     );
     world.in_state(MemberState::WaitingPermission).await;
-    answer_request(
-        &*world.crew(),
-        &request,
-        swarm_protocol::Answer::once(),
-        AnsweredBy::default(),
-    )
-    .await
-    .unwrap();
+    approve(&world, &request).await;
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("cleaned up"));
     running.crash().await;
@@ -142,15 +134,7 @@ async fn an_approved_change_is_written_without_a_second_question() {
     world.mode = PermissionMode::Default;
     let running = world.run(Some("write a file"), &model);
     answer(&world, |request| {
-        let team = world.crew();
-        answer_request(
-            &*team,
-            request,
-            swarm_protocol::Answer::once(),
-            AnsweredBy::default(),
-        )
-        .block_on()
-        .unwrap();
+        approve(&world, request).block_on();
     })
     .await;
     let notices = world.idle(1).await;

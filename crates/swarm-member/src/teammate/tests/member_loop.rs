@@ -7,12 +7,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_os::Liveness;
-use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
+use swarm_protocol::{AgentEvent, ControlFrame, Event, IdleReason, MemberState};
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
-use super::world::{Lookout, World, bob, until};
+use super::world::{Lookout, World, approve, bob, until};
 use crate::teammate::{Ending, Termination};
 use swarm_testkit::{FakeModel, Reply, call, heard, say, words};
 
@@ -331,14 +331,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     .await;
     world.in_state(MemberState::WaitingPermission).await;
     assert!(!world.directory.path().join("made").exists());
-    swarm_team::answer_request(
-        &*world.crew(),
-        &request,
-        swarm_protocol::Answer::once(),
-        AnsweredBy::default(),
-    )
-    .await
-    .unwrap();
+    approve(&world, &request).await;
     world.idle(1).await;
     assert!(world.directory.path().join("made").exists());
     assert!(world.crew().requests().await.unwrap().requests.is_empty());

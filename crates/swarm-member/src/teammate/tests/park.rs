@@ -5,11 +5,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
-use swarm_protocol::{AnsweredBy, Event, MemberState, OnLost, PermissionMode};
+use swarm_protocol::{Event, MemberState, OnLost, PermissionMode};
 use swarm_store::{TeamStore, process};
 use tokio::sync::Notify;
 
-use super::world::{World, delivers, until};
+use super::world::{World, approve, delivers, until};
 use crate::teammate::Ending;
 use crate::teammate::lead_watch::LeadWatch;
 use swarm_testkit::{FakeModel, Reply, call, heard, say, words};
@@ -224,14 +224,7 @@ async fn a_member_that_waits_for_an_answer_says_so_again_when_its_team_is_led_ag
     world.in_state(MemberState::WaitingPermission).await;
     let mut queue = world.crew().requests().await.unwrap().requests;
     let request = queue.pop().expect("the request");
-    swarm_team::answer_request(
-        &*world.crew(),
-        &request,
-        swarm_protocol::Answer::once(),
-        AnsweredBy::default(),
-    )
-    .await
-    .unwrap();
+    approve(&world, &request).await;
     world.idle(1).await;
     running.crash().await;
 }

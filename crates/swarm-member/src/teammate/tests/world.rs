@@ -9,16 +9,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use swarm_model::Model;
 use swarm_protocol::{
-    AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, JournalEntry,
-    LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId,
-    SpawnId, SystemClock, TeamName, UnixMs, partial_debug,
+    AgentEvent, AgentId, Answer, AnsweredBy, BackendType, Clock, ControlFrame, Event,
+    IdleNotification, JournalEntry, LEAD_NAME, MemberName, MemberState, MessageId, OnLost,
+    PermissionMode, RequestId, RequestRecord, SessionId, SpawnId, SystemClock, TeamName, UnixMs,
+    partial_debug,
 };
 use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, Team, TeamStore, process};
 use swarm_supervisor::ProcessIdentity;
 use swarm_team::{
     Incoming, MemberContext, MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions,
     MemberRuntime, MemberSpec, MemberWorkspace, PaneSettings, ShutdownAsk, SpawnOrder, StateKeeper,
-    request_shutdown, sort_mail,
+    answer_request, request_shutdown, sort_mail,
 };
 pub(crate) use swarm_testkit::{name, until};
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
@@ -71,6 +72,13 @@ impl Running {
         self.task.abort();
         assert!(self.task.await.unwrap_err().is_cancelled());
     }
+}
+
+/// Answers a request of a member with yes, for this once.
+pub(crate) async fn approve(world: &World, request: &RequestRecord) {
+    let (team, by) = (world.crew(), AnsweredBy::default());
+    let answered = answer_request(&*team, request, Answer::once(), by).await;
+    answered.unwrap();
 }
 
 impl World {
