@@ -26,7 +26,7 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
     };
     let first = first.to_string_lossy().into_owned();
     if first == "help" {
-        // The command has no help of its own.
+        // The command `help` has no help.
         words.retain(|word| word != "--help" && word != "-h");
     } else if let Some((_, full)) = SHORT.iter().find(|(short, _)| *short == first) {
         words.splice(1..2, full.iter().map(OsString::from));
