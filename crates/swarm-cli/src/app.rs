@@ -131,6 +131,14 @@ impl App {
         })
     }
 
+    /// Returns who runs this command.
+    pub(crate) fn acting(&self) -> Result<Acting> {
+        match &self.acting {
+            Some(acting) => Ok(acting.clone()),
+            None => Ok(Acting::find(&*self.store, &self.env)?),
+        }
+    }
+
     /// Returns what a person types here before the name of a command.
     pub(crate) fn command_prefix(&self) -> &'static str {
         if self.acting.is_some() { "/" } else { "swarm " }

@@ -189,11 +189,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
 /// Returns whether members' requests can be answered in their panes: not if an agent starts them, which
 /// could type there.
 fn answer_in_place(app: &App) -> Result<AnswerInPlace> {
-    let acting = match &app.acting {
-        Some(acting) => acting.clone(),
-        None => Acting::find(&*app.store, &app.env)?,
-    };
-    Ok(match acting {
+    Ok(match app.acting()? {
         Acting::Person => app.settings.answer_in_place,
         _ => AnswerInPlace::Never,
     })

@@ -20,23 +20,15 @@ pub(crate) struct CommandActor {
     pub(crate) is_person: bool,
 }
 
-/// Detects who runs this command.
-pub(super) fn find(app: &App) -> Result<Acting> {
-    if let Some(acting) = &app.acting {
-        return Ok(acting.clone());
-    }
-    Ok(Acting::find(&*app.store, &app.env)?)
-}
-
 /// Refuses members and the processes they started. Other agent programs may act for their user.
 pub(super) fn require_person(app: &App, what: &str) -> Result<Acting> {
-    let acting = find(app)?;
+    let acting = app.acting()?;
     acting.require_person(what)?;
     Ok(acting)
 }
 
 pub(super) fn require_no_agent(app: &App, what: &str) -> Result<()> {
-    find(app)?.require_no_agent(what)
+    app.acting()?.require_no_agent(what)
 }
 
 /// Returns the team whose request a person answers. Refuses all agent programs.
@@ -54,7 +46,7 @@ pub(super) fn command_actor(app: &App, what: &str) -> Result<CommandActor> {
 
 /// Like [`command_actor`], in a team that is not named by a flag or variable.
 pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<CommandActor> {
-    match find(app)? {
+    match app.acting()? {
         Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => {
             Ok(CommandActor::person(app.team_of_id(named)?))
         }

@@ -32,7 +32,6 @@ use super::terminal_actor::TerminalActor;
 use super::transcript_document::TranscriptDocument;
 use crate::app::App;
 use crate::command_line::RanCommand;
-use crate::commands::acting;
 use crate::commands::cost::session_text;
 use crate::failure::Result;
 use crate::identity::Acting;
@@ -111,7 +110,7 @@ impl TerminalCommands {
             None => implicit_team_name(parts.session)?,
         };
         let shell = &parts.spawn_context.definition.config.shell;
-        let actor = TerminalActor::new(app, acting::find(app)?, Some(shell));
+        let actor = TerminalActor::new(app, app.acting()?, Some(shell));
         let cwd = &parts.spawn_context.workspace.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);

@@ -21,7 +21,7 @@ use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::terminal_actor::TerminalActor;
 use super::view::view_theme;
 use crate::app::App;
-use crate::commands::acting::{find, team_to_answer};
+use crate::commands::acting::team_to_answer;
 use crate::commands::requests::adopt;
 use crate::commands::runtime;
 use crate::escape_time::escape_time;
@@ -45,7 +45,7 @@ pub(in crate::commands) fn watch_requests(app: &App) -> Result<()> {
         "in scripts use `swarm requests --json` and `swarm approve`",
     )?;
     let team = team_to_answer(app, "requests --watch")?;
-    let actor = TerminalActor::new(app, find(app)?, None);
+    let actor = TerminalActor::new(app, app.acting()?, None);
     if let Acting::PersonOrAgent(why) = actor.now(Some(team.name())) {
         let message = format!("`swarm requests --watch` refused: {why}");
         return Err(Failure::refused(message)

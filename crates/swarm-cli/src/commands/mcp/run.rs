@@ -11,7 +11,7 @@ use super::service::CommandService;
 use super::shown::ShownMail;
 use super::tools::{ClientRole, TOOLS};
 use crate::app::App;
-use crate::commands::{acting, members, runtime};
+use crate::commands::{members, runtime};
 use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::own_process::VERSION;
@@ -70,7 +70,7 @@ fn stream(standard: impl AsFd) -> std::io::Result<tokio::fs::File> {
 
 /// Returns for whom the client acts.
 fn role(app: &App, args: &McpArgs) -> Result<ClientRole> {
-    let acting = acting::find(app)?;
+    let acting = app.acting()?;
     let Some(name) = &args.member else {
         return Ok(match acting {
             Acting::Member { .. } => ClientRole::Member,
