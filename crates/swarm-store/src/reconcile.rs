@@ -3,22 +3,22 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{
-    Event, JournalEntry, Member, MemberName, MemberState, PERSON, SpawnId, StateReport, TaskId,
-    TeamConfig, TeamName, UnixMs,
+    Event, JournalEntry, LeadProcess, LifeRecord, Member, MemberName, MemberState, PERSON, SpawnId,
+    StateReport, TaskId, TeamConfig, TeamName, UnixMs,
 };
 
 use crate::tasks::Returned;
 use crate::view::has_stopped;
-use crate::{Draft, Result, process};
+use crate::{Draft, MemberView, Result, process};
 
-/// Result of a reconciliation. Empty if nothing had to be done.
+/// What a reconciliation has changed about teammates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReconcileReport {
     /// Members whose death was recorded by this call.
     pub died: Vec<Departure>,
     /// Spawns that were rolled back because their spawner died.
     pub rolled_back: Vec<RolledBack>,
-    /// Returns all released tasks.
+    /// All released tasks.
     pub released: Vec<TaskId>,
 }
 
@@ -64,33 +64,73 @@ pub(crate) const SPAWNER_DIED: &str = "its spawner died before it was committed"
 const DIFFERENCE_OF_CLOCKS: u64 = 15 * 60 * 1000;
 
 /// A discrepancy between a member's record and its process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Finding {
     Lapsed(SpawnId),
     Ended(SpawnId),
+    /// This process has reported its end, and is still in the roster because another program held a
+    /// lock. A lead that crashed is left for `swarm resume`.
+    LeadEnded(LeadProcess),
 }
 
-/// Returns the discrepancies of the members that `only` selects.
+/// Returns the discrepancies of the members that `only` selects. `lead_reported_end` returns
+/// [`has_reported_end`].
 pub(crate) fn findings(
     config: &TeamConfig,
     now: UnixMs,
     only: impl Fn(&MemberName) -> bool,
     life: impl Fn(&Member) -> Result<Liveness>,
+    lead_reported_end: impl Fn() -> bool,
 ) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for member in config.teammates().filter(|member| only(&member.name)) {
-        findings.extend(finding(member, now, || life(member))?);
+    for member in config.members.iter().filter(|member| only(&member.name)) {
+        let found = finding(config, member, now, || life(member), &lead_reported_end);
+        findings.extend(found?);
     }
     Ok(findings)
 }
 
-/// Returns the discrepancy of one member, if any; `life` is called only if needed.
-pub(crate) fn finding(
+/// Returns whether the state of the members shows a discrepancy. `last_life` returns the record of
+/// the last holder of a lease.
+pub(crate) fn is_outdated(
+    config: &TeamConfig,
+    members: &[MemberView],
+    now: UnixMs,
+    last_life: impl Fn(&MemberName) -> Option<LifeRecord>,
+) -> Result<bool> {
+    for view in members {
+        let (member, report) = (&view.member, view.report.as_ref());
+        let reported_end = || has_reported_end(report, last_life(&member.name));
+        if finding(config, member, now, || Ok(view.liveness), reported_end)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether the last report of a dead lead says that it has ended. `last` is the holder of
+/// its lease: a later lead may have crashed before its first report.
+pub(crate) fn has_reported_end(report: Option<&StateReport>, last: Option<LifeRecord>) -> bool {
+    report.zip(last).is_some_and(|(report, last)| {
+        report.state == MemberState::Stopped && report.spawn_id == last.spawn_id
+    })
+}
+
+/// Returns the discrepancy of one member, if any; the functions are called only if needed.
+fn finding(
+    config: &TeamConfig,
     member: &Member,
     now: UnixMs,
     life: impl FnOnce() -> Result<Liveness>,
+    lead_reported_end: impl FnOnce() -> bool,
 ) -> Result<Option<Finding>> {
-    let Some(mark) = member.swarm.as_ref().filter(|_| !member.name.is_lead()) else {
+    if member.name.is_lead() {
+        // What cannot be read is reported elsewhere, and does not prevent commands.
+        let named = config.lead_process.clone();
+        let ended = named.filter(|_| matches!(life(), Ok(Liveness::Dead)) && lead_reported_end());
+        return Ok(ended.map(Finding::LeadEnded));
+    }
+    let Some(mark) = &member.swarm else {
         return Ok(None);
     };
     if let Some(reservation) = &mark.reservation {

@@ -137,8 +137,9 @@ pub trait Team:
 
     /// Reconciles the records with the running processes: each death gets one journal event, its
     /// tasks are released, and an unexpected one is reported to the lead; expired reservations of
-    /// dead spawners are rolled back. Concurrent calls do the work once, and an interrupted call is
-    /// completed by the next. Completed work is added to `done`, even if another step fails.
+    /// dead spawners are rolled back; a lead process that has reported its end leaves the roster.
+    /// Concurrent calls do the work once, and an interrupted call is completed by the next. Completed
+    /// work is added to `done`, even if another step fails.
     ///
     /// # Errors
     /// The first failure; the failed step is retried by the next call.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_os::{Liveness, process};
-use swarm_protocol::{Member, MemberName, MemberState, SpawnId};
+use swarm_os::process;
+use swarm_protocol::{Member, MemberName, SpawnId};
 use swarm_store::{BlockOn as _, NewMember, ReconcileReport, StoreError, Team, TeamView};
 
 use crate::SpawnOrder;
@@ -26,18 +26,18 @@ fn clean_up_after(team: &Arc<dyn Team>, spawns: &[(&MemberName, SpawnId)]) {
     }
 }
 
-/// Reconciles a team like [`reconcile`] and returns its state. Usually nothing has changed, and the
-/// files are read once for both. On a full disk, or while another process holds a lock, returns the
-/// observed state with the error that prevented recording it.
+/// Reconciles a team like [`reconcile`] if its state, as it was `seen`, requires that, and returns
+/// its state then. On a full disk, or while another process holds a lock, returns the observed state
+/// with the error that prevented recording it.
 ///
 /// # Errors
 /// Otherwise as [`reconcile`].
 pub fn reconcile_and_view(
     team: &Arc<dyn Team>,
+    seen: TeamView,
 ) -> Result<(TeamView, Option<StoreError>), StoreError> {
-    let view = team.view().block_on()?;
-    if !is_outdated(&view) {
-        return Ok((view, None));
+    if !seen.needs_reconcile {
+        return Ok((seen, None));
     }
     match reconcile(team) {
         Ok(_) => Ok((team.view().block_on()?, None)),
@@ -56,49 +56,7 @@ pub fn reconcile(team: &Arc<dyn Team>) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
     let outcome = team.reconcile_into(&mut done).block_on();
     attend(team, &done);
-    outcome?;
-    clear_ended_lead(&**team)?;
-    Ok(done)
-}
-
-/// Returns whether the records of a team lack a change that [`reconcile`] makes, such as a death.
-pub fn is_outdated(view: &TeamView) -> bool {
-    let has_lead = view.config.lead_process.is_some();
-    view.needs_reconcile
-        || view.members.iter().any(|member| {
-            let report = member.report.as_ref();
-            has_lead
-                && member.member.name.is_lead()
-                && member.liveness == Liveness::Dead
-                && report.is_some_and(|report| report.state == MemberState::Stopped)
-        })
-}
-
-/// Removes the process of a lead from the roster that reported its end but could not remove it,
-/// because another process held a lock. A lead that crashed is left for `swarm resume`.
-fn clear_ended_lead(team: &dyn Team) -> Result<(), StoreError> {
-    let Some(process) = team.known_config().block_on()?.lead_process else {
-        return Ok(());
-    };
-    let lead = MemberName::lead();
-    // What cannot be read is reported elsewhere, and does not prevent commands.
-    let (Ok(Liveness::Dead), Ok(Some(report))) = (
-        team.liveness(&lead).block_on(),
-        team.state(&lead).block_on(),
-    ) else {
-        return Ok(());
-    };
-    // A later lead may have crashed before its first report.
-    let record = team.life_record(&lead).block_on();
-    let is_last = record.is_some_and(|record| record.spawn_id == report.spawn_id);
-    if !is_last || report.state != MemberState::Stopped {
-        return Ok(());
-    }
-    match team.clear_lost_lead(&process).block_on() {
-        // Another lead has taken over meanwhile.
-        Err(StoreError::LeadAlive { .. }) => Ok(()),
-        done => done,
-    }
+    outcome.map(|()| done)
 }
 
 /// Reserves a roster entry for a spawn, and terminates processes left by an earlier spawn of that

@@ -4,7 +4,7 @@ use swarm_os::LockGuard;
 use swarm_protocol::{Member, MemberName, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
-use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead};
+use crate::reconcile::{Finding, SPAWNER_DIED, findings, has_reported_end, mark_dead};
 use crate::roster::position_of;
 use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
 
@@ -39,6 +39,7 @@ impl FileTeam {
                     Ok(buried) => report.died.extend(buried),
                     Err(error) => outcome = outcome.and(Err(error)),
                 },
+                Finding::LeadEnded(_) => config.lead_process = None,
             }
         }
         self.write_config(held, config)?;
@@ -58,7 +59,12 @@ impl FileTeam {
         config: &TeamConfig,
         only: impl Fn(&MemberName) -> bool,
     ) -> Result<Vec<Finding>> {
-        findings(config, self.now(), only, |member| self.life_of(member))
+        let life = |member: &Member| self.life_of(member);
+        findings(config, self.now(), only, life, || {
+            let lead = MemberName::lead();
+            let report = self.state(&lead).ok().flatten();
+            has_reported_end(report.as_ref(), self.life_record(&lead))
+        })
     }
 
     /// Records a death, releases the member's tasks and notifies the lead unless the member stopped

@@ -11,7 +11,7 @@ use swarm_protocol::{MemberName, ROOT_VARIABLE, TeamName, UnixMs};
 use crate::file::hub_file;
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
-use crate::reconcile::finding;
+use crate::reconcile::is_outdated;
 use crate::{MemberView, Orders, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their
@@ -107,15 +107,13 @@ impl FileTeam {
         let members: Vec<MemberView> = members
             .map(|member| self.view_of(&config, member))
             .collect::<Result<_>>()?;
-        let mut needs_reconcile = self.has_letters();
-        for view in &members {
-            needs_reconcile |= finding(&view.member, self.now(), || Ok(view.liveness))?.is_some();
-        }
+        let last_life = |name: &MemberName| self.life_record(name);
+        let is_outdated = is_outdated(&config, &members, self.now(), last_life)?;
         Ok(TeamView {
             is_foreign: self.is_foreign(),
             config,
             members,
-            needs_reconcile,
+            needs_reconcile: is_outdated || self.has_letters(),
         })
     }
 }

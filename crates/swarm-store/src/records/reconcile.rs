@@ -4,9 +4,9 @@ use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig}
 
 use super::team::RecordsTeam;
 use super::values;
-use crate::reconcile::{Finding, SPAWNER_DIED, findings, mark_dead, stop_news};
+use crate::reconcile::{Finding, SPAWNER_DIED, findings, has_reported_end, mark_dead, stop_news};
 use crate::roster::position_of;
-use crate::{Cursor, Departure, Draft, ReconcileReport, Result, RolledBack};
+use crate::{Cursor, Departure, Draft, ReconcileReport, Result, RolledBack, StoreError};
 
 impl RecordsTeam {
     pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
@@ -34,6 +34,11 @@ impl RecordsTeam {
                     done.released.extend(released);
                     done.died.extend(departure);
                 }),
+                Finding::LeadEnded(process) => match self.clear_lost_lead(&process) {
+                    // Another lead has taken over meanwhile.
+                    Err(StoreError::LeadAlive { .. }) => Ok(()),
+                    done => done,
+                },
             };
             outcome = outcome.and(step);
         }
@@ -45,7 +50,12 @@ impl RecordsTeam {
         config: &TeamConfig,
         only: impl Fn(&MemberName) -> bool,
     ) -> Result<Vec<Finding>> {
-        findings(config, self.now(), only, |member| self.life_of(member))
+        let life = |member: &Member| self.life_of(member);
+        findings(config, self.now(), only, life, || {
+            let lead = MemberName::lead();
+            let report = self.state(&lead).ok().flatten();
+            has_reported_end(report.as_ref(), self.life_record(&lead))
+        })
     }
 
     /// Writes to the lead process that a member shut down or was terminated, once for each spawn.

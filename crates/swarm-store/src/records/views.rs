@@ -12,7 +12,7 @@ use super::record::{Record, Value, Versioned, from_bytes};
 use super::space::{LeaseState, Stored};
 use super::team::RecordsTeam;
 use super::values;
-use crate::reconcile::findings;
+use crate::reconcile::is_outdated;
 use crate::view::{MemberFacts, life_in, life_of};
 use crate::{MemberView, Result, TeamView};
 
@@ -30,14 +30,13 @@ impl RecordsTeam {
         let stored = self.read_everything(&config.names())?;
         let members = config.members.iter();
         let members = members.map(|member| stored.view_of(&config, member));
-        let life = |member: &Member| {
-            let (lease, holder) = facts(stored.leases.get(&member.name).cloned());
-            Ok(life_of(member, lease, holder).0)
-        };
+        let members = members.collect::<Result<Vec<_>>>()?;
+        let last_life =
+            |name: &MemberName| stored.leases.get(name).map(|lease| lease.record.clone());
         Ok(TeamView {
             is_foreign: false,
-            needs_reconcile: !findings(&config, self.now(), |_| true, life)?.is_empty(),
-            members: members.collect::<Result<_>>()?,
+            needs_reconcile: is_outdated(&config, &members, self.now(), last_life)?,
+            members,
             config,
         })
     }

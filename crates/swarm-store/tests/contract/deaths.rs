@@ -4,10 +4,10 @@ use std::sync::Barrier;
 use std::thread;
 
 use swarm_protocol::{
-    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, StateReport, TaskState,
+    Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, SpawnId, StateReport, TaskState,
     TaskStatus, UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft, ReconcileReport, StoreError};
+use swarm_store::{BlockOn as _, Draft, ReconcileReport, StoreError, process};
 
 use crate::requests::request;
 use crate::values::{deaths, id, killed, name, new_member};
@@ -223,6 +223,40 @@ pub(crate) fn t4_a_late_owner_is_fenced_off(world: &World) {
         .update_task(&id(1), done(), &late)
         .block_on()
         .unwrap();
+}
+
+pub(crate) fn a_lead_that_reported_its_end_leaves_the_roster_and_a_crashed_one_stays(
+    world: &World,
+) {
+    let (team, lead) = (world.handle(), name("team-lead"));
+    for (last, is_of_this_spawn, stays) in [
+        (MemberState::Working, true, true),
+        (MemberState::Stopping, true, true),
+        (MemberState::Stopped, false, true),
+        (MemberState::Stopped, true, false),
+    ] {
+        let spawn = SpawnId::random();
+        let life = world.live("team-lead", spawn);
+        let process = process::as_lead(UnixMs(1));
+        team.set_lead_process(Some(process)).block_on().unwrap();
+        let reporter = if is_of_this_spawn {
+            spawn
+        } else {
+            SpawnId::random()
+        };
+        let report = report(reporter, last);
+        team.write_state(&lead, &report).block_on().unwrap();
+        let is_named = || team.config().block_on().unwrap().lead_process.is_some();
+        let is_outdated = || team.view().block_on().unwrap().needs_reconcile;
+        assert!(!is_outdated());
+        team.reconcile().block_on().unwrap();
+        assert!(is_named(), "it still runs");
+        drop(life);
+        assert_eq!(is_outdated(), !stays, "{last:?}");
+        team.reconcile().block_on().unwrap();
+        assert_eq!(is_named(), stays, "{last:?}");
+        assert!(!is_outdated());
+    }
 }
 
 pub(crate) fn a_reservation_that_is_not_over_is_left_alone(world: &World) {

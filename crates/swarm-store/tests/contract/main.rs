@@ -110,6 +110,7 @@ contract! {
         a_member_that_stopped_in_order_did_not_die,
         a_member_that_a_person_stops_did_not_die,
         t4_a_late_owner_is_fenced_off,
+        a_lead_that_reported_its_end_leaves_the_roster_and_a_crashed_one_stays,
         a_reservation_that_is_not_over_is_left_alone,
         requests_of_the_dead_leave_the_queue,
         mail_to_a_dead_member_waits_for_its_successor,

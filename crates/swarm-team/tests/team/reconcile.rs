@@ -4,10 +4,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use swarm_os::process::pid_space;
-use swarm_protocol::{LeadProcess, MemberState, Reservation, SpawnId, UnixMs};
+use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
 use swarm_store::{BlockOn as _, StoreError, StoreLimits, TeamStore};
-use swarm_team::{Incoming, SpawnOrder, is_outdated, reconcile, reserve};
+use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 
 use crate::world::{World, name};
 
@@ -54,36 +53,6 @@ fn an_end_in_order_is_no_news() {
     let report = reconcile(&world.files()).unwrap();
     assert!(report.died.len() == 1 && report.died[0].in_order);
     assert!(world.unread("team-lead").is_empty());
-}
-
-#[test]
-fn a_lead_that_reported_its_end_leaves_the_roster_and_a_crashed_one_stays() {
-    for (last, stays) in [
-        (MemberState::Stopped, false),
-        (MemberState::Stopping, true),
-        (MemberState::Working, true),
-    ] {
-        let world = World::on_files();
-        let team = world.files();
-        let process = LeadProcess {
-            pid: std::process::id(),
-            pid_space: pid_space(),
-            claimed_at: UnixMs(1),
-            proc_start: "1".to_owned(),
-            rest: serde_json::Map::new(),
-        };
-        team.set_lead_process(Some(process)).block_on().unwrap();
-        let is_named = || team.config().block_on().unwrap().lead_process.is_some();
-        let spawn = SpawnId::random();
-        let life = world.hold_life("team-lead", spawn);
-        world.report("team-lead", spawn, last);
-        reconcile(&team).unwrap();
-        assert!(is_named(), "it still runs");
-        drop(life);
-        assert_eq!(is_outdated(&team.view().block_on().unwrap()), !stays);
-        reconcile(&team).unwrap();
-        assert_eq!(is_named(), stays, "{last:?}");
-    }
 }
 
 #[test]

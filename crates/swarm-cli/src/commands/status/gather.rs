@@ -233,9 +233,9 @@ fn members_and_tasks(
         )
     });
     let seen = seen?;
-    if !swarm_team::is_outdated(&seen) {
+    if !seen.needs_reconcile {
         return Ok((seen, tasks?, None));
     }
-    let (seen, unentered) = swarm_team::reconcile_and_view(team)?;
+    let (seen, unentered) = swarm_team::reconcile_and_view(team, seen)?;
     Ok((seen, team.tasks().block_on()?, unentered))
 }

@@ -102,7 +102,7 @@ fn say_ended(app: &App, lines: &[Line]) {
 
 fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     let team = app.store.team(team);
-    let (seen, _not_entered) = swarm_team::reconcile_and_view(&team)?;
+    let (seen, _not_entered) = swarm_team::reconcile_and_view(&team, team.view().block_on()?)?;
     let requests = pending(&*team)?;
     let waiting = who_waits(&requests)
         .into_iter()
