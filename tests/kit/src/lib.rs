@@ -18,5 +18,5 @@ mod world;
 pub use acp::{ACP_AGENT, fake_acp_agent, fake_acp_agent_with};
 pub use child::{Child, play_child};
 pub use model::*;
-pub use wait::{until, wait_for};
+pub use wait::{DEADLINE, until, wait_for, wait_until};
 pub use world::*;
