@@ -8,10 +8,16 @@
     reason = "a test ends with a panic"
 )]
 
+#[path = "contract/files/world.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the store")]
+mod files;
+#[path = "contract/kinds.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the store")]
+mod kinds;
 #[path = "contract/values.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the store")]
 mod values;
-#[path = "contract/files/world.rs"]
+#[path = "contract/world.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the store")]
 mod world;
 
@@ -28,7 +34,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::world::{World, id, name, new_member, new_task, store_at};
+use crate::files::{World, id, name, new_member, new_task, store_at};
 
 /// A file with its content, or a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]

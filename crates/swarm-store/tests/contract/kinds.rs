@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_protocol::SystemClock;
@@ -13,9 +13,21 @@ use crate::values::{ForeignLocks, files_below, store_at};
 use crate::world::{Kind, World};
 
 /// Claude Code's files in a directory of their own.
-struct Files {
-    store: FileStore,
-    directory: tempfile::TempDir,
+pub(crate) struct Files {
+    pub(crate) store: FileStore,
+    root: PathBuf,
+    /// Removed on drop; `None` in a child process.
+    _directory: Option<tempfile::TempDir>,
+}
+
+impl Files {
+    pub(crate) fn at(root: &Path, directory: Option<tempfile::TempDir>) -> Self {
+        Self {
+            store: store_at(root),
+            root: root.to_owned(),
+            _directory: directory,
+        }
+    }
 }
 
 impl Kind for Files {
@@ -28,7 +40,7 @@ impl Kind for Files {
     }
 
     fn hold(&self) -> Box<dyn Any> {
-        let root = self.directory.path();
+        let root = &self.root;
         let mut files = vec![
             root.join("teams/crew/config.json"),
             root.join("teams/crew/swarm/locks/requests"),
@@ -40,7 +52,7 @@ impl Kind for Files {
     }
 
     fn content(&self) -> String {
-        let files = files_below(self.directory.path()).into_iter();
+        let files = files_below(&self.root).into_iter();
         let text = |content: Vec<u8>| String::from_utf8_lossy(&content).into_owned();
         // A file is replaced when it is written.
         let inode = |path: &Path| fs::metadata(path).unwrap().ino();
@@ -74,8 +86,8 @@ impl Kind for Memory {
 
 pub(crate) fn files() -> World {
     let directory = tempfile::tempdir().unwrap();
-    let store = store_at(directory.path());
-    World::of(Files { store, directory })
+    let root = directory.path().to_owned();
+    World::of(Files::at(&root, Some(directory)))
 }
 
 pub(crate) fn memory() -> World {

@@ -37,11 +37,17 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn of(kind: impl Kind + 'static) -> Self {
-        let store = kind.store();
-        store.create_team(new_team("crew")).block_on().unwrap();
+        let world = Self::existing(kind);
+        let team = world.store.create_team(new_team("crew"));
+        team.block_on().unwrap();
+        world
+    }
+
+    /// Does not create the team.
+    pub(crate) fn existing(kind: impl Kind + 'static) -> Self {
         Self {
+            store: kind.store(),
             kind: Box::new(kind),
-            store,
             team: team("crew"),
         }
     }

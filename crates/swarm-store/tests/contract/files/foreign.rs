@@ -257,7 +257,7 @@ fn everything_works_by_lock_directories_alone() {
         directory_only: true,
         ..swarm_os::LockOptions::default()
     };
-    world.store = world.store.clone().with_lock_options(by_directory);
+    world.set_store(world.store.clone().with_lock_options(by_directory));
     let spawn = world.join("alice");
     let sent: Vec<_> = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4)

@@ -86,10 +86,10 @@ fn d9_an_entry_without_an_id_gets_one_that_it_keeps() {
 fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     let mut world = World::with_member("alice");
     let keep = StoreLimits::default();
-    world.store = world.store.clone().with_limits(StoreLimits {
+    world.set_store(world.store.clone().with_limits(StoreLimits {
         max_unread: 2000,
         ..keep.clone()
-    });
+    }));
     let text = "x".repeat(100);
     // In bulk for speed; the last ones one by one.
     for batch in 0..10 {
@@ -137,10 +137,10 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
 #[test]
 fn d10_a_few_large_messages_go_to_the_archive_too() {
     let mut world = World::with_member("alice");
-    world.store = world.store.clone().with_limits(StoreLimits {
+    world.set_store(world.store.clone().with_limits(StoreLimits {
         keep_bytes: 4096,
         ..StoreLimits::default()
-    });
+    }));
     for number in 0..20 {
         send(&world, "alice", &"x".repeat(1000));
         let ids: Vec<_> = world
@@ -344,10 +344,10 @@ fn an_empty_file_is_an_empty_inbox() {
 #[test]
 fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
     let mut world = World::with_member("alice");
-    world.store = world.store.clone().with_limits(StoreLimits {
+    world.set_store(world.store.clone().with_limits(StoreLimits {
         keep_acked: 2,
         ..StoreLimits::default()
-    });
+    }));
     let entries: Vec<Value> = (0..5)
         .map(|n| json!({"from": "b", "text": n.to_string(), "timestamp": "t", "read": true, "msg_id": n.to_string()}))
         .collect();

@@ -2,51 +2,62 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
-use swarm_os::LifeHolder;
-use swarm_protocol::{
-    BackendType, Event, InboxEntry, MessageId, PaneId, SpawnId, TaskId, TeamName,
-};
-use swarm_store::{Actor, BlockOn as _, FileStore, Team, TeamStore};
+use swarm_protocol::MessageId;
+use swarm_store::{BlockOn as _, FileStore, TeamStore};
 
-use crate::values::{files_below, life_record};
+use crate::kinds::Files;
+use crate::values::files_below;
 pub(crate) use crate::values::{id, name, new_member, new_task, new_team, store_at, team};
 
-/// A store with the team `crew`.
-#[derive(Debug)]
+/// A store with the team `crew`, and its files.
 pub(crate) struct World {
+    crew: crate::world::World,
     pub(crate) root: PathBuf,
     pub(crate) store: FileStore,
-    pub(crate) team: TeamName,
-    /// Removed on drop; `None` in a child process.
-    directory: Option<tempfile::TempDir>,
+}
+
+impl Deref for World {
+    type Target = crate::world::World;
+
+    fn deref(&self) -> &Self::Target {
+        &self.crew
+    }
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut world = Self::at(&directory.path().join("root"));
-        world.directory = Some(directory);
-        world
-            .store
-            .create_team(new_team("crew"))
-            .block_on()
-            .unwrap();
+        let root = directory.path().join("root");
+        let world = Self::of(&root, Some(directory));
+        let team = world.store.create_team(new_team("crew"));
+        team.block_on().unwrap();
         world
     }
 
     /// Opens the world of another process.
     pub(crate) fn at(root: &Path) -> Self {
+        Self::of(root, None)
+    }
+
+    fn of(root: &Path, directory: Option<tempfile::TempDir>) -> Self {
+        let kind = Files::at(root, directory);
         Self {
+            store: kind.store.clone(),
+            crew: crate::world::World::existing(kind),
             root: root.to_owned(),
-            store: store_at(root),
-            team: team("crew"),
-            directory: None,
         }
+    }
+
+    /// Replaces the store, by one with other limits for example.
+    pub(crate) fn set_store(&mut self, store: FileStore) {
+        self.crew.store = Arc::new(store.clone());
+        self.store = store;
     }
 
     /// With one committed member that has no life file.
@@ -54,29 +65,6 @@ impl World {
         let world = Self::new();
         world.join(member);
         world
-    }
-
-    /// Reserves and commits a member.
-    pub(crate) fn join(&self, member: &str) -> SpawnId {
-        let new = new_member(member);
-        let spawn = new.spawn_id;
-        self.handle().reserve(new).block_on().unwrap();
-        self.commit(spawn);
-        spawn
-    }
-
-    pub(crate) fn commit(&self, spawn: SpawnId) {
-        self.handle()
-            .commit_spawn(&spawn, PaneId::new("%1"), BackendType::Tmux, None)
-            .block_on()
-            .unwrap();
-    }
-
-    /// Takes a member's life lock in this process.
-    pub(crate) fn live(&self, member: &str, spawn_id: SpawnId) -> LifeHolder {
-        let record = life_record(spawn_id);
-        let path = self.file(&format!("swarm/members/{member}/life"));
-        LifeHolder::take(&path, &serde_json::to_vec(&record).unwrap()).unwrap()
     }
 
     /// Returns a file of the team.
@@ -95,41 +83,6 @@ impl World {
 
     pub(crate) fn task_path(&self, number: u64) -> PathBuf {
         self.tasks().join(format!("{number}.json"))
-    }
-
-    pub(crate) fn unread(&self, member: &str) -> Vec<InboxEntry> {
-        self.handle().take_unread(&name(member)).block_on().unwrap()
-    }
-
-    pub(crate) fn events(&self) -> Vec<Event> {
-        let events = self.handle().events().block_on().unwrap();
-        events
-            .entries
-            .into_iter()
-            .map(|entry| entry.event)
-            .collect()
-    }
-
-    pub(crate) fn create(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
-        let new = new_task(subject, blocked_by);
-        self.handle()
-            .create_tasks(&[new], &self.person())
-            .block_on()
-            .unwrap()[0]
-    }
-
-    pub(crate) fn person(&self) -> Actor {
-        Actor::person(&self.team)
-    }
-
-    /// The actor of an unknown spawn.
-    pub(crate) fn actor(&self, member: &str) -> Actor {
-        Actor::member(&self.team, name(member), None)
-    }
-
-    /// Returns the handle of the team.
-    pub(crate) fn handle(&self) -> Arc<dyn Team> {
-        self.store.team(&self.team)
     }
 
     /// Returns every regular file below the root with its content, except lock files.
