@@ -7,7 +7,7 @@ use swarm_protocol::MemberState;
 use swarm_store::BlockOn as _;
 use tokio::sync::Notify;
 
-use super::world::{World, bob, until};
+use super::world::{World, bob, team, until};
 use swarm_testkit::{FakeModel, Reply, words};
 
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
     let let_go = Arc::new(Notify::new());
     let seen = Arc::new(Mutex::new(None));
     model.on({
-        let (store, team) = (Arc::clone(&world.store), world.team.clone());
+        let (store, team) = (Arc::clone(&world.store), team());
         let (seen, let_go) = (Arc::clone(&seen), Arc::clone(&let_go));
         move |_| {
             let report = store.team(&team).state(&bob()).block_on().unwrap().unwrap();

@@ -6,19 +6,19 @@ use serde_json::json;
 use swarm_protocol::MemberState;
 use swarm_store::BlockOn as _;
 
-use super::world::{World, bob, until};
+use super::world::{World, bob, team, until};
 use crate::teammate::Ending;
 use swarm_testkit::{FakeModel, call};
 
 impl World {
     fn lose_lease(&self) {
-        self.memory().lose_lease(&self.team, &bob());
+        self.memory().lose_lease(&team(), &bob());
     }
 
     /// Waits until bob has parked and says how he continues.
     async fn parked_without_lease(&self) {
         until("parked without a lease", || {
-            let report = self.store.team(&self.team).state(&bob()).block_on();
+            let report = self.crew().state(&bob()).block_on();
             let report = report.unwrap()?;
             assert_ne!(report.state, MemberState::Dead);
             let detail = report.detail?;

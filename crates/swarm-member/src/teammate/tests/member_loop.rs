@@ -12,7 +12,7 @@ use swarm_store::{BlockOn as _, Draft};
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 
-use super::world::{Lookout, World, approve, bob, until};
+use super::world::{Lookout, World, approve, bob, team, until};
 use crate::teammate::{Ending, Termination};
 use swarm_testkit::{FakeModel, Reply, call, heard, say, words};
 
@@ -265,7 +265,7 @@ async fn told_to_end_it_takes_no_mail() {
 #[tokio::test]
 async fn at_no_moment_does_it_look_idle_with_mail_to_answer() {
     let mut world = World::new();
-    let (store, team) = (world.store.clone(), world.team.clone());
+    let (store, team) = (world.store.clone(), team());
     let (sent, answered) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicBool::new(false)),

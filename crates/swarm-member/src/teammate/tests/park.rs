@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Event, MemberState, OnLost, PermissionMode};
-use swarm_store::{TeamStore, process};
+use swarm_store::process;
 use tokio::sync::Notify;
 
 use super::world::{World, approve, delivers, until};
@@ -25,9 +25,8 @@ fn continued(event: &Event) -> bool {
 #[tokio::test]
 async fn l4_the_kernel_wakes_the_watcher_when_the_lead_dies() {
     let world = World::new();
-    let store: Arc<dyn TeamStore> = world.store.clone();
     let watcher = Arc::new(DirectoryWatcher::new());
-    let mut watch = LeadWatch::new(watcher, store.team(&world.team), OnLost::Park);
+    let mut watch = LeadWatch::new(watcher, world.crew(), OnLost::Park);
     assert_eq!(watch.lost(), None, "the team has no lead");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);

@@ -9,7 +9,7 @@ use swarm_protocol::{IdleReason, MemberState, PermissionMode};
 use swarm_store::{BlockOn as _, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
 
-use super::world::{Screen, World, bob, until};
+use super::world::{Screen, World, bob, team, until};
 use crate::mail::MailHandler;
 use crate::person::{Person, PersonCommands};
 use crate::teammate::Ending;
@@ -154,7 +154,7 @@ fn a_line_that_is_too_long_is_dropped_once_and_blocks_nothing() {
     person.take(line("longer than ten bytes"), None).block_on();
     person.take(line("short"), None).block_on();
     person.post().block_on();
-    let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
+    let inbox = store.team(&team()).inbox(&bob()).block_on().unwrap();
     let texts: Vec<&str> = inbox.entries.iter().map(|entry| &*entry.text).collect();
     assert_eq!(texts, ["short"]);
     assert_eq!(screen.count("dropped"), 1);
@@ -174,7 +174,7 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     person.take(PaneInput::Shutdown, None).block_on();
     person.post().block_on();
     let unread = || {
-        let inbox = store.team(&world.team).inbox(&bob()).block_on().unwrap();
+        let inbox = store.team(&team()).inbox(&bob()).block_on().unwrap();
         let unread: Vec<_> = inbox.unread().cloned().collect();
         unread
     };
@@ -185,11 +185,7 @@ fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     assert_eq!(screen.count("not in the inbox yet"), 1);
 
     let ids: Vec<_> = waiting.iter().filter_map(|e| e.msg_id.clone()).collect();
-    store
-        .team(&world.team)
-        .ack(&bob(), &ids)
-        .block_on()
-        .unwrap();
+    store.team(&team()).ack(&bob(), &ids).block_on().unwrap();
     person.post().block_on();
     let waiting = unread();
     assert_eq!(waiting.len(), 1);

@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_protocol::{MemberState, NewTask, OnLost, PermissionMode, TaskId, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, TaskChange};
 
-use super::world::{World, bob, until};
+use super::world::{World, bob, team, until};
 use crate::teammate::Ending;
 use swarm_testkit::{FakeModel, Reply, call, heard, say};
 
@@ -18,7 +18,7 @@ fn with_task() -> World {
         subject: "fix it".to_owned(),
         ..NewTask::default()
     };
-    let by = Actor::person(&world.team);
+    let by = Actor::person(&team());
     world.crew().create_tasks(&[new], &by).block_on().unwrap();
     world
 }
@@ -68,7 +68,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
     world.in_state(MemberState::IdleUnreported).await;
 
     // Another member may handle the task.
-    let by = world.context(running.spawn_id).actor(&world.team);
+    let by = world.context(running.spawn_id).actor(&team());
     world.crew().release(&TaskId::new(1), &by).await.unwrap();
     world.in_state(MemberState::Idle).await;
     running.crash().await;
@@ -162,7 +162,7 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
     let running = world.run(Some("go"), &model);
     world.idle(2).await;
     let change = TaskChange::from(TaskStatus::Completed);
-    let by = Actor::person(&world.team).forced();
+    let by = Actor::person(&team()).forced();
     world
         .crew()
         .update_task(&TaskId::new(1), change, &by)

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_model::Model;
 use swarm_protocol::{
     AgentEvent, AgentId, Answer, AnsweredBy, BackendType, Clock, ControlFrame, Event,
-    IdleNotification, JournalEntry, LEAD_NAME, MemberName, MemberState, MessageId, OnLost,
-    PermissionMode, RequestId, RequestRecord, SessionId, SpawnId, SystemClock, TeamName, UnixMs,
-    partial_debug,
+    IdleNotification, LEAD_NAME, MemberName, MemberState, MessageId, OnLost, PermissionMode,
+    RequestId, RequestRecord, SessionId, SpawnId, SystemClock, UnixMs, partial_debug,
 };
-use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, Team, TeamStore, process};
+use swarm_store::{BlockOn as _, Draft, Lease, MemoryStore, TeamStore, process};
 use swarm_supervisor::ProcessIdentity;
 use swarm_team::{
     Incoming, MemberContext, MemberDefinition, MemberIdentity, MemberLimits, MemberPermissions,
     MemberRuntime, MemberSpec, MemberWorkspace, PaneSettings, ShutdownAsk, SpawnOrder, StateKeeper,
-    answer_request, request_shutdown, sort_mail,
+    answer_request, request_shutdown,
 };
-pub(crate) use swarm_testkit::{name, until};
+use swarm_testkit::DEADLINE;
+pub(crate) use swarm_testkit::{name, team, until};
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -32,19 +32,13 @@ use crate::teammate::{
     Ending, ProcessFacts, TeammateError, TeammatePane, TeammateParts, Termination, run,
 };
 
-/// Timeout for a condition. Generous, since the machine may be busy; passing tests do not wait for
-/// it.
-const DEADLINE: Duration = Duration::from_mins(1);
-
 pub(crate) fn bob() -> MemberName {
     name("bob")
 }
 
+/// A team, and how its teammate bob runs.
 pub(crate) struct World {
-    pub(crate) directory: tempfile::TempDir,
-    pub(crate) store: Arc<dyn TeamStore>,
-    memory: Option<MemoryStore>,
-    pub(crate) team: TeamName,
+    crew: swarm_testkit::World,
     /// The conversation that every spawn of a member continues.
     session: SessionId,
     pub(crate) limits: MemberLimits,
@@ -52,6 +46,14 @@ pub(crate) struct World {
     pub(crate) agent_config: swarm_permissions::AgentConfig,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) runtime: Arc<dyn swarm_agent::AgentRuntime>,
+}
+
+impl Deref for World {
+    type Target = swarm_testkit::World;
+
+    fn deref(&self) -> &Self::Target {
+        &self.crew
+    }
 }
 
 /// A teammate running as a task.
@@ -91,18 +93,9 @@ impl World {
         Self::of(swarm_testkit::World::on_files())
     }
 
-    fn of(world: swarm_testkit::World) -> Self {
-        let swarm_testkit::World {
-            directory,
-            store,
-            memory,
-            ..
-        } = world;
+    fn of(crew: swarm_testkit::World) -> Self {
         Self {
-            directory,
-            store,
-            memory,
-            team: swarm_testkit::team(),
+            crew,
             session: SessionId::random(),
             limits: MemberLimits {
                 max_unread: 1000,
@@ -119,15 +112,6 @@ impl World {
             clock: Arc::new(SystemClock),
             runtime: Arc::new(swarm_agent::ModelLoop),
         }
-    }
-
-    /// Returns the team's handle.
-    pub(crate) fn crew(&self) -> Arc<dyn Team> {
-        self.store.team(&self.team)
-    }
-
-    pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
-        swarm_testkit::reserve(&self.store, self.directory.path(), member, prompt)
     }
 
     pub(crate) fn commit(&self, spawn: SpawnId) {
@@ -216,7 +200,7 @@ impl World {
             spec: MemberSpec {
                 identity: MemberIdentity {
                     spawn_id,
-                    agent: AgentId::new(bob(), self.team.clone()),
+                    agent: AgentId::new(bob(), team()),
                     color: None,
                     session_id: self.session,
                 },
@@ -266,15 +250,9 @@ impl World {
         }
     }
 
-    /// Returns a file of the team, if it is on files.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        assert!(self.memory.is_none(), "a world on files");
-        swarm_testkit::team_file(&self.root(), name)
-    }
-
     /// Returns the store, if it is in memory.
     pub(crate) fn memory(&self) -> MemoryStore {
-        self.memory.clone().expect("a world in memory")
+        self.crew.memory.clone().expect("a world in memory")
     }
 
     fn root(&self) -> PathBuf {
@@ -285,25 +263,18 @@ impl World {
     pub(crate) fn lead(&self) -> Lease {
         let lead = process::as_lead(SystemClock.now());
         self.crew().set_lead_process(Some(lead)).block_on().unwrap();
-        swarm_testkit::hold_life(&self.store, &self.team, LEAD_NAME, SpawnId::random())
-    }
-
-    fn events(&self) -> Vec<JournalEntry> {
-        let team = self.crew();
-        team.events().block_on().unwrap().entries
+        self.live(LEAD_NAME, SpawnId::random())
     }
 
     /// Returns the journal's events of one kind.
     pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self.events();
-        let meant = events.iter().filter(|entry| is_meant(&entry.event));
-        meant.count()
+        let events = self.journal();
+        events.iter().filter(|event| is_meant(event)).count()
     }
 
     /// Returns the index of the first event of a kind in the journal.
     pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
-        let events = self.events();
-        let found = events.iter().position(|entry| is_meant(&entry.event));
+        let found = self.journal().iter().position(is_meant);
         found.expect("the event is in the journal")
     }
 
@@ -349,15 +320,9 @@ impl World {
             .unwrap()
     }
 
-    pub(crate) fn unread(&self, member: &str) -> usize {
-        let inbox = self.crew().inbox(&name(member)).block_on().unwrap();
-        inbox.unread().count()
-    }
-
     /// Returns all messages to the lead, read or unread.
     pub(crate) fn leads_mail(&self) -> Vec<Incoming> {
-        let inbox = self.crew().inbox(&MemberName::lead()).block_on().unwrap();
-        sort_mail(inbox.entries)
+        self.mail(LEAD_NAME)
     }
 
     pub(crate) fn idle_notices(&self) -> Vec<IdleNotification> {
@@ -398,9 +363,9 @@ impl World {
     }
 
     pub(crate) fn outcomes(&self) -> Vec<String> {
-        let events = self.crew().events().block_on().unwrap().entries.into_iter();
+        let events = self.journal().into_iter();
         events
-            .filter_map(|entry| match entry.event {
+            .filter_map(|event| match event {
                 Event::TurnEnded { outcome, .. } => Some(outcome),
                 _ => None,
             })
@@ -424,7 +389,7 @@ impl World {
         store: Arc<dyn TeamStore>,
         spawn_id: SpawnId,
     ) -> Arc<MemberContext> {
-        let agent = AgentId::new(bob(), self.team.clone());
+        let agent = AgentId::new(bob(), team());
         let nobody = |_: AgentEvent| {};
         Arc::new(MemberContext::teammate(
             store,
@@ -448,7 +413,7 @@ impl World {
         let header = PaneHeader {
             name: bob(),
             color: None,
-            team: Some(self.team.clone()),
+            team: Some(team()),
             model: String::new(),
             mode: self.mode,
             cwd: self.root(),
