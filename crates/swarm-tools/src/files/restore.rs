@@ -151,13 +151,14 @@ mod tests {
     use super::*;
     use crate::Caller;
 
-    struct World {
+    /// A working directory whose changes by file tools are recorded.
+    struct RecordedFiles {
         _scratch: tempfile::TempDir,
         ctx: ToolContext,
         history: FileHistory,
     }
 
-    impl World {
+    impl RecordedFiles {
         fn new() -> Self {
             let scratch = tempfile::tempdir().unwrap();
             let base = scratch.path().canonicalize().unwrap();
@@ -165,14 +166,14 @@ mod tests {
             fs::create_dir(&cwd).unwrap();
             let history = FileHistory::of_transcript(&transcript);
             let ctx = ToolContext::new(cwd, Caller::new(MemberName::lead()));
-            let mut world = Self {
+            let mut files = Self {
                 _scratch: scratch,
                 ctx,
                 history,
             };
-            world.prompt();
-            world.ctx.history = Some(world.history.clone().into());
-            world
+            files.prompt();
+            files.ctx.history = Some(files.history.clone().into());
+            files
         }
 
         /// Adds a line to the transcript and returns its position.
@@ -212,62 +213,62 @@ mod tests {
 
     #[test]
     fn files_return_to_their_contents_at_a_position() {
-        let world = World::new();
-        world.put("a", "one");
-        world.write("a", "two");
-        let second = world.prompt();
-        world.write("a", "three");
-        world.write("new", "text");
-        world.write("a", "four");
-        let restored = world.restore(second);
+        let files = RecordedFiles::new();
+        files.put("a", "one");
+        files.write("a", "two");
+        let second = files.prompt();
+        files.write("a", "three");
+        files.write("new", "text");
+        files.write("a", "four");
+        let restored = files.restore(second);
         assert_eq!(restored, [Restoration::Replace, Restoration::Remove]);
-        assert_eq!(world.content("a").as_deref(), Some("two"));
-        assert_eq!(world.content("new"), None);
-        assert_eq!(world.restore(second), [], "nothing is left to restore");
+        assert_eq!(files.content("a").as_deref(), Some("two"));
+        assert_eq!(files.content("new"), None);
+        assert_eq!(files.restore(second), [], "nothing is left to restore");
         // What was restored is also known as this agent's write.
-        assert_eq!(world.restore(0), [Restoration::Replace]);
-        assert_eq!(world.content("a").as_deref(), Some("one"));
+        assert_eq!(files.restore(0), [Restoration::Replace]);
+        assert_eq!(files.content("a").as_deref(), Some("one"));
     }
 
     #[test]
     fn a_file_that_somebody_else_changed_after_or_between_is_kept() {
-        let world = World::new();
+        let files = RecordedFiles::new();
         for name in ["after", "between", "removed"] {
-            world.put(name, "one");
-            world.write(name, "two");
+            files.put(name, "one");
+            files.write(name, "two");
         }
-        world.put("after", "theirs");
-        world.put("between", "theirs");
-        world.write("between", "three");
-        fs::remove_file(world.ctx.cwd.join("removed")).unwrap();
-        assert_eq!(world.restore(0), [kept(), kept(), kept()]);
-        assert_eq!(world.content("after").as_deref(), Some("theirs"));
-        assert_eq!(world.content("between").as_deref(), Some("three"));
+        files.put("after", "theirs");
+        files.put("between", "theirs");
+        files.write("between", "three");
+        fs::remove_file(files.ctx.cwd.join("removed")).unwrap();
+        assert_eq!(files.restore(0), [kept(), kept(), kept()]);
+        assert_eq!(files.content("after").as_deref(), Some("theirs"));
+        assert_eq!(files.content("between").as_deref(), Some("three"));
     }
 
     #[test]
     fn a_change_that_failed_after_it_was_recorded_does_not_count() {
-        let world = World::new();
-        world.put("a", "one");
-        let path = world.ctx.cwd.join("a");
-        let (history, one) = (&world.history, Some(&b"one"[..]));
+        let files = RecordedFiles::new();
+        files.put("a", "one");
+        let path = files.ctx.cwd.join("a");
+        let (history, one) = (&files.history, Some(&b"one"[..]));
         history.record("t", &path, one, Some(b"two")).unwrap();
-        assert_eq!(world.restore(0), []);
-        world.write("a", "three");
-        assert_eq!(world.restore(0), [Restoration::Replace]);
-        assert_eq!(world.content("a").as_deref(), Some("one"));
+        assert_eq!(files.restore(0), []);
+        files.write("a", "three");
+        assert_eq!(files.restore(0), [Restoration::Replace]);
+        assert_eq!(files.content("a").as_deref(), Some("one"));
     }
 
     #[test]
     fn a_recorded_path_is_checked_again() {
-        let world = World::new();
-        fs::create_dir(world.ctx.cwd.join("dir")).unwrap();
-        world.write("dir/a", "two");
-        world.write(".env", "two");
-        let elsewhere = world.ctx.cwd.with_file_name("elsewhere");
-        fs::rename(world.ctx.cwd.join("dir"), &elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, world.ctx.cwd.join("dir")).unwrap();
-        let restored = world.restore(0);
+        let files = RecordedFiles::new();
+        fs::create_dir(files.ctx.cwd.join("dir")).unwrap();
+        files.write("dir/a", "two");
+        files.write(".env", "two");
+        let elsewhere = files.ctx.cwd.with_file_name("elsewhere");
+        fs::rename(files.ctx.cwd.join("dir"), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, files.ctx.cwd.join("dir")).unwrap();
+        let restored = files.restore(0);
         let [Restoration::Keep(why), Restoration::Remove] = &restored[..] else {
             panic!("{restored:?}");
         };
@@ -278,10 +279,10 @@ mod tests {
     #[test]
     fn contents_are_private_and_a_change_that_cannot_be_recorded_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
-        let world = World::new();
-        world.put("a", "one");
-        world.write("a", "two");
-        let directory = &world.history.directory;
+        let files = RecordedFiles::new();
+        files.put("a", "one");
+        files.write("a", "two");
+        let directory = &files.history.directory;
         let modes = fs::read_dir(directory).unwrap().map(|entry| {
             let mode = entry.unwrap().metadata().unwrap().permissions().mode();
             mode & 0o777
@@ -289,11 +290,11 @@ mod tests {
         assert_eq!(modes.collect::<Vec<_>>(), [0o600, 0o600]);
         fs::remove_dir_all(directory).unwrap();
         std::os::unix::fs::symlink("/nowhere", directory).unwrap();
-        let target = Target::to_write("a", &world.ctx).unwrap();
+        let target = Target::to_write("a", &files.ctx).unwrap();
         let existing = load(&target).unwrap();
-        let refused = super::super::change(&target, existing.as_ref(), b"three", &world.ctx);
+        let refused = super::super::change(&target, existing.as_ref(), b"three", &files.ctx);
         let refused = refused.unwrap_err();
         assert!(refused.contains("cannot be kept"), "{refused}");
-        assert_eq!(world.content("a").as_deref(), Some("two"));
+        assert_eq!(files.content("a").as_deref(), Some("two"));
     }
 }
